@@ -1,0 +1,8 @@
+/* Roost: approximate sets that live on many machines at once. This header only gathers the others. */
+#ifndef ROOST_H
+#define ROOST_H
+
+#include "roost/status.h"
+#include "roost/filter.h"
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * A filter: an approximate set that replicas update apart and merge whenever they meet.
+ *
+ * Every kind keeps the same promises. A "no" from contains is always true; a "yes" is wrong with at most the
+ * probability that the configuration promises, as long as the union of what was added stays within its capacity.
+ * Merge is idempotent, commutative and associative, so frames may be lost, doubled and reordered. Equal states have
+ * equal digests and encode to equal bytes, whatever the history that led there. A call that fails changes nothing.
+ *
+ * Argument order: the object, then what comes out, then what goes in; a length follows its buffer.
+ *
+ * Threads: any number of threads may call functions that take a `const roost_filter *` at once; a function that takes
+ * a plain `roost_filter *` needs the filter for itself. Two filters never share anything.
+ *
+ * Ownership: what `new`, `clone` and `decode` hand out is released by `free`; a buffer by `roost_buffer_release`.
+ */
+#ifndef ROOST_FILTER_H
+#define ROOST_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct roost_filter roost_filter;
+
+/* ---- small values ---------------------------------------------------------------------------------------------- */
+
+typedef enum roost_kind {
+    ROOST_BLOOM = 1,  /* grow-only Bloom filter (GBF): fastest, never full */
+    ROOST_CUCKOO = 2, /* grow-only cuckoo filter (GCF): smaller on the wire, full when its table is */
+} roost_kind;
+
+typedef enum roost_layout {
+    ROOST_BLOCKED = 1, /* all bits of a key in one cache line */
+    ROOST_CLASSIC = 2, /* k bits anywhere, as in the papers */
+} roost_layout;
+
+/* A key: any bytes, none included. */
+typedef struct roost_bytes {
+    const void *data;
+    size_t size;
+} roost_bytes;
+
+/* The 128-bit hash of a key under the seed of one filter; see roost_filter_hash. */
+typedef struct roost_hash {
+    uint64_t low, high;
+} roost_hash;
+
+/* Equal digests: equal configuration and equal state (but for a chance of about 2^-128). */
+typedef struct roost_digest {
+    uint8_t bytes[16];
+} roost_digest;
+
+/* How two states stand in the order that merge derives. */
+typedef enum roost_order {
+    ROOST_EQUAL = 0,
+    ROOST_BEFORE = 1,     /* the first is included in the second */
+    ROOST_AFTER = 2,      /* the first includes the second */
+    ROOST_CONCURRENT = 3, /* each has something that the other lacks */
+} roost_order;
+
+#define ROOST_DEFAULT_SEED UINT64_C(0x526f6f7374)
+#define ROOST_DEFAULT_KICKS 500
+
+/* Filters of equal configuration merge. Start from roost_config_default and change what matters. */
+typedef struct roost_config {
+    roost_kind kind;
+    roost_layout layout;       /* Bloom only */
+    uint64_t capacity;         /* elements, over all replicas, for which the promise holds */
+    double fpr;                /* promised false-positive rate, in (0,1); 0: whatever fingerprint_bits give */
+    uint64_t seed;             /* of the hash; filters made apart with one seed merge */
+    uint32_t fingerprint_bits; /* cuckoo only: 4 to 32; 0: the fewest that keep fpr */
+    uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
+} roost_config;
+
+/* Bloom, blocked, 1 %, the default seed, buckets of four. The capacity is 0 and must be set. */
+ROOST_API roost_config roost_config_default(void);
+
+/* ---- environment: what a filter lives in, never part of its state ----------------------------------------------- */
+
+/* `allocate` returns zeroed memory aligned for any object, or NULL. */
+typedef struct roost_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size);
+    void (*release)(void *context, void *memory);
+} roost_allocator;
+
+/* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS. */
+typedef struct roost_environment {
+    roost_allocator allocator;
+    uint64_t random_seed;  /* of the choices that shape a cuckoo table; results never depend on it */
+    uint64_t memory_limit; /* bytes that one filter may take; new, decode and merge answer ROOST_TOO_LARGE beyond */
+    uint32_t kicks;        /* how many entries one insertion may displace before the table counts as full */
+} roost_environment;
+
+typedef struct roost_buffer {
+    uint8_t *data;
+    size_t size;
+    roost_allocator allocator;
+} roost_buffer;
+
+/* Frees the bytes and empties the buffer; an empty one is fine. */
+ROOST_API void roost_buffer_release(roost_buffer *buffer);
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+/* `environment` may be NULL for the defaults; it is copied. On failure *filter is NULL. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
+                                                         const roost_environment *environment);
+ROOST_API void roost_filter_free(roost_filter *filter); /* NULL is fine */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy);
+
+/* The configuration with nothing left to derive. Lives as long as the filter. */
+ROOST_API const roost_config *roost_filter_config(const roost_filter *filter);
+
+/* ---- elements -------------------------------------------------------------------------------------------------- */
+
+/* The hash that the `_hash` twins take: the same for every filter of the same seed. */
+ROOST_API roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size);
+
+/* *changed (may be NULL) tells whether the state grew: false means that the element was already (probably) there. */
+ROOST_API roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size);
+ROOST_API roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash);
+
+/*
+ * As many adds in a row, much faster: hashing and memory accesses overlap. Where one is refused the call stops there:
+ * *done (may be NULL) says how many were taken; the refused one and those behind it changed nothing.
+ * `changed` is NULL or has `count` places.
+ */
+ROOST_API roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done,
+                                             const roost_bytes *keys, size_t count);
+ROOST_API roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done,
+                                                  const roost_hash *hashes, size_t count);
+
+ROOST_API bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size);
+ROOST_API bool roost_filter_contains_hash(const roost_filter *filter, roost_hash hash);
+ROOST_API void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys,
+                                          size_t count);
+ROOST_API void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes,
+                                               size_t count);
+
+/* Grow-only kinds answer ROOST_UNSUPPORTED. */
+ROOST_API roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size);
+ROOST_API roost_status roost_filter_remove_hash(roost_filter *filter, bool *changed, roost_hash hash);
+
+/* ---- replication ----------------------------------------------------------------------------------------------- */
+
+/*
+ * The filter takes in all that `other` holds. Never refuses for lack of room. *changed (may be NULL) tells whether
+ * there was anything new. A failure (ROOST_MISMATCH, ROOST_NO_MEMORY, ROOST_TOO_LARGE) leaves both as they were.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge(roost_filter *filter, bool *changed,
+                                                           const roost_filter *other);
+
+/* Fails only with ROOST_MISMATCH. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_compare(const roost_filter *filter, roost_order *order,
+                                                             const roost_filter *other);
+
+/* Equal configuration and equal state. */
+ROOST_API bool roost_filter_equal(const roost_filter *filter, const roost_filter *other);
+
+/* Costs what changed since the last call; not const, because it remembers. */
+ROOST_API roost_digest roost_filter_digest(roost_filter *filter);
+
+/* 32 hex digits and a final NUL. */
+ROOST_API void roost_digest_text(roost_digest digest, char text[33]);
+
+/* The canonical frame of the state (docs/format.md), for files and networks. On failure the buffer is empty. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame);
+
+/* The reverse. The bytes may come from anyone: all of them are validated, or *filter is NULL. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
+                                                            const roost_environment *environment);
+
+/* ---- report ---------------------------------------------------------------------------------------------------- */
+
+typedef struct roost_info {
+    double elements;       /* estimate of the distinct elements that the filter holds */
+    uint64_t entries;      /* exact: bits set (Bloom), fingerprint classes (cuckoo) */
+    uint64_t overflow;     /* entries in the overflow stash (cuckoo) */
+    double load;           /* part of the bits set (Bloom), of the slots filled (cuckoo) */
+    double fpr_now;        /* false-positive rate of the present state */
+    bool promise_holds;    /* false once the filter holds more than its capacity and errs more than it promised */
+    uint64_t bits;         /* Bloom: bits in the array */
+    uint32_t probes;       /* Bloom: bits a key */
+    uint32_t buckets;      /* cuckoo */
+    uint64_t bytes_memory; /* all that the filter takes */
+} roost_info;
+
+/* Reads the whole filter. */
+ROOST_API void roost_filter_info(const roost_filter *filter, roost_info *info);
+
+/* Proves the invariants of the structure: ROOST_OK, or ROOST_CORRUPT if memory was overwritten or Roost has a bug. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_check(const roost_filter *filter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

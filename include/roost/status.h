@@ -1,0 +1,40 @@
+/* What a call can answer. Zero is success, values are pinned for ever, texts come from one table. */
+#ifndef ROOST_STATUS_H
+#define ROOST_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ROOST_API __attribute__((visibility("default")))
+#define ROOST_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define ROOST_API
+#define ROOST_MUST_CHECK
+#endif
+
+typedef enum roost_status {
+    ROOST_OK = 0,
+    ROOST_INVALID = 1,     /* an argument or a configuration makes no sense */
+    ROOST_NO_MEMORY = 2,   /* an allocation failed */
+    ROOST_TOO_LARGE = 3,   /* it would need more than the memory limit of the environment */
+    ROOST_FULL = 4,        /* a cuckoo table of fixed size has no room for this element */
+    ROOST_MISMATCH = 5,    /* the two filters have other configurations */
+    ROOST_UNSUPPORTED = 6, /* this kind of filter has no such operation */
+    ROOST_NOT_FRAME = 7,   /* the bytes are not a Roost frame at all */
+    ROOST_VERSION = 8,     /* a frame of a later version */
+    ROOST_TRUNCATED = 9,   /* a frame that ends too soon */
+    ROOST_CORRUPT = 10,    /* a frame whose checksum or content is wrong */
+} roost_status;
+
+/* A short lower-case phrase, never NULL; "unknown status" for a value that is none of the above. */
+ROOST_API const char *roost_status_text(roost_status status);
+
+/* The version of the library that is running, as "MAJOR.MINOR.PATCH". */
+ROOST_API const char *roost_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,207 @@
+#include "bitstream.h"
+
+#include <string.h>
+
+#include "bits.h"
+
+#define SMALLEST_ROOM 64
+
+void bit_writer_init(struct bit_writer *writer, roost_allocator allocator)
+{
+    *writer = (struct bit_writer){.buffer.allocator = allocator};
+}
+
+void bit_writer_release(struct bit_writer *writer)
+{
+    roost_buffer_release(&writer->buffer);
+    *writer = (struct bit_writer){.buffer.allocator = writer->buffer.allocator, .failed = writer->failed};
+}
+
+/* Slack of eight bytes lets write_bits store whole words. */
+void bit_writer_reserve(struct bit_writer *writer, size_t bytes)
+{
+    size_t wanted = writer->buffer.size + bytes + 8;
+    if (writer->failed || wanted <= writer->room)
+        return;
+    size_t room = writer->room * 2 > wanted ? writer->room * 2 : wanted;
+    room = room > SMALLEST_ROOM ? room : SMALLEST_ROOM;
+    uint8_t *data = writer->fixed ? NULL : memory_allocate(&writer->buffer.allocator, room);
+    if (!data) {
+        writer->failed = true;
+        return;
+    }
+    if (writer->buffer.data)
+        memcpy(data, writer->buffer.data, writer->buffer.size);
+    memory_release(&writer->buffer.allocator, writer->buffer.data);
+    writer->buffer.data = data;
+    writer->room = room;
+}
+
+void write_bits(struct bit_writer *writer, uint64_t value, unsigned count)
+{
+    bit_writer_reserve(writer, 8);
+    if (writer->failed)
+        return;
+    writer->pending |= (value & ((UINT64_C(1) << count) - 1)) << writer->pending_bits;
+    writer->pending_bits += count;
+    store_word(writer->buffer.data + writer->buffer.size, writer->pending);
+    unsigned complete = writer->pending_bits / 8;
+    writer->buffer.size += complete;
+    writer->pending_bits -= complete * 8;
+    writer->pending = complete == 8 ? 0 : writer->pending >> (complete * 8);
+}
+
+void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
+{
+    uint64_t zeros = value >> parameter;
+    uint64_t low = value & ((UINT64_C(1) << parameter) - 1);
+    if (zeros + 1 + parameter <= 56) {
+        write_bits(writer, low << (zeros + 1) | UINT64_C(1) << zeros, (unsigned)zeros + 1 + parameter);
+        return;
+    }
+    for (; zeros > 48; zeros -= 48)
+        write_bits(writer, 0, 48);
+    write_bits(writer, UINT64_C(1) << zeros, (unsigned)zeros + 1);
+    for (; parameter > 32; parameter -= 32, low >>= 32)
+        write_bits(writer, low, 32);
+    write_bits(writer, low, parameter);
+}
+
+void write_alignment(struct bit_writer *writer)
+{
+    if (writer->pending_bits)
+        write_bits(writer, 0, 8 - writer->pending_bits);
+}
+
+void write_byte(struct bit_writer *writer, uint8_t byte)
+{
+    write_bits(writer, byte, 8);
+}
+
+void write_varint(struct bit_writer *writer, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        write_byte(writer, (uint8_t)(value | 0x80));
+    write_byte(writer, (uint8_t)value);
+}
+
+void write_bytes(struct bit_writer *writer, const void *bytes, size_t size)
+{
+    bit_writer_reserve(writer, size);
+    if (writer->failed || size == 0)
+        return;
+    memcpy(writer->buffer.data + writer->buffer.size, bytes, size);
+    writer->buffer.size += size;
+}
+
+void write_fixed64(struct bit_writer *writer, uint64_t value)
+{
+    uint8_t bytes[8];
+    store_word(bytes, value);
+    write_bytes(writer, bytes, sizeof bytes);
+}
+
+static uint64_t refuse(struct bit_reader *reader)
+{
+    reader->failed = true;
+    return 0;
+}
+
+/* Up to 56 bits from the present position; beyond the end there are zeros. */
+static uint64_t peek(const struct bit_reader *reader)
+{
+    size_t byte = reader->position / 8;
+    if (byte + 8 <= reader->size)
+        return load_word(reader->bytes + byte) >> (reader->position & 7);
+    uint8_t tail[8] = {0};
+    if (byte < reader->size)
+        memcpy(tail, reader->bytes + byte, reader->size - byte);
+    return load_word(tail) >> (reader->position & 7);
+}
+
+uint64_t read_bits(struct bit_reader *reader, unsigned count)
+{
+    if (reader_bits_left(reader) < count)
+        return refuse(reader);
+    uint64_t value = peek(reader) & ((UINT64_C(1) << count) - 1);
+    reader->position += count;
+    return value;
+}
+
+/* Counts the zeros of a unary number; the limit keeps `value << parameter` within 64 bits. */
+static uint64_t read_unary(struct bit_reader *reader, uint64_t limit)
+{
+    uint64_t zeros = 0;
+    while (!reader->failed) {
+        uint64_t window = peek(reader) & ((UINT64_C(1) << 56) - 1);
+        unsigned run = window ? lowest_bit(window) : 56;
+        zeros += run;
+        if (zeros > limit || reader_bits_left(reader) <= run)
+            return refuse(reader);
+        reader->position += run;
+        if (run < 56) {
+            reader->position++;
+            return zeros;
+        }
+    }
+    return 0;
+}
+
+uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
+{
+    uint64_t value = read_unary(reader, UINT64_MAX >> parameter) << parameter;
+    unsigned shift = 0;
+    for (; parameter - shift > 32; shift += 32)
+        value |= read_bits(reader, 32) << shift;
+    return value | read_bits(reader, parameter - shift) << shift;
+}
+
+void read_alignment(struct bit_reader *reader)
+{
+    if (read_bits(reader, -reader->position & 7) != 0)
+        refuse(reader);
+}
+
+uint8_t read_byte(struct bit_reader *reader)
+{
+    return (uint8_t)read_bits(reader, 8);
+}
+
+uint64_t read_varint(struct bit_reader *reader)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = read_byte(reader);
+        if (reader->failed || (shift == 63 && byte > 1) || (shift > 0 && byte == 0))
+            return refuse(reader);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    return refuse(reader);
+}
+
+const uint8_t *read_bytes(struct bit_reader *reader, size_t size)
+{
+    if (reader_bits_left(reader) / 8 < size) {
+        reader->failed = true;
+        return NULL;
+    }
+    const uint8_t *bytes = reader->bytes + reader->position / 8;
+    reader->position += size * 8;
+    return bytes;
+}
+
+uint64_t read_fixed64(struct bit_reader *reader)
+{
+    const uint8_t *bytes = read_bytes(reader, 8);
+    return bytes ? load_word(bytes) : 0;
+}
+
+unsigned rice_parameter(uint64_t universe, uint64_t count)
+{
+    if (count == 0)
+        return 0;
+    uint128 scaled_mean = (uint128)universe * 63070 / count >> 16;
+    return scaled_mean > 1 ? highest_bit((uint64_t)scaled_mean) : 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * Bytes and bits in a row: a writer that grows, a reader that never looks past its end.
+ *
+ * Errors stick: after the first one every call does nothing (writer) or yields 0 (reader), so that a coder checks once,
+ * at its end. Bits go into each byte from its lowest one upwards; numbers are little-endian.
+ *
+ *   varint      seven bits a byte, the lowest first, the top bit set on all but the last byte; the shortest form only
+ *   Rice code   of v with parameter k: v >> k in unary (that many zeros, then a one), then the low k bits of v
+ *
+ * Whole bytes may follow bits after an alignment, which pads with zero bits; the reader refuses other padding, so that
+ * one value has one form.
+ */
+#ifndef BASE_BITSTREAM_H
+#define BASE_BITSTREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "memory.h"
+
+struct bit_writer {
+    struct roost_buffer buffer; /* `size` counts the bytes that are complete */
+    size_t room;                /* bytes allocated */
+    uint64_t pending;           /* bits that fill no byte yet, fewer than 8 between calls */
+    unsigned pending_bits;
+    bool fixed;  /* the room is the caller's and does not grow */
+    bool failed; /* out of memory or room */
+};
+
+/* Writes into memory of the caller's, which must be 8 bytes larger than what is written; nothing to release. */
+static inline struct bit_writer bit_writer_over(void *memory, size_t room)
+{
+    return (struct bit_writer){.buffer.data = memory, .room = room, .fixed = true};
+}
+void bit_writer_init(struct bit_writer *writer, roost_allocator allocator);
+void bit_writer_release(struct bit_writer *writer);
+/* Makes room for so many more bytes at once. */
+void bit_writer_reserve(struct bit_writer *writer, size_t bytes);
+void write_bits(struct bit_writer *writer, uint64_t value, unsigned count); /* count <= 56 */
+void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter);
+void write_alignment(struct bit_writer *writer);
+/* These three want a writer that is aligned. */
+void write_byte(struct bit_writer *writer, uint8_t byte);
+void write_varint(struct bit_writer *writer, uint64_t value);
+void write_bytes(struct bit_writer *writer, const void *bytes, size_t size);
+void write_fixed64(struct bit_writer *writer, uint64_t value);
+
+struct bit_reader {
+    const uint8_t *bytes;
+    size_t size;     /* in bytes */
+    size_t position; /* in bits */
+    bool failed;     /* past the end, or a form that no writer makes */
+};
+
+static inline struct bit_reader bit_reader_over(const void *bytes, size_t size)
+{
+    return (struct bit_reader){.bytes = bytes, .size = size};
+}
+
+uint64_t read_bits(struct bit_reader *reader, unsigned count); /* count <= 56 */
+uint64_t read_rice(struct bit_reader *reader, unsigned parameter);
+void read_alignment(struct bit_reader *reader);
+uint8_t read_byte(struct bit_reader *reader);
+uint64_t read_varint(struct bit_reader *reader);
+/* A pointer into the input, or NULL. */
+const uint8_t *read_bytes(struct bit_reader *reader, size_t size);
+uint64_t read_fixed64(struct bit_reader *reader);
+static inline size_t reader_bits_left(const struct bit_reader *reader)
+{
+    return reader->failed ? 0 : reader->size * 8 - reader->position;
+}
+
+/*
+ * The parameter that codes `count` sorted numbers below `universe` by their gaps in the fewest bits: the gaps are then
+ * nearly geometric, and k + 1 beats k once the mean gap passes 2^(k+1) / 0.9624 (from the golden ratio). Integers only,
+ * so that every machine agrees.
+ */
+unsigned rice_parameter(uint64_t universe, uint64_t count);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Memory: every object brings its allocator along. What it hands out is zeroed, so large tables start as untouched
+ * pages.
+ *
+ * A `struct region` is a large array on a cache-line boundary. Beyond a few megabytes it asks the kernel for huge pages:
+ * a filter is read at random addresses, and with small pages each read misses the TLB as well.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "roost/filter.h"
+
+#define CACHE_LINE 64
+
+/* The default where a member is missing. */
+roost_allocator allocator_or_default(roost_allocator allocator);
+
+static inline void *memory_allocate(const roost_allocator *allocator, size_t size)
+{
+    return allocator->allocate(allocator->context, size);
+}
+
+static inline void memory_release(const roost_allocator *allocator, void *memory)
+{
+    if (memory)
+        allocator->release(allocator->context, memory);
+}
+
+struct region {
+    uint8_t *bytes; /* on a cache-line boundary */
+    size_t size;
+    void *block; /* what the allocator gave */
+};
+
+/* Zeroed; false when the allocator has nothing. */
+bool region_allocate(struct region *region, const roost_allocator *allocator, size_t size);
+void region_release(struct region *region, const roost_allocator *allocator);
+
+#endif

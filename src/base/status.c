@@ -1,0 +1,28 @@
+#include "roost/status.h"
+
+
+
+static const char *const texts[] = {
+    [ROOST_OK] = "fine",
+    [ROOST_INVALID] = "invalid argument or configuration",
+    [ROOST_NO_MEMORY] = "out of memory",
+    [ROOST_TOO_LARGE] = "larger than the memory limit",
+    [ROOST_FULL] = "the filter is full",
+    [ROOST_MISMATCH] = "the filters have different configurations",
+    [ROOST_UNSUPPORTED] = "not supported by this kind of filter",
+    [ROOST_NOT_FRAME] = "not a Roost filter",
+    [ROOST_VERSION] = "made by a later version of Roost",
+    [ROOST_TRUNCATED] = "truncated",
+    [ROOST_CORRUPT] = "corrupt",
+};
+
+const char *roost_status_text(roost_status status)
+{
+    unsigned index = (unsigned)status;
+    return index < sizeof texts / sizeof *texts ? texts[index] : "unknown status";
+}
+
+const char *roost_version(void)
+{
+    return ROOST_VERSION_TEXT; /* given by the build */
+}

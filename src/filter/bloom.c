@@ -1,0 +1,564 @@
+/*
+ * Grow-only Bloom filter (GBF): an array of bits that only ever turn on.
+ *
+ * Specification 2 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.2. Adding a key sets
+ * its k bits; a key is contained when all of them are set; merge is the bitwise or, the order is inclusion. The state is
+ * the bits and nothing else, so that equal elements give equal bytes however they were added and merged.
+ *
+ * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, scaled to m). This is what
+ * the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one 64-byte block,
+ * one cache miss instead of k, and the eight words of a block are tested by one vector instruction. bloom_size.c knows
+ * what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a block.
+ *
+ *     words    | block 0: 8 words | block 1 | ... |                      blocked: m = 512 * blocks
+ *              | chunk 0: 64 blocks, 4 KiB              | chunk 1 ...    the digest is a sum over chunks
+ *     stale    one byte a chunk: its bits changed since its hash was taken
+ *     hashes   128 bits a chunk: 0 while the chunk is empty, else the hash of its bytes, keyed by its number
+ *
+ * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only marks
+ * its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that changed,
+ * at the speed of reading them: "at no cost" for replicas that have converged.
+ */
+#include "bloom.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../base/hash.h"
+
+struct bloom {
+    struct roost_filter base;
+    struct bloom_geometry geometry;
+    struct region words;   /* whole words; bits past geometry.bits stay 0 */
+    uint8_t *stale;        /* one a chunk */
+    uint128 *chunk_hashes; /* valid where not stale */
+    size_t chunks;
+    uint128 sum; /* of chunk_hashes */
+};
+
+/* Past this size a batch asks for memory ahead of its use. */
+#define CACHED_BYTES ((size_t)4 << 20)
+
+static inline struct bloom *as_bloom(roost_filter *filter)
+{
+    return (struct bloom *)filter;
+}
+
+static inline const struct bloom *as_const_bloom(const roost_filter *filter)
+{
+    return (const struct bloom *)filter;
+}
+
+static inline uint64_t *words_of(const struct bloom *bloom)
+{
+    return (uint64_t *)(void *)bloom->words.bytes;
+}
+
+static inline size_t word_count(const struct bloom *bloom)
+{
+    return bloom->words.size / 8;
+}
+
+static bool is_blocked(const struct bloom *bloom)
+{
+    return bloom->base.config.layout == ROOST_BLOCKED;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static roost_status size_for(const roost_config *config, struct bloom_geometry *geometry)
+{
+    return config->layout == ROOST_BLOCKED ? bloom_size_blocked(geometry, config->capacity, config->fpr)
+                                           : bloom_size_classic(geometry, config->capacity, config->fpr);
+}
+
+static roost_status bloom_resolve(roost_config *config)
+{
+    if (config->layout != ROOST_BLOCKED && config->layout != ROOST_CLASSIC)
+        return ROOST_INVALID;
+    if (!(config->fpr > 0 && config->fpr < 1) || config->fingerprint_bits != 0)
+        return ROOST_INVALID;
+    config->bucket_size = 0;
+    return ROOST_OK;
+}
+
+static roost_status read_geometry(struct bit_reader *reader, const roost_config *config,
+                                  struct bloom_geometry *geometry)
+{
+    geometry->bits = read_varint(reader);
+    uint64_t probes = read_varint(reader);
+    bool blocked = config->layout == ROOST_BLOCKED;
+    if (reader->failed || geometry->bits == 0 || geometry->bits > MOST_BLOOM_BITS || probes == 0 ||
+        probes > (blocked ? MOST_BLOCK_PROBES : MOST_PROBES) || (blocked && geometry->bits % BLOCK_BITS != 0))
+        return ROOST_CORRUPT;
+    geometry->probes = (uint32_t)probes;
+    return ROOST_OK;
+}
+
+static void bloom_close(roost_filter *filter)
+{
+    struct bloom *bloom = as_bloom(filter);
+    const roost_allocator allocator = filter->environment.allocator;
+    region_release(&bloom->words, &allocator);
+    memory_release(&allocator, bloom->stale);
+    memory_release(&allocator, bloom->chunk_hashes);
+    memory_release(&allocator, bloom);
+}
+
+static size_t chunks_for(size_t bytes)
+{
+    return (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+}
+
+static uint64_t bytes_needed(uint64_t array_bytes)
+{
+    return array_bytes + chunks_for(array_bytes) * (sizeof(uint128) + 1) + sizeof(struct bloom);
+}
+
+static struct bloom *bloom_allocate(const roost_config *config, const roost_environment *environment,
+                                    struct bloom_geometry geometry)
+{
+    const roost_allocator *allocator = &environment->allocator;
+    struct bloom *bloom = memory_allocate(allocator, sizeof *bloom);
+    if (!bloom)
+        return NULL;
+    size_t bytes = divide_up(geometry.bits, 64) * 8;
+    *bloom = (struct bloom){.base = {&bloom_kind, *config, *environment, random_from_seed(environment->random_seed)},
+                            .geometry = geometry,
+                            .chunks = chunks_for(bytes)};
+    bloom->stale = memory_allocate(allocator, bloom->chunks);
+    bloom->chunk_hashes = memory_allocate(allocator, bloom->chunks * sizeof *bloom->chunk_hashes);
+    if (!bloom->stale || !bloom->chunk_hashes || !region_allocate(&bloom->words, allocator, bytes)) {
+        bloom_close(&bloom->base);
+        return NULL;
+    }
+    return bloom;
+}
+
+static roost_status bloom_open(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                               struct bit_reader *frame)
+{
+    struct bloom_geometry geometry;
+    roost_status status = frame ? read_geometry(frame, config, &geometry) : size_for(config, &geometry);
+    if (status != ROOST_OK)
+        return status;
+    if (bytes_needed(divide_up(geometry.bits, 8)) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct bloom *bloom = bloom_allocate(config, environment, geometry);
+    if (!bloom)
+        return ROOST_NO_MEMORY;
+    *filter = &bloom->base;
+    return ROOST_OK;
+}
+
+static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    struct bloom *twin = bloom_allocate(&filter->config, &filter->environment, bloom->geometry);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    memcpy(twin->words.bytes, bloom->words.bytes, bloom->words.size);
+    memcpy(twin->stale, bloom->stale, bloom->chunks);
+    memcpy(twin->chunk_hashes, bloom->chunk_hashes, bloom->chunks * sizeof *bloom->chunk_hashes);
+    twin->sum = bloom->sum;
+    twin->base.random = filter->random;
+    *copy = &twin->base;
+    return ROOST_OK;
+}
+
+/* ---- elements, classic layout ------------------------------------------------------------------------------------- */
+
+/* Two keys share no cache lines, so a batch asks for all lines of the key that comes this many keys later. */
+#define CLASSIC_AHEAD 8
+
+static void classic_prefetch(const struct bloom *bloom, const roost_hash *hashes, size_t i, size_t count)
+{
+    if (bloom->words.size <= CACHED_BYTES || i + CLASSIC_AHEAD >= count)
+        return;
+    for (uint32_t probe = 0; probe < bloom->geometry.probes; probe++)
+        __builtin_prefetch(words_of(bloom) +
+                           classic_position(hashes[i + CLASSIC_AHEAD], probe, bloom->geometry.bits) / 64);
+}
+
+static bool classic_take(struct bloom *bloom, roost_hash hash)
+{
+    uint64_t *words = words_of(bloom);
+    bool grew = false;
+    for (uint32_t probe = 0; probe < bloom->geometry.probes; probe++) {
+        uint64_t position = classic_position(hash, probe, bloom->geometry.bits);
+        uint64_t bit = UINT64_C(1) << (position & 63), word = words[position / 64];
+        if (!(word & bit)) {
+            words[position / 64] = word | bit;
+            bloom->stale[position / 8 / CHUNK_BYTES] = 1;
+            grew = true;
+        }
+    }
+    return grew;
+}
+
+static bool classic_holds(const struct bloom *bloom, roost_hash hash)
+{
+    const uint64_t *words = words_of(bloom);
+    for (uint32_t probe = 0; probe < bloom->geometry.probes; probe++) {
+        uint64_t position = classic_position(hash, probe, bloom->geometry.bits);
+        if (!(words[position / 64] >> (position & 63) & 1))
+            return false;
+    }
+    return true;
+}
+
+/* ---- elements, both layouts --------------------------------------------------------------------------------------- */
+
+static struct bloom_blocks blocks_of(const struct bloom *bloom)
+{
+    return (struct bloom_blocks){words_of(bloom), bloom->geometry.bits / BLOCK_BITS, bloom->geometry.probes,
+                                 bloom->stale, bloom->words.size > CACHED_BYTES};
+}
+
+static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
+{
+    struct bloom *bloom = as_bloom(filter);
+    *done = count;
+    if (is_blocked(bloom)) {
+        struct bloom_blocks blocks = blocks_of(bloom);
+        bloom_kernel_in_use()->add(&blocks, changed, hashes, count);
+        return ROOST_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        classic_prefetch(bloom, hashes, i, count);
+        bool grew = classic_take(bloom, hashes[i]);
+        if (changed)
+            changed[i] = grew;
+    }
+    return ROOST_OK;
+}
+
+static void bloom_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    if (is_blocked(bloom)) {
+        struct bloom_blocks blocks = blocks_of(bloom);
+        bloom_kernel_in_use()->contains(&blocks, found, hashes, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        classic_prefetch(bloom, hashes, i, count);
+        found[i] = classic_holds(bloom, hashes[i]);
+    }
+}
+
+/* ---- replication ----------------------------------------------------------------------------------------------- */
+
+/* Or of two runs of words; tells whether the first one changed. The compiler makes vectors of this. */
+static bool or_words(uint64_t *restrict words, const uint64_t *restrict other, size_t count)
+{
+    uint64_t fresh = 0;
+    for (size_t i = 0; i < count; i++) {
+        fresh |= other[i] & ~words[i];
+        words[i] |= other[i];
+    }
+    return fresh != 0;
+}
+
+static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
+{
+    size_t left = word_count(bloom) - chunk * CHUNK_WORDS;
+    return left < CHUNK_WORDS ? left : CHUNK_WORDS;
+}
+
+static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
+{
+    struct bloom *bloom = as_bloom(filter);
+    const struct bloom *source = as_const_bloom(other);
+    *changed = false;
+    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
+        bool grew = or_words(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
+                             words_in_chunk(bloom, chunk));
+        bloom->stale[chunk] |= grew;
+        *changed |= grew;
+    }
+    return ROOST_OK;
+}
+
+static roost_order bloom_compare(const roost_filter *filter, const roost_filter *other)
+{
+    const uint64_t *first = words_of(as_const_bloom(filter)), *second = words_of(as_const_bloom(other));
+    uint64_t only_first = 0, only_second = 0;
+    for (size_t i = 0; i < word_count(as_const_bloom(filter)); i++) {
+        only_first |= first[i] & ~second[i];
+        only_second |= second[i] & ~first[i];
+    }
+    return (only_second ? ROOST_BEFORE : 0) | (only_first ? ROOST_AFTER : 0);
+}
+
+static bool all_zero(const uint64_t *words, size_t count)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < count; i++)
+        any |= words[i];
+    return any == 0;
+}
+
+static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
+{
+    const uint64_t *words = words_of(bloom) + chunk * CHUNK_WORDS;
+    size_t count = words_in_chunk(bloom, chunk);
+    if (all_zero(words, count))
+        return 0;
+    uint64_t key = bloom->base.config.seed + (chunk + 1) * UINT64_C(0x9e3779b97f4a7c15);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    uint64_t swapped[CHUNK_WORDS];
+    for (size_t i = 0; i < count; i++)
+        swapped[i] = to_little_endian(words[i]);
+    words = swapped;
+#endif
+    return hash_to_number(hash_bytes(key, words, count * 8));
+}
+
+static uint128 bloom_digest(roost_filter *filter)
+{
+    struct bloom *bloom = as_bloom(filter);
+    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
+        if (!bloom->stale[chunk])
+            continue;
+        uint128 hash = chunk_hash(bloom, chunk);
+        bloom->sum += hash - bloom->chunk_hashes[chunk];
+        bloom->chunk_hashes[chunk] = hash;
+        bloom->stale[chunk] = 0;
+    }
+    return bloom->sum;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+
+enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1 };
+
+static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_varint(writer, as_const_bloom(filter)->geometry.bits);
+    write_varint(writer, as_const_bloom(filter)->geometry.probes);
+}
+
+static uint64_t count_set(const struct bloom *bloom)
+{
+    uint64_t set = 0;
+    for (size_t i = 0; i < word_count(bloom); i++)
+        set += count_ones(words_of(bloom)[i]);
+    return set;
+}
+
+/* Calls for each set bit in order, with the gap to the one before. */
+typedef void gap_visitor(void *context, uint64_t gap);
+
+static void visit_gaps(const struct bloom *bloom, gap_visitor *visit, void *context)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < word_count(bloom); i++)
+        for (uint64_t word = words_of(bloom)[i]; word; word &= word - 1) {
+            uint64_t position = i * 64 + lowest_bit(word);
+            visit(context, position - next);
+            next = position + 1;
+        }
+}
+
+struct gap_coder {
+    struct bit_writer *writer;
+    unsigned parameter;
+    uint64_t bits; /* what the code takes */
+};
+
+static void measure_gap(void *context, uint64_t gap)
+{
+    struct gap_coder *coder = context;
+    coder->bits += (gap >> coder->parameter) + 1 + coder->parameter;
+}
+
+static void write_gap(void *context, uint64_t gap)
+{
+    struct gap_coder *coder = context;
+    write_rice(coder->writer, gap, coder->parameter);
+}
+
+static size_t raw_bytes(const struct bloom *bloom)
+{
+    return (size_t)divide_up(bloom->geometry.bits, 8);
+}
+
+static void write_raw(const struct bloom *bloom, struct bit_writer *writer)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (size_t byte = 0; byte < raw_bytes(bloom); byte++)
+        write_byte(writer, (uint8_t)(words_of(bloom)[byte / 8] >> (byte % 8 * 8)));
+#else
+    write_bytes(writer, bloom->words.bytes, raw_bytes(bloom));
+#endif
+}
+
+/* Which form is the shorter one depends on the state alone; `coder` is ready for the positions. */
+static enum state_form shorter_form(const struct bloom *bloom, uint64_t set, struct gap_coder *coder)
+{
+    coder->parameter = rice_parameter(bloom->geometry.bits, set);
+    /* A code takes at least 1 + parameter bits, so a well-filled array need not be measured. */
+    if (set * (1 + coder->parameter) / 8 >= raw_bytes(bloom))
+        return RAW_WORDS;
+    visit_gaps(bloom, measure_gap, coder);
+    return divide_up(coder->bits, 8) + 9 < raw_bytes(bloom) ? RICE_POSITIONS : RAW_WORDS;
+}
+
+static roost_status bloom_write_state(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    uint64_t set = count_set(bloom);
+    struct gap_coder coder = {.writer = writer};
+    if (shorter_form(bloom, set, &coder) == RICE_POSITIONS) {
+        write_byte(writer, RICE_POSITIONS);
+        write_varint(writer, set);
+        bit_writer_reserve(writer, (size_t)divide_up(coder.bits, 8));
+        visit_gaps(bloom, write_gap, &coder);
+        write_alignment(writer);
+    } else {
+        write_byte(writer, RAW_WORDS);
+        write_raw(bloom, writer);
+    }
+    return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+static roost_status read_raw(struct bloom *bloom, struct bit_reader *reader)
+{
+    const uint8_t *bytes = read_bytes(reader, raw_bytes(bloom));
+    if (!bytes)
+        return ROOST_CORRUPT;
+    memcpy(bloom->words.bytes, bytes, raw_bytes(bloom));
+    uint64_t *words = words_of(bloom);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (size_t i = 0; i < word_count(bloom); i++)
+        words[i] = to_little_endian(words[i]);
+#endif
+    unsigned tail = bloom->geometry.bits % 64;
+    return tail && words[word_count(bloom) - 1] >> tail ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status read_positions(struct bloom *bloom, struct bit_reader *reader)
+{
+    uint64_t set = read_varint(reader), next = 0;
+    if (set > bloom->geometry.bits || set > reader_bits_left(reader))
+        return ROOST_CORRUPT;
+    unsigned parameter = rice_parameter(bloom->geometry.bits, set);
+    for (uint64_t i = 0; i < set; i++) {
+        uint64_t gap = read_rice(reader, parameter);
+        if (reader->failed || gap >= bloom->geometry.bits - next)
+            return ROOST_CORRUPT;
+        next += gap;
+        words_of(bloom)[next / 64] |= UINT64_C(1) << (next & 63);
+        next++;
+    }
+    read_alignment(reader);
+    return reader->failed ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status bloom_read_state(roost_filter *filter, struct bit_reader *reader)
+{
+    struct bloom *bloom = as_bloom(filter);
+    uint8_t form = read_byte(reader);
+    if (reader->failed || form > RICE_POSITIONS)
+        return ROOST_CORRUPT;
+    memset(bloom->stale, 1, bloom->chunks);
+    roost_status status = form == RAW_WORDS ? read_raw(bloom, reader) : read_positions(bloom, reader);
+    struct gap_coder coder = {0};
+    if (status == ROOST_OK && shorter_form(bloom, count_set(bloom), &coder) != form)
+        status = ROOST_CORRUPT;
+    return status;
+}
+
+/* ---- report ---------------------------------------------------------------------------------------------------- */
+
+/* The exact chance that a random key finds all its bits set in this very array (classic: but for clustering). */
+static double rate_now(const struct bloom *bloom, double load)
+{
+    if (!is_blocked(bloom))
+        return pow(load, bloom->geometry.probes);
+    uint32_t rounds = bloom->geometry.probes / 8, rest = bloom->geometry.probes % 8;
+    size_t blocks = word_count(bloom) / BLOCK_WORDS;
+    double sum = 0;
+    for (size_t block = 0; block < blocks; block++) {
+        double fill[BLOCK_WORDS], all = 1, partial = rest ? 0 : 1;
+        for (uint32_t word = 0; word < BLOCK_WORDS; word++) {
+            fill[word] = count_ones(words_of(bloom)[block * BLOCK_WORDS + word]) / 64.0;
+            for (uint32_t round = 0; round < rounds; round++)
+                all *= fill[word];
+        }
+        for (uint32_t start = 0; rest && start < BLOCK_WORDS; start++) {
+            double window = 1;
+            for (uint32_t i = 0; i < rest; i++)
+                window *= fill[(start + i) & 7];
+            partial += window / BLOCK_WORDS;
+        }
+        sum += all * partial;
+    }
+    return sum / (double)blocks;
+}
+
+/* How many elements leave a part `empty` of the bits at 0. A full array says only "at least". */
+static double elements_for(const struct bloom *bloom, double empty)
+{
+    double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
+    empty = empty > 0.5 / bits ? empty : 0.5 / bits;
+    if (!is_blocked(bloom))
+        return -log(empty) * bits / probes;
+    return -log(empty) * (bits / BLOCK_BITS) / (1 - bloom_blocked_survival(bloom->geometry.probes));
+}
+
+/* The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. */
+static bool beyond_capacity(const struct bloom *bloom, double elements)
+{
+    double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
+    double density = probes * elements / bits;
+    double error = sqrt(bits * (exp(density) - 1 - density)) / probes;
+    return elements - 3 * error > (double)bloom->base.config.capacity;
+}
+
+static void bloom_info(const roost_filter *filter, roost_info *info)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    info->entries = count_set(bloom);
+    info->load = (double)info->entries / (double)bloom->geometry.bits;
+    info->elements = elements_for(bloom, 1 - info->load);
+    info->fpr_now = rate_now(bloom, info->load);
+    info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
+    info->bits = bloom->geometry.bits;
+    info->probes = bloom->geometry.probes;
+    info->bytes_memory = bytes_needed(bloom->words.size);
+}
+
+static roost_status bloom_check(const roost_filter *filter)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    unsigned tail = bloom->geometry.bits % 64;
+    bool sound = bloom->words.size == divide_up(bloom->geometry.bits, 64) * 8 &&
+                 !(tail && words_of(bloom)[word_count(bloom) - 1] >> tail);
+    uint128 sum = 0;
+    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
+        sum += bloom->chunk_hashes[chunk];
+        sound &= bloom->stale[chunk] || bloom->chunk_hashes[chunk] == chunk_hash(bloom, chunk);
+    }
+    return sound && sum == bloom->sum ? ROOST_OK : ROOST_CORRUPT;
+}
+
+const struct filter_kind bloom_kind = {
+    .code = ROOST_BLOOM,
+    .name = "bloom",
+    .resolve = bloom_resolve,
+    .open = bloom_open,
+    .close = bloom_close,
+    .clone = bloom_clone,
+    .add = bloom_add,
+    .contains = bloom_contains,
+    .merge = bloom_merge,
+    .compare = bloom_compare,
+    .digest = bloom_digest,
+    .write_geometry = bloom_write_geometry,
+    .write_state = bloom_write_state,
+    .read_state = bloom_read_state,
+    .info = bloom_info,
+    .check = bloom_check,
+};

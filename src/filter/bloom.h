@@ -1,0 +1,99 @@
+/*
+ * Inside the grow-only Bloom filter: what its parts share. `bloom.c` has the essay.
+ */
+#ifndef FILTER_BLOOM_H
+#define FILTER_BLOOM_H
+
+#include "kind.h"
+#include "../base/memory.h"
+
+#define BLOCK_BYTES 64
+#define BLOCK_BITS 512
+#define BLOCK_WORDS 8
+/* The digest is taken over chunks of this many bytes. */
+#define CHUNK_BYTES 4096
+#define CHUNK_WORDS (CHUNK_BYTES / 8)
+#define MOST_PROBES 64
+#define MOST_BLOCK_PROBES 16
+#define MOST_BLOOM_BITS (UINT64_C(1) << 56)
+
+struct bloom_geometry {
+    uint64_t bits;   /* m: a multiple of BLOCK_BITS in the blocked layout */
+    uint32_t probes; /* k */
+};
+
+/* The bits of a blocked filter as its kernels see them. */
+struct bloom_blocks {
+    uint64_t *words;
+    uint64_t count; /* of blocks */
+    uint32_t probes;
+    uint8_t *stale; /* a byte a chunk: its part of the digest must be taken anew */
+    bool prefetch;  /* the array is larger than the caches */
+};
+
+/* One implementation of the two hot loops. All give the same bits. `changed` may be NULL. */
+struct bloom_kernel {
+    const char *name;
+    bool (*usable)(void);
+    void (*add)(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count);
+    void (*contains)(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count);
+};
+
+extern const struct bloom_kernel bloom_kernel_plain;
+#if defined(__x86_64__)
+extern const struct bloom_kernel bloom_kernel_avx2, bloom_kernel_avx512;
+#endif
+
+/* All kernels of this build, best first, the plain one last; NULL ends the list. */
+extern const struct bloom_kernel *const bloom_kernels[];
+
+/* The best one that this machine can run; tests may force another (NULL: back to the best). */
+const struct bloom_kernel *bloom_kernel_in_use(void);
+void bloom_kernel_force(const struct bloom_kernel *kernel);
+
+/* Kirsch-Mitzenmacher probes. */
+static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_t bits)
+{
+    return scale_to_range(hash.low + probe * (hash.high | 1), bits);
+}
+
+/* ---- sizes: bloom_size.c --------------------------------------------------------------------------------------- */
+
+/* ROOST_INVALID if no such filter can be had. */
+roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
+roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
+
+/* The exact false-positive rate of a blocked filter whose blocks hold Poisson(keys_a_block) keys. */
+double bloom_blocked_rate(uint32_t probes, double keys_a_block);
+
+/* The chance that one key of its block leaves a given bit alone. */
+double bloom_blocked_survival(uint32_t probes);
+
+/* ---- the blocked pattern: one place for all kernels --------------------------------------------------------------- */
+
+static inline uint64_t block_of(roost_hash hash, uint64_t blocks)
+{
+    return scale_to_range(hash.low, blocks);
+}
+
+/* Eight probes take one round, which reads eight numbers of six bits and, at the top, a start from one word. */
+static inline uint64_t block_round_word(roost_hash hash, uint32_t round)
+{
+    return round == 0 ? hash.high : rotate_left(hash.high * UINT64_C(0x9fb21c651e98df25), 29) ^ hash.high >> 7;
+}
+
+static inline uint32_t block_round_start(uint64_t word)
+{
+    return (uint32_t)(word >> 61);
+}
+
+/* Which of the eight words a round touches: all, or as many as probes are left, in a row from the start, wrapping. */
+static inline uint32_t block_round_lanes(uint64_t word, uint32_t probes_left)
+{
+    if (probes_left >= BLOCK_WORDS)
+        return 0xff;
+    uint32_t lanes = (1u << probes_left) - 1, start = block_round_start(word);
+    return (lanes << start | lanes >> (8 - start)) & 0xff;
+}
+
+#endif

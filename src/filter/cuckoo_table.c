@@ -1,0 +1,405 @@
+/*
+ * The cuckoo table: buckets of 1, 2, 4 or 8 slots, each slot a fingerprint of 1 to 32 bits, packed without gaps.
+ *
+ * Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (2014); Algorithm 1 of the thesis
+ * "Conflict-Free Replicated Probabilistic Filter" (2024). Where a bucket is, cuckoo_geometry.h says.
+ *
+ *     bytes    |  bucket 0: s0 s1 s2 s3  |  bucket 1: s0 s1 s2 s3  | ... | padding, so that a wide load stays inside
+ *     12 bits  |  48 bits, from bit 0    |  from bit 48            |       bucket i starts at bit i * 48
+ *
+ * Reading. A bucket is one load of a word, or of two when it is wider than 64 bits (eight slots of more than 16 bits: two
+ * such loads). All its slots are then compared at once, in lanes of that word: with x = bucket XOR fingerprint-in-every-lane,
+ * the lowest lane with a bit set in (x - ones) & ~x & tops is the lowest lane that is 0 in x. A free slot is fingerprint 0
+ * and is found in the same way. A slot is named by its first bit inside its bucket, so that nothing is divided by a
+ * width.
+ *
+ * Inserting. A free slot in either bucket, else one of the slots is chosen at random, its entry is displaced to its other
+ * bucket, and so on for at most `kicks` steps. Each step is written into a journal. A failed insertion walks the journal
+ * backwards and restores every slot: the walk may have passed a slot twice, so only the reverse order is exact. (Undoing
+ * by replacing entries, as in the first implementation of the thesis, loses innocent ones.)
+ *
+ * Overflow. Merge must never refuse, so the entries that find no slot go into a stash, a hash set by class. The thesis lets
+ * buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo insertion
+ * it is under 0.5 %.
+ *
+ * Each class is held at most once, so the number of entries is the number of classes: the false-positive rate is exactly
+ * entries times the probability of a class.
+ */
+#include "cuckoo_table.h"
+
+#include <string.h>
+
+struct kick {
+    uint32_t bucket, offset, victim;
+};
+
+/* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
+enum form {
+    FOUR_BYTES, /* four slots of eight bits: the most common table */
+    ONE_WORD,   /* up to 64 bits, wherever they start */
+    TWO_WORDS,  /* up to 128 bits */
+    TWO_HALVES, /* two halves of up to 128 bits */
+};
+
+#define NO_SLOT (-1)
+#define PADDING 32
+#define CACHED_BYTES ((size_t)4 << 20)
+#define AHEAD 24
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* ---- slots and buckets --------------------------------------------------------------------------------------------- */
+
+static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
+{
+    return (uint64_t)bucket * (table->geometry.bits * table->geometry.bucket_size);
+}
+
+static inline uint32_t slot_read(const struct cuckoo_table *table, uint32_t bucket, uint32_t offset)
+{
+    uint64_t bit = bucket_start(table, bucket) + offset;
+    uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
+    return (uint32_t)(word & ((UINT64_C(1) << table->geometry.bits) - 1));
+}
+
+static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint32_t fingerprint)
+{
+    uint64_t bit = bucket_start(table, bucket) + offset;
+    uint8_t *bytes = table->slots.bytes + bit / 8;
+    uint64_t mask = ((UINT64_C(1) << table->geometry.bits) - 1) << (bit & 7);
+    store_word(bytes, (load_word(bytes) & ~mask) | (uint64_t)fingerprint << (bit & 7));
+}
+
+/* The first bit of the lowest lane of `bucket` that equals the fingerprint, or NO_SLOT. */
+static inline int find_lane(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops, uint32_t bits)
+{
+    uint64_t difference = bucket ^ fingerprint * ones;
+    uint64_t zeros = (difference - ones) & ~difference & tops;
+    return zeros ? (int)(lowest_bit(zeros) - (bits - 1)) : NO_SLOT;
+}
+
+static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 ones, uint128 tops, uint32_t bits)
+{
+    uint128 difference = bucket ^ fingerprint * ones;
+    uint128 zeros = (difference - ones) & ~difference & tops;
+    if ((uint64_t)zeros)
+        return (int)(lowest_bit((uint64_t)zeros) - (bits - 1));
+    uint64_t upper = (uint64_t)(zeros >> 64);
+    return upper ? (int)(64 + lowest_bit(upper) - (bits - 1)) : NO_SLOT;
+}
+
+/* Lanes past the last slot read as the next bucket's bits, but have no top bit to report. */
+static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
+{
+    uint128 words = load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
+    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->geometry.bits);
+}
+
+static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
+                                   uint32_t fingerprint)
+{
+    if (form == FOUR_BYTES) {
+        uint32_t four;
+        memcpy(&four, table->slots.bytes + (size_t)bucket * 4, sizeof four);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        four = __builtin_bswap32(four);
+#endif
+        return find_lane(four, fingerprint, 0x01010101, 0x80808080, 8);
+    }
+    uint64_t bit = bucket_start(table, bucket);
+    if (form == ONE_WORD) {
+        uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
+        return find_lane(word, fingerprint, table->ones, table->tops, table->geometry.bits);
+    }
+    int offset = find_in_two_words(table, bit, fingerprint);
+    if (form == TWO_WORDS || offset != NO_SLOT)
+        return offset;
+    uint32_t half = table->geometry.bits * table->geometry.bucket_size / 2;
+    offset = find_in_two_words(table, bit + half, fingerprint);
+    return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
+}
+
+/* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
+static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
+{
+    uint32_t other = other_bucket(place, table->geometry.buckets);
+    if (form != FOUR_BYTES)
+        return find_slot(table, form, place.bucket, place.fingerprint) != NO_SLOT ||
+               find_slot(table, form, other, place.fingerprint) != NO_SLOT;
+    uint32_t first, second;
+    memcpy(&first, table->slots.bytes + (size_t)place.bucket * 4, sizeof first);
+    memcpy(&second, table->slots.bytes + (size_t)other * 4, sizeof second);
+    uint64_t difference = ((uint64_t)second << 32 | first) ^ place.fingerprint * UINT64_C(0x0101010101010101);
+    return ((difference - UINT64_C(0x0101010101010101)) & ~difference & UINT64_C(0x8080808080808080)) != 0;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t slot_bytes(struct cuckoo_geometry geometry)
+{
+    return divide_up((uint64_t)geometry.buckets * (geometry.bits * geometry.bucket_size), 8) + PADDING;
+}
+
+uint64_t cuckoo_table_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks)
+{
+    return slot_bytes(geometry) + CACHE_LINE + (uint64_t)most_kicks * sizeof(struct kick);
+}
+
+/* The most by which the start of a bucket is off a byte boundary. */
+static uint32_t largest_shift(uint32_t bucket_bits)
+{
+    return bucket_bits % 8 == 0 ? 0 : 8 - (bucket_bits & -bucket_bits);
+}
+
+static enum form form_for(struct cuckoo_geometry geometry)
+{
+    uint32_t bucket_bits = geometry.bits * geometry.bucket_size;
+    if (geometry.bits == 8 && geometry.bucket_size == 4)
+        return FOUR_BYTES;
+    if (bucket_bits + largest_shift(bucket_bits) <= 64)
+        return ONE_WORD;
+    return bucket_bits <= 128 ? TWO_WORDS : TWO_HALVES;
+}
+
+bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
+                       const roost_allocator *allocator)
+{
+    *table = (struct cuckoo_table){.geometry = geometry, .most_kicks = most_kicks, .form = form_for(geometry)};
+    uint32_t lanes = table->form == TWO_HALVES ? geometry.bucket_size / 2 : geometry.bucket_size;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        table->wide_ones |= (uint128)1 << (lane * geometry.bits);
+        table->wide_tops |= (uint128)1 << (lane * geometry.bits + geometry.bits - 1);
+    }
+    table->ones = (uint64_t)table->wide_ones;
+    table->tops = (uint64_t)table->wide_tops;
+    table->journal = memory_allocate(allocator, ((size_t)most_kicks + 1) * sizeof *table->journal);
+    if (!table->journal || !region_allocate(&table->slots, allocator, slot_bytes(geometry))) {
+        cuckoo_table_release(table, allocator);
+        return false;
+    }
+    return true;
+}
+
+void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    memory_release(allocator, table->journal);
+    table->journal = NULL;
+    region_release(&table->slots, allocator);
+    stash_release(&table->stash, allocator);
+}
+
+bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    if (!cuckoo_table_init(copy, table->geometry, table->most_kicks, allocator))
+        return false;
+    if (!stash_copy(&copy->stash, &table->stash, allocator)) {
+        cuckoo_table_release(copy, allocator);
+        return false;
+    }
+    memcpy(copy->slots.bytes, table->slots.bytes, table->slots.size);
+    copy->filled = table->filled;
+    return true;
+}
+
+/* ---- look-up ------------------------------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
+{
+    return find_in_pair(table, form, place) ||
+           (table->stash.count && stash_contains(&table->stash, class_key(place, table->geometry)));
+}
+
+bool cuckoo_table_contains(const struct cuckoo_table *table, struct place place)
+{
+    return holds(table, (enum form)table->form, place);
+}
+
+static inline void prefetch_pair(const struct cuckoo_table *table, struct place place)
+{
+    uint32_t other = other_bucket(place, table->geometry.buckets);
+    __builtin_prefetch(table->slots.bytes + bucket_start(table, place.bucket) / 8);
+    __builtin_prefetch(table->slots.bytes + bucket_start(table, other) / 8);
+}
+
+void cuckoo_table_prefetch(const struct cuckoo_table *table, struct place place)
+{
+    if (table->slots.size > CACHED_BYTES)
+        prefetch_pair(table, place);
+}
+
+static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
+                                        const roost_hash *hashes, size_t count)
+{
+    bool cached = table->slots.size <= CACHED_BYTES;
+    if (cached) {
+        for (size_t i = 0; i < count; i++)
+            found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
+        return;
+    }
+    for (size_t i = 0; i < AHEAD && i < count; i++)
+        prefetch_pair(table, place_of_hash(hashes[i], table->geometry));
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            prefetch_pair(table, place_of_hash(hashes[i + AHEAD], table->geometry));
+        found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
+    }
+}
+
+void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
+{
+    if (table->form == FOUR_BYTES)
+        contains_loop(table, FOUR_BYTES, found, hashes, count);
+    else if (table->form == ONE_WORD)
+        contains_loop(table, ONE_WORD, found, hashes, count);
+    else
+        contains_loop(table, (enum form)table->form, found, hashes, count);
+}
+
+/* ---- insertion ----------------------------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place)
+{
+    int offset = find_slot(table, form, place.bucket, 0);
+    if (offset == NO_SLOT)
+        return false;
+    slot_write(table, place.bucket, (uint32_t)offset, place.fingerprint);
+    table->filled++;
+    return true;
+}
+
+static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
+{
+    while (steps-- > 0) {
+        const struct kick *kick = &table->journal[steps];
+        slot_write(table, kick->bucket, kick->offset, kick->victim);
+    }
+}
+
+/* Both buckets of the place are full. */
+static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, struct place place,
+                                   struct random_source *random, uint32_t kicks)
+{
+    kicks = kicks < table->most_kicks ? kicks : table->most_kicks;
+    if (random_choice(random, 2))
+        place = other_place(place, table->geometry.buckets);
+    for (uint32_t step = 0; step < kicks; step++) {
+        uint32_t offset = random_choice(random, table->geometry.bucket_size) * table->geometry.bits;
+        struct place victim = {place.bucket, slot_read(table, place.bucket, offset)};
+        table->journal[step] = (struct kick){place.bucket, offset, victim.fingerprint};
+        slot_write(table, place.bucket, offset, place.fingerprint);
+        place = other_place(victim, table->geometry.buckets);
+        if (take_free_slot(table, form, place))
+            return true;
+    }
+    undo_kicks(table, kicks);
+    return false;
+}
+
+static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form form, struct place place,
+                                         struct random_source *random, uint32_t kicks)
+{
+    if (holds(table, form, place))
+        return PUT_PRESENT;
+    if (take_free_slot(table, form, place) ||
+        take_free_slot(table, form, other_place(place, table->geometry.buckets)) ||
+        displace(table, form, place, random, kicks))
+        return PUT_NEW;
+    return PUT_NO_ROOM;
+}
+
+enum put_result cuckoo_table_put(struct cuckoo_table *table, struct place place, struct random_source *random,
+                                 uint32_t kicks)
+{
+    if (table->form == FOUR_BYTES)
+        return put(table, FOUR_BYTES, place, random, kicks);
+    return put(table, (enum form)table->form, place, random, kicks);
+}
+
+bool cuckoo_table_overflow(struct cuckoo_table *table, struct place place, const roost_allocator *allocator)
+{
+    return stash_insert(&table->stash, allocator, class_key(place, table->geometry));
+}
+
+/* ---- walks --------------------------------------------------------------------------------------------------------- */
+
+uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8])
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
+        fingerprints[count] = slot_read(table, bucket, slot * table->geometry.bits);
+        count += fingerprints[count] != 0;
+    }
+    return count;
+}
+
+static ALWAYS_INLINE uint32_t elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other,
+                                        enum form form, uint32_t *bucket, struct place *places, uint32_t wanted)
+{
+    uint32_t found = 0, i = *bucket;
+    for (; i < table->geometry.buckets && found < wanted; i++) {
+        uint32_t fingerprints[8], count;
+        if (form == FOUR_BYTES &&
+            memcmp(table->slots.bytes + (size_t)i * 4, other->slots.bytes + (size_t)i * 4, 4) == 0)
+            continue;
+        count = cuckoo_table_bucket(other, i, fingerprints);
+        for (uint32_t j = 0; j < count; j++) {
+            places[found] = (struct place){i, fingerprints[j]};
+            found += find_slot(table, form, i, fingerprints[j]) == NO_SLOT;
+        }
+    }
+    *bucket = i;
+    return found;
+}
+
+uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
+                                struct place *places, uint32_t wanted)
+{
+    if (table->form == FOUR_BYTES)
+        return elsewhere(table, other, FOUR_BYTES, bucket, places, wanted);
+    return elsewhere(table, other, (enum form)table->form, bucket, places, wanted);
+}
+
+/* ---- invariants ---------------------------------------------------------------------------------------------------- */
+
+/* Is this entry of a bucket the only one of its class? */
+static bool held_once(const struct cuckoo_table *table, struct place place)
+{
+    struct place places[2] = {place, other_place(place, table->geometry.buckets)};
+    uint32_t copies = stash_contains(&table->stash, class_key(place, table->geometry));
+    for (int side = 0; side < 2 && (side == 0 || places[0].bucket != places[1].bucket); side++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, places[side].bucket, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            copies += fingerprints[i] == place.fingerprint;
+    }
+    return copies == 1;
+}
+
+static bool padding_is_zero(const struct cuckoo_table *table)
+{
+    uint64_t end = bucket_start(table, table->geometry.buckets);
+    for (uint64_t bit = end; bit < table->slots.size * 8; bit++)
+        if (table->slots.bytes[bit / 8] >> (bit & 7) & 1)
+            return false;
+    return true;
+}
+
+bool cuckoo_table_check(const struct cuckoo_table *table)
+{
+    uint64_t filled = 0, stashed = 0;
+    for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
+        filled += count;
+        for (uint32_t i = 0; i < count; i++)
+            if (!held_once(table, (struct place){bucket, fingerprints[i]}))
+                return false;
+    }
+    for (uint64_t i = 0; i < table->stash.room; i++) {
+        uint64_t key = table->stash.keys[i];
+        stashed += key != 0;
+        if (key && (!stash_contains(&table->stash, key) ||
+                    find_in_pair(table, (enum form)table->form, place_of_class(key, table->geometry)) ||
+                    class_key(place_of_class(key, table->geometry), table->geometry) != key))
+            return false;
+    }
+    return filled == table->filled && stashed == table->stash.count && padding_is_zero(table);
+}

@@ -1,0 +1,72 @@
+/*
+ * A cuckoo hash table of fingerprints, apart from any replication: each class at most once, in one of its two buckets or
+ * in the overflow stash. `cuckoo_table.c` has the essay.
+ */
+#ifndef FILTER_CUCKOO_TABLE_H
+#define FILTER_CUCKOO_TABLE_H
+
+#include "cuckoo_geometry.h"
+#include "stash.h"
+#include "../base/memory.h"
+#include "../base/random.h"
+
+struct kick;
+
+/*
+ * Invariants (cuckoo_table_check): `filled` counts the slots that are not 0; no class is held twice, in slots and stash
+ * together; the bits behind the last slot are 0.
+ */
+struct cuckoo_table {
+    struct cuckoo_geometry geometry;
+    struct region slots;
+    uint64_t filled;
+    struct stash stash;
+    struct kick *journal; /* what the insertion under way displaced */
+    uint32_t most_kicks;
+    int form;                     /* which way of reading a bucket fits */
+    uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
+    uint128 wide_ones, wide_tops; /* the same for wider ones */
+};
+
+enum put_result { PUT_NEW, PUT_PRESENT, PUT_NO_ROOM };
+
+/* What a table of this geometry takes, without a stash. */
+uint64_t cuckoo_table_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks);
+
+/* False when there is no memory. */
+bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
+                       const roost_allocator *allocator);
+void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
+bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
+
+bool cuckoo_table_contains(const struct cuckoo_table *table, struct place place);
+void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count);
+
+/* Displaces at most `kicks` entries; when that is not enough, every one of them is back where it was. */
+enum put_result cuckoo_table_put(struct cuckoo_table *table, struct place place, struct random_source *random,
+                                 uint32_t kicks);
+
+/* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
+bool cuckoo_table_overflow(struct cuckoo_table *table, struct place place, const roost_allocator *allocator);
+
+/* Asks for the memory of both buckets ahead of their use; does nothing for a table that fits the caches. */
+void cuckoo_table_prefetch(const struct cuckoo_table *table, struct place place);
+
+static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
+{
+    return table->filled + table->stash.count;
+}
+
+/* The fingerprints of one bucket, free slots left out; returns how many. */
+uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8]);
+
+/*
+ * The entries of `other` that this table does not hold in the very same bucket, bucket by bucket from *bucket on, until
+ * at least `wanted` are found or the buckets end; at most wanted + 7. Tables with equal layouts have none.
+ */
+uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
+                                struct place *places, uint32_t wanted);
+
+bool cuckoo_table_check(const struct cuckoo_table *table);
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * The one interface over all kinds (Specification 1 of the thesis): checks what is common, hashes keys, and passes on.
+ *
+ * Batches of keys are hashed a few hundred at a time, so that the hashes stay in the first cache and the kinds can look
+ * ahead in them.
+ */
+#include "kind.h"
+
+#include <string.h>
+
+#include "../base/hash.h"
+
+#define HASHES_AT_ONCE 512
+#define CONFIGURATION_ROOM 96
+
+static const struct filter_kind *const filter_kinds[] = {&bloom_kind, &gcuckoo_kind};
+
+const struct filter_kind *filter_kind_of(roost_kind code)
+{
+    for (size_t i = 0; i < sizeof filter_kinds / sizeof *filter_kinds; i++)
+        if (filter_kinds[i]->code == code)
+            return filter_kinds[i];
+    return NULL;
+}
+
+roost_environment environment_or_default(const roost_environment *environment)
+{
+    roost_environment complete = environment ? *environment : (roost_environment){0};
+    complete.allocator = allocator_or_default(complete.allocator);
+    if (complete.memory_limit == 0)
+        complete.memory_limit = SIZE_MAX / 2;
+    if (complete.kicks == 0)
+        complete.kicks = ROOST_DEFAULT_KICKS;
+    return complete;
+}
+
+roost_config roost_config_default(void)
+{
+    return (roost_config){
+        .kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .fpr = 0.01, .seed = ROOST_DEFAULT_SEED, .bucket_size = 4};
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------------------- */
+
+static uint64_t double_bits(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static double double_of_bits(uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+void write_configuration(const roost_filter *filter, struct bit_writer *writer)
+{
+    const roost_config *config = &filter->config;
+    write_byte(writer, (uint8_t)config->kind);
+    write_byte(writer, (uint8_t)config->layout);
+    write_varint(writer, config->capacity);
+    write_fixed64(writer, double_bits(config->fpr));
+    write_varint(writer, config->seed ^ ROOST_DEFAULT_SEED);
+    write_byte(writer, (uint8_t)config->fingerprint_bits);
+    write_byte(writer, (uint8_t)config->bucket_size);
+    filter->kind->write_geometry(filter, writer);
+}
+
+static roost_config read_configuration(struct bit_reader *reader)
+{
+    roost_config config = {0};
+    config.kind = read_byte(reader);
+    config.layout = read_byte(reader);
+    config.capacity = read_varint(reader);
+    config.fpr = double_of_bits(read_fixed64(reader));
+    config.seed = read_varint(reader) ^ ROOST_DEFAULT_SEED;
+    config.fingerprint_bits = read_byte(reader);
+    config.bucket_size = read_byte(reader);
+    return config;
+}
+
+static bool same_fields(const roost_config *a, const roost_config *b)
+{
+    return a->kind == b->kind && a->layout == b->layout && a->capacity == b->capacity && a->fpr == b->fpr &&
+           a->seed == b->seed && a->fingerprint_bits == b->fingerprint_bits && a->bucket_size == b->bucket_size;
+}
+
+static roost_status resolve(roost_config *config)
+{
+    const struct filter_kind *kind = filter_kind_of(config->kind);
+    return !kind || config->capacity == 0 ? ROOST_INVALID : kind->resolve(config);
+}
+
+/* What a frame carries was resolved by its author: a configuration with anything left to resolve is a forgery. */
+roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
+{
+    roost_config config = read_configuration(reader), resolved = config;
+    if (reader->failed || resolve(&resolved) != ROOST_OK || !same_fields(&config, &resolved))
+        return ROOST_CORRUPT;
+    return filter_kind_of(config.kind)->open(filter, &config, environment, reader);
+}
+
+static size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM])
+{
+    struct bit_writer writer = bit_writer_over(bytes, CONFIGURATION_ROOM);
+    write_configuration(filter, &writer);
+    return writer.buffer.size;
+}
+
+bool same_configuration(const roost_filter *filter, const roost_filter *other)
+{
+    uint8_t bytes[CONFIGURATION_ROOM], other_bytes[CONFIGURATION_ROOM];
+    size_t size = configuration_bytes(filter, bytes);
+    return size == configuration_bytes(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)
+{
+    *filter = NULL;
+    roost_config resolved = *config;
+    roost_environment complete = environment_or_default(environment);
+    roost_status status = resolve(&resolved);
+    return status != ROOST_OK ? status : filter_kind_of(resolved.kind)->open(filter, &resolved, &complete, NULL);
+}
+
+void roost_filter_free(roost_filter *filter)
+{
+    if (filter)
+        filter->kind->close(filter);
+}
+
+roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
+{
+    *copy = NULL;
+    return filter->kind->clone(filter, copy);
+}
+
+const roost_config *roost_filter_config(const roost_filter *filter)
+{
+    return &filter->config;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
+{
+    return hash_bytes(filter->config.seed, key, size);
+}
+
+roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    size_t done;
+    return filter->kind->add(filter, changed, &done, &hash, 1);
+}
+
+roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return roost_filter_add_hash(filter, changed, roost_filter_hash(filter, key, size));
+}
+
+roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
+                                        size_t count)
+{
+    size_t taken;
+    roost_status status = filter->kind->add(filter, changed, &taken, hashes, count);
+    if (done)
+        *done = taken;
+    return status;
+}
+
+static size_t hash_some(const roost_filter *filter, roost_hash *hashes, const roost_bytes *keys, size_t count)
+{
+    size_t some = count < HASHES_AT_ONCE ? count : HASHES_AT_ONCE;
+    for (size_t i = 0; i < some; i++)
+        hashes[i] = roost_filter_hash(filter, keys[i].data, keys[i].size);
+    return some;
+}
+
+roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                                   size_t count)
+{
+    roost_hash hashes[HASHES_AT_ONCE];
+    roost_status status = ROOST_OK;
+    size_t total = 0;
+    while (total < count && status == ROOST_OK) {
+        size_t taken, some = hash_some(filter, hashes, keys + total, count - total);
+        status = filter->kind->add(filter, changed ? changed + total : NULL, &taken, hashes, some);
+        total += taken;
+    }
+    if (done)
+        *done = total;
+    return status;
+}
+
+bool roost_filter_contains_hash(const roost_filter *filter, roost_hash hash)
+{
+    bool found;
+    filter->kind->contains(filter, &found, &hash, 1);
+    return found;
+}
+
+bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
+{
+    return roost_filter_contains_hash(filter, roost_filter_hash(filter, key, size));
+}
+
+void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    filter->kind->contains(filter, found, hashes, count);
+}
+
+void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
+{
+    roost_hash hashes[HASHES_AT_ONCE];
+    for (size_t total = 0, some; total < count; total += some) {
+        some = hash_some(filter, hashes, keys + total, count - total);
+        filter->kind->contains(filter, found + total, hashes, some);
+    }
+}
+
+roost_status roost_filter_remove_hash(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    (void)filter;
+    (void)hash;
+    if (changed)
+        *changed = false;
+    return ROOST_UNSUPPORTED;
+}
+
+roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return roost_filter_remove_hash(filter, changed, roost_filter_hash(filter, key, size));
+}
+
+/* ---- replication --------------------------------------------------------------------------------------------------- */
+
+roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost_filter *other)
+{
+    bool grew = false;
+    roost_status status = ROOST_OK;
+    if (filter != other)
+        status = same_configuration(filter, other) ? filter->kind->merge(filter, &grew, other) : ROOST_MISMATCH;
+    if (changed)
+        *changed = grew;
+    return status;
+}
+
+roost_status roost_filter_compare(const roost_filter *filter, roost_order *order, const roost_filter *other)
+{
+    if (!same_configuration(filter, other))
+        return ROOST_MISMATCH;
+    *order = filter == other ? ROOST_EQUAL : filter->kind->compare(filter, other);
+    return ROOST_OK;
+}
+
+bool roost_filter_equal(const roost_filter *filter, const roost_filter *other)
+{
+    roost_order order;
+    return roost_filter_compare(filter, &order, other) == ROOST_OK && order == ROOST_EQUAL;
+}
+
+roost_digest roost_filter_digest(roost_filter *filter)
+{
+    uint8_t bytes[CONFIGURATION_ROOM];
+    size_t size = configuration_bytes(filter, bytes);
+    uint128 sum = filter->kind->digest(filter) + hash_to_number(hash_bytes(filter->config.seed, bytes, size));
+    roost_digest digest;
+    store_double_word(digest.bytes, sum);
+    return digest;
+}
+
+void roost_digest_text(roost_digest digest, char text[33])
+{
+    for (size_t i = 0; i < sizeof digest.bytes; i++) {
+        text[2 * i] = "0123456789abcdef"[digest.bytes[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[digest.bytes[i] & 15];
+    }
+    text[32] = '\0';
+}
+
+/* ---- report -------------------------------------------------------------------------------------------------------- */
+
+void roost_filter_info(const roost_filter *filter, roost_info *info)
+{
+    *info = (roost_info){0};
+    filter->kind->info(filter, info);
+}
+
+roost_status roost_filter_check(const roost_filter *filter)
+{
+    return filter->kind->check(filter);
+}

@@ -1,0 +1,578 @@
+/*
+ * Grow-only cuckoo filter (GCF): a set of fingerprint classes in a cuckoo table.
+ *
+ * Specification 3 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.3. Two tables that hold
+ * the same fingerprints in other buckets are the same state: the order is inclusion of universes, U(S) = S and its dual.
+ * Here that universe has a name for each of its members, the class key of cuckoo_geometry.h. The state is the set of
+ * class keys; the table is a way to hold it, and which bucket holds what, what was kicked and what overflowed is layout,
+ * which no result depends on.
+ *
+ *     state      { class key, ... }                          merge: union; order: inclusion
+ *     digest     sum of the hashes of all class keys         each add and each merged entry adds its own
+ *     bytes      count, then the sorted keys as Rice-coded gaps
+ *
+ * Where we differ. Merge inserts incoming entries by the cuckoo procedure instead of putting them at their own index,
+ * which is equivalent under U(S) and leaves hardly any overflow. An add within the capacity never fails: should the
+ * table have no room for it, it overflows like a merged one; beyond the capacity the table goes on as long as it finds
+ * room and then answers ROOST_FULL.
+ *
+ * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
+ * filters that are equal, the common case of a replica that has converged, are told apart before anything is copied.
+ *
+ * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
+ * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
+ */
+#include "kind.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cuckoo_table.h"
+#include "../base/hash.h"
+#include "../base/sort.h"
+
+#define FEWEST_BITS 4
+#define MOST_BITS 32
+#define BATCH 32
+#define FEWEST_KICKS 8
+
+struct gcuckoo {
+    struct roost_filter base;
+    struct cuckoo_table table;
+    uint128 sum; /* of the hashes of all class keys */
+};
+
+static inline struct gcuckoo *as_gcuckoo(roost_filter *filter)
+{
+    return (struct gcuckoo *)filter;
+}
+
+static inline const struct gcuckoo *as_const_gcuckoo(const roost_filter *filter)
+{
+    return (const struct gcuckoo *)filter;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------------------------------- */
+
+/* How full a table gets by random kicks, less a little so that the last insertions stay cheap. In 1/1000. */
+static uint32_t load_target(uint32_t bucket_size)
+{
+    switch (bucket_size) {
+    case 1:
+        return 470;
+    case 2:
+        return 830;
+    case 4:
+        return 953;
+    default:
+        return 980;
+    }
+}
+
+static roost_status geometry_for(const roost_config *config, struct cuckoo_geometry *geometry)
+{
+    uint128 slots = ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) /
+                    load_target(config->bucket_size);
+    uint128 buckets = (slots + config->bucket_size - 1) / config->bucket_size;
+    if (buckets > UINT32_MAX)
+        return ROOST_TOO_LARGE;
+    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size};
+    return ROOST_OK;
+}
+
+/* The rate when the capacity is reached: exact, because each class is held once. */
+static double rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry, uint32_t bits)
+{
+    geometry.bits = bits;
+    return (double)config->capacity * class_probability(geometry);
+}
+
+static roost_status gcuckoo_resolve(roost_config *config)
+{
+    uint32_t size = config->bucket_size;
+    bool bits_given = config->fingerprint_bits != 0;
+    if (size != 1 && size != 2 && size != 4 && size != 8)
+        return ROOST_INVALID;
+    if (bits_given ? config->fingerprint_bits < FEWEST_BITS || config->fingerprint_bits > MOST_BITS
+                   : !(config->fpr > 0))
+        return ROOST_INVALID;
+    if (!(config->fpr >= 0 && config->fpr < 1))
+        return ROOST_INVALID;
+    struct cuckoo_geometry geometry;
+    roost_status status = geometry_for(config, &geometry);
+    if (status != ROOST_OK)
+        return status;
+    config->layout = 0;
+    uint32_t bits = bits_given ? config->fingerprint_bits : FEWEST_BITS;
+    while (!bits_given && bits <= MOST_BITS && rate_at_capacity(config, geometry, bits) > config->fpr)
+        bits++;
+    if (bits > MOST_BITS)
+        return ROOST_INVALID;
+    double rate = rate_at_capacity(config, geometry, bits);
+    if (config->fpr == 0)
+        config->fpr = rate < 1 ? rate : nextafter(1, 0);
+    config->fingerprint_bits = bits;
+    return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+static void gcuckoo_close(roost_filter *filter)
+{
+    const roost_allocator allocator = filter->environment.allocator;
+    cuckoo_table_release(&as_gcuckoo(filter)->table, &allocator);
+    memory_release(&allocator, filter);
+}
+
+static roost_status read_geometry(struct bit_reader *frame, const roost_config *config,
+                                  struct cuckoo_geometry *geometry)
+{
+    uint64_t buckets = read_varint(frame);
+    if (frame->failed || buckets == 0 || buckets > UINT32_MAX)
+        return ROOST_CORRUPT;
+    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size};
+    return ROOST_OK;
+}
+
+static roost_status gcuckoo_open(roost_filter **filter, const roost_config *config,
+                                 const roost_environment *environment, struct bit_reader *frame)
+{
+    struct cuckoo_geometry geometry;
+    roost_status status = frame ? read_geometry(frame, config, &geometry) : geometry_for(config, &geometry);
+    if (status != ROOST_OK)
+        return status;
+    if (cuckoo_table_bytes(geometry, environment->kicks) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
+    if (!gcuckoo)
+        return ROOST_NO_MEMORY;
+    gcuckoo->base = (struct roost_filter){&gcuckoo_kind, *config, *environment,
+                                          random_from_seed(environment->random_seed)};
+    if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
+        memory_release(&environment->allocator, gcuckoo);
+        return ROOST_NO_MEMORY;
+    }
+    *filter = &gcuckoo->base;
+    return ROOST_OK;
+}
+
+static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **copy)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct gcuckoo *twin = memory_allocate(allocator, sizeof *twin);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    *twin = *as_const_gcuckoo(filter);
+    if (!cuckoo_table_copy(&twin->table, &as_const_gcuckoo(filter)->table, allocator)) {
+        memory_release(allocator, twin);
+        return ROOST_NO_MEMORY;
+    }
+    *copy = &twin->base;
+    return ROOST_OK;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+static inline uint128 class_hash(const struct gcuckoo *gcuckoo, struct place place)
+{
+    return hash_number(gcuckoo->base.config.seed, class_key(place, gcuckoo->table.geometry));
+}
+
+static roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, struct place place)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, table->most_kicks);
+    *grew = result != PUT_PRESENT;
+    if (result == PUT_NO_ROOM) {
+        if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
+            return ROOST_FULL;
+        if (!cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator))
+            return ROOST_NO_MEMORY;
+    }
+    if (*grew)
+        gcuckoo->sum += class_hash(gcuckoo, place);
+    return ROOST_OK;
+}
+
+/* Batch by batch: first the places and the memory of all, then the adds. */
+static roost_status gcuckoo_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
+                                size_t count)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    struct place places[BATCH];
+    for (*done = 0; *done < count;) {
+        size_t batch = count - *done < BATCH ? count - *done : BATCH;
+        for (size_t i = 0; i < batch; i++) {
+            places[i] = place_of_hash(hashes[*done + i], gcuckoo->table.geometry);
+            cuckoo_table_prefetch(&gcuckoo->table, places[i]);
+        }
+        for (size_t i = 0; i < batch; i++, ++*done) {
+            bool grew;
+            roost_status status = add_place(gcuckoo, &grew, places[i]);
+            if (status != ROOST_OK)
+                return status;
+            if (changed)
+                changed[*done] = grew;
+        }
+    }
+    return ROOST_OK;
+}
+
+static void gcuckoo_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    cuckoo_table_contains_many(&as_const_gcuckoo(filter)->table, found, hashes, count);
+}
+
+/* ---- replication --------------------------------------------------------------------------------------------------- */
+
+/*
+ * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
+ * the very same bucket, which is nearly all where replicas come from one another.
+ */
+struct entry_walk {
+    const struct cuckoo_table *other;
+    uint32_t bucket;      /* the next one */
+    uint64_t stash_index; /* the next place of the other's stash */
+    struct place places[BATCH + 8];
+    uint32_t count, next;
+};
+
+static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
+{
+    const struct stash *stash = &walk->other->stash;
+    walk->next = 0;
+    walk->count = cuckoo_table_elsewhere(table, walk->other, &walk->bucket, walk->places, BATCH);
+    for (; walk->count < BATCH && walk->stash_index < stash->room; walk->stash_index++)
+        if (stash->keys[walk->stash_index])
+            walk->places[walk->count++] = place_of_class(stash->keys[walk->stash_index], table->geometry);
+    for (uint32_t i = 0; i < walk->count; i++)
+        cuckoo_table_prefetch(table, walk->places[i]);
+    return walk->count > 0;
+}
+
+static bool next_entry(struct entry_walk *walk, const struct cuckoo_table *table, struct place *place)
+{
+    if (walk->next == walk->count && !refill(walk, table))
+        return false;
+    *place = walk->places[walk->next++];
+    return true;
+}
+
+/* The next entry that `table` does not hold at all. */
+static bool next_missing(struct entry_walk *walk, const struct cuckoo_table *table, struct place *place)
+{
+    while (next_entry(walk, table, place))
+        if (!cuckoo_table_contains(table, *place))
+            return true;
+    return false;
+}
+
+/*
+ * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
+ * for nothing: a failure halves the quota of those that follow, a success gives a little back.
+ */
+static roost_status take_in(struct gcuckoo *gcuckoo, struct place place, uint32_t *kicks)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    const roost_environment *environment = &gcuckoo->base.environment;
+    switch (cuckoo_table_put(table, place, &gcuckoo->base.random, *kicks)) {
+    case PUT_PRESENT:
+        return ROOST_OK;
+    case PUT_NEW:
+        *kicks += *kicks < table->most_kicks;
+        break;
+    case PUT_NO_ROOM:
+        *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
+        if (stash_bytes(&table->stash) + table->slots.size > environment->memory_limit)
+            return ROOST_TOO_LARGE;
+        if (!cuckoo_table_overflow(table, place, &environment->allocator))
+            return ROOST_NO_MEMORY;
+        break;
+    }
+    gcuckoo->sum += class_hash(gcuckoo, place);
+    return ROOST_OK;
+}
+
+static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, struct place first)
+{
+    uint32_t kicks = gcuckoo->table.most_kicks;
+    roost_status status = take_in(gcuckoo, first, &kicks);
+    for (struct place place; status == ROOST_OK && next_entry(walk, &gcuckoo->table, &place);)
+        status = take_in(gcuckoo, place, &kicks);
+    return status;
+}
+
+static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter), before = *gcuckoo;
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
+    struct place first;
+    *changed = next_missing(&walk, &gcuckoo->table, &first);
+    if (!*changed)
+        return ROOST_OK;
+    roost_status status = ROOST_NO_MEMORY;
+    if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
+        status = take_in_all(gcuckoo, &walk, first);
+        cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
+    }
+    if (status != ROOST_OK) {
+        *gcuckoo = before;
+        *changed = false;
+    }
+    return status;
+}
+
+static bool lacks_any(const struct gcuckoo *gcuckoo, const struct gcuckoo *other)
+{
+    struct entry_walk walk = {.other = &other->table};
+    struct place place;
+    return next_missing(&walk, &gcuckoo->table, &place);
+}
+
+static roost_order gcuckoo_compare(const roost_filter *filter, const roost_filter *other)
+{
+    const struct gcuckoo *first = as_const_gcuckoo(filter), *second = as_const_gcuckoo(other);
+    if (cuckoo_table_entries(&first->table) == cuckoo_table_entries(&second->table) && first->sum != second->sum)
+        return ROOST_CONCURRENT;
+    return (lacks_any(first, second) ? ROOST_BEFORE : 0) | (lacks_any(second, first) ? ROOST_AFTER : 0);
+}
+
+static uint128 gcuckoo_digest(roost_filter *filter)
+{
+    return as_gcuckoo(filter)->sum;
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
+ * whatever the size of the table. A histogram over equal parts of the key space tells where to cut.
+ */
+#define MOST_KEYS_AT_ONCE ((uint64_t)1 << 24)
+#define HISTOGRAM_BITS 12
+
+struct slices {
+    const struct cuckoo_table *table;
+    unsigned shift; /* of a key, to its part of the histogram */
+    uint64_t histogram[1u << HISTOGRAM_BITS];
+};
+
+typedef void key_visitor(void *context, uint64_t key);
+
+static void visit_keys(const struct cuckoo_table *table, key_visitor *visit, void *context)
+{
+    for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            visit(context, class_key((struct place){bucket, fingerprints[i]}, table->geometry));
+    }
+    for (uint64_t i = 0; i < table->stash.room; i++)
+        if (table->stash.keys[i])
+            visit(context, table->stash.keys[i]);
+}
+
+static void count_key(void *context, uint64_t key)
+{
+    struct slices *slices = context;
+    slices->histogram[key >> slices->shift]++;
+}
+
+struct gather {
+    uint64_t *keys, count;
+    uint64_t from, to; /* keys in [from, to] */
+};
+
+static void gather_key(void *context, uint64_t key)
+{
+    struct gather *gather = context;
+    gather->keys[gather->count] = key;
+    gather->count += key >= gather->from && key <= gather->to;
+}
+
+static unsigned universe_bits(const struct cuckoo_table *table)
+{
+    return highest_bit(class_universe(table->geometry)) + 1;
+}
+
+struct key_coder {
+    struct bit_writer *writer;
+    unsigned parameter;
+    uint64_t next; /* one past the last key written */
+};
+
+static void write_keys(struct key_coder *coder, const uint64_t *keys, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        write_rice(coder->writer, keys[i] - coder->next, coder->parameter);
+        coder->next = keys[i] + 1;
+    }
+}
+
+/* Keys in [from, to] of the histogram's parts, which hold `count`. */
+static bool write_slice(const struct slices *slices, struct key_coder *coder, uint32_t from, uint32_t to,
+                        uint64_t count)
+{
+    const roost_allocator *allocator = &coder->writer->buffer.allocator;
+    uint64_t *keys = memory_allocate(allocator, 2 * (count + 1) * sizeof *keys);
+    if (!keys)
+        return false;
+    struct gather gather = {keys, 0, (uint64_t)from << slices->shift, (((uint64_t)to + 1) << slices->shift) - 1};
+    visit_keys(slices->table, gather_key, &gather);
+    sort_numbers(keys, keys + count + 1, count, universe_bits(slices->table));
+    write_keys(coder, keys, count);
+    memory_release(allocator, keys);
+    return true;
+}
+
+static bool write_sliced(struct slices *slices, struct key_coder *coder)
+{
+    if (cuckoo_table_entries(slices->table) <= MOST_KEYS_AT_ONCE)
+        return write_slice(slices, coder, 0, (1u << HISTOGRAM_BITS) - 1, cuckoo_table_entries(slices->table));
+    visit_keys(slices->table, count_key, slices);
+    for (uint32_t from = 0; from < 1u << HISTOGRAM_BITS;) {
+        uint32_t to = from;
+        uint64_t count = slices->histogram[from];
+        while (to + 1 < 1u << HISTOGRAM_BITS && count + slices->histogram[to + 1] <= MOST_KEYS_AT_ONCE)
+            count += slices->histogram[++to];
+        if (!write_slice(slices, coder, from, to, count))
+            return false;
+        from = to + 1;
+    }
+    return true;
+}
+
+static void gcuckoo_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_varint(writer, as_const_gcuckoo(filter)->table.geometry.buckets);
+}
+
+static roost_status gcuckoo_write_state(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    uint64_t entries = cuckoo_table_entries(table);
+    struct key_coder coder = {writer, rice_parameter(class_universe(table->geometry), entries), 0};
+    write_varint(writer, entries);
+    struct slices *slices = memory_allocate(&writer->buffer.allocator, sizeof *slices);
+    if (!slices)
+        return ROOST_NO_MEMORY;
+    slices->table = table;
+    slices->shift = universe_bits(table) > HISTOGRAM_BITS ? universe_bits(table) - HISTOGRAM_BITS : 0;
+    bit_writer_reserve(writer, (size_t)(entries * (coder.parameter + 3) / 8));
+    bool written = write_sliced(slices, &coder);
+    memory_release(&writer->buffer.allocator, slices);
+    write_alignment(writer);
+    return written && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* What a table of so many entries may need in all: the frame's author chose both numbers. */
+static bool fits_limit(const roost_filter *filter, uint64_t entries)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    uint64_t slots = (uint64_t)table->geometry.buckets * table->geometry.bucket_size;
+    uint64_t overflow = entries > slots ? entries - slots : 0;
+    uint128 bytes = (uint128)overflow * 4 * sizeof(uint64_t) + table->slots.size;
+    return bytes <= filter->environment.memory_limit;
+}
+
+/* A class key that no element has: fingerprint 0, or the larger of the two names of a pair. */
+static bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
+{
+    uint64_t fingerprint = key & ((UINT64_C(1) << geometry.bits) - 1);
+    return key < class_universe(geometry) && fingerprint != 0 && key >> geometry.bits < geometry.buckets &&
+           class_key(place_of_class(key, geometry), geometry) == key;
+}
+
+static bool read_places(struct bit_reader *reader, struct cuckoo_geometry geometry, unsigned parameter, uint64_t *next,
+                        struct place *places, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t gap = read_rice(reader, parameter), key = *next + gap;
+        if (reader->failed || key < gap || !is_class_key(key, geometry))
+            return false;
+        places[i] = place_of_class(key, geometry);
+        *next = key + 1;
+    }
+    return true;
+}
+
+static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *reader)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    struct cuckoo_geometry geometry = gcuckoo->table.geometry;
+    uint64_t entries = read_varint(reader), next = 0;
+    if (reader->failed || entries > reader_bits_left(reader))
+        return ROOST_CORRUPT;
+    if (!fits_limit(filter, entries))
+        return ROOST_TOO_LARGE;
+    unsigned parameter = rice_parameter(class_universe(geometry), entries);
+    uint32_t kicks = gcuckoo->table.most_kicks;
+    for (uint64_t left = entries; left > 0;) {
+        struct place places[BATCH];
+        uint64_t batch = left < BATCH ? left : BATCH;
+        if (!read_places(reader, geometry, parameter, &next, places, batch))
+            return ROOST_CORRUPT;
+        for (uint64_t i = 0; i < batch; i++)
+            cuckoo_table_prefetch(&gcuckoo->table, places[i]);
+        for (uint64_t i = 0; i < batch; i++) {
+            roost_status status = take_in(gcuckoo, places[i], &kicks);
+            if (status != ROOST_OK)
+                return status;
+        }
+        left -= batch;
+    }
+    read_alignment(reader);
+    return reader->failed ? ROOST_CORRUPT : ROOST_OK;
+}
+
+/* ---- report -------------------------------------------------------------------------------------------------------- */
+
+static void gcuckoo_info(const roost_filter *filter, roost_info *info)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    double probability = class_probability(table->geometry);
+    info->entries = cuckoo_table_entries(table);
+    info->overflow = table->stash.count;
+    info->load = (double)info->entries / ((double)table->geometry.buckets * table->geometry.bucket_size);
+    info->fpr_now = (double)info->entries * probability;
+    info->fpr_now = info->fpr_now < 1 ? info->fpr_now : 1;
+    /* An element that fell into a class that was taken left no trace of its own. */
+    info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
+    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->buckets = table->geometry.buckets;
+    info->bytes_memory = cuckoo_table_bytes(table->geometry, table->most_kicks) + stash_bytes(&table->stash) +
+                         sizeof(struct gcuckoo);
+}
+
+static void add_class_hash(void *context, uint64_t key)
+{
+    struct gcuckoo *expected = context;
+    expected->sum += hash_number(expected->base.config.seed, key);
+}
+
+static roost_status gcuckoo_check(const roost_filter *filter)
+{
+    const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
+    struct gcuckoo expected = {.base.config.seed = filter->config.seed};
+    visit_keys(&gcuckoo->table, add_class_hash, &expected);
+    return cuckoo_table_check(&gcuckoo->table) && expected.sum == gcuckoo->sum ? ROOST_OK : ROOST_CORRUPT;
+}
+
+const struct filter_kind gcuckoo_kind = {
+    .code = ROOST_CUCKOO,
+    .name = "cuckoo",
+    .resolve = gcuckoo_resolve,
+    .open = gcuckoo_open,
+    .close = gcuckoo_close,
+    .clone = gcuckoo_clone,
+    .add = gcuckoo_add,
+    .contains = gcuckoo_contains,
+    .merge = gcuckoo_merge,
+    .compare = gcuckoo_compare,
+    .digest = gcuckoo_digest,
+    .write_geometry = gcuckoo_write_geometry,
+    .write_state = gcuckoo_write_state,
+    .read_state = gcuckoo_read_state,
+    .info = gcuckoo_info,
+    .check = gcuckoo_check,
+};

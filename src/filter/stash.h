@@ -1,0 +1,45 @@
+/*
+ * The overflow of a cuckoo table: class keys that found no slot. A hash set by open addressing, at most half full, so a
+ * look-up reads one or two neighbouring words. It is small when replicas merge within their capacity (under one entry in
+ * two hundred), and still correct and fast when they merge far beyond it.
+ */
+#ifndef FILTER_STASH_H
+#define FILTER_STASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/memory.h"
+
+struct stash {
+    uint64_t *keys; /* 0 is free: no class has the key 0 */
+    uint64_t room;  /* 0 or a power of two, at least twice the count */
+    uint64_t count;
+};
+
+static inline uint64_t stash_start(const struct stash *stash, uint64_t key)
+{
+    return (key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - __builtin_ctzll(stash->room));
+}
+
+static inline bool stash_contains(const struct stash *stash, uint64_t key)
+{
+    if (stash->count == 0)
+        return false;
+    for (uint64_t i = stash_start(stash, key); stash->keys[i]; i = (i + 1) & (stash->room - 1))
+        if (stash->keys[i] == key)
+            return true;
+    return false;
+}
+
+/* The key must not be there yet. False, and nothing changed, when there is no memory. */
+bool stash_insert(struct stash *stash, const roost_allocator *allocator, uint64_t key);
+bool stash_copy(struct stash *copy, const struct stash *stash, const roost_allocator *allocator);
+void stash_release(struct stash *stash, const roost_allocator *allocator);
+
+static inline uint64_t stash_bytes(const struct stash *stash)
+{
+    return stash->room * sizeof *stash->keys;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * The frame: a state as bytes, for files and networks. docs/format.md is its specification.
+ *
+ *     +------+---------+------+--------+---------------+-------+----------+
+ *     | Rost | version | type | length | configuration | state | checksum |
+ *     |  4   |    1    |  1   | varint |               |       |    8     |
+ *     +------+---------+------+--------+---------------+-------+----------+
+ *                                      |<-------- length ----->|
+ *
+ * One state has one frame. The checksum (XXH3-64 of all before it) finds accidents; it keeps nobody from writing a frame
+ * of his own, so the readers of configuration and state check each number as well. Nothing is allocated beyond what the
+ * memory limit of the environment allows.
+ */
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../filter/kind.h"
+
+#define MAGIC "Rost"
+#define MAGIC_BYTES 4
+#define FRAME_VERSION 1
+#define CHECKSUM_BYTES 8
+#define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
+
+enum frame_type { STATE_FRAME = 1 };
+
+/* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */
+static void finish_frame(struct bit_writer *writer)
+{
+    uint8_t header[LARGEST_HEADER + 8];
+    struct bit_writer front = bit_writer_over(header, sizeof header);
+    size_t body = writer->buffer.size - LARGEST_HEADER;
+    write_bytes(&front, MAGIC, MAGIC_BYTES);
+    write_byte(&front, FRAME_VERSION);
+    write_byte(&front, STATE_FRAME);
+    write_varint(&front, body);
+    uint8_t *data = writer->buffer.data;
+    memcpy(data, header, front.buffer.size);
+    memmove(data + front.buffer.size, data + LARGEST_HEADER, body);
+    writer->buffer.size = front.buffer.size + body;
+    write_fixed64(writer, checksum_bytes(data, writer->buffer.size));
+}
+
+roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame)
+{
+    struct bit_writer writer;
+    static const uint8_t room_for_header[LARGEST_HEADER];
+    bit_writer_init(&writer, filter->environment.allocator);
+    write_bytes(&writer, room_for_header, sizeof room_for_header);
+    write_configuration(filter, &writer);
+    roost_status status = filter->kind->write_state(filter, &writer);
+    bit_writer_reserve(&writer, CHECKSUM_BYTES);
+    if (status == ROOST_OK && writer.failed)
+        status = ROOST_NO_MEMORY;
+    if (status == ROOST_OK)
+        finish_frame(&writer);
+    else
+        bit_writer_release(&writer);
+    *frame = writer.buffer;
+    return status;
+}
+
+/* From the magic to the checksum; `reader` then stands at the body. */
+static roost_status open_frame(struct bit_reader *reader, const uint8_t *frame, size_t size)
+{
+    if (size == 0 || memcmp(frame, MAGIC, size < MAGIC_BYTES ? size : MAGIC_BYTES) != 0)
+        return ROOST_NOT_FRAME;
+    *reader = bit_reader_over(frame, size);
+    read_bytes(reader, MAGIC_BYTES);
+    uint8_t version = read_byte(reader), type = read_byte(reader);
+    uint64_t length = read_varint(reader);
+    if (version > FRAME_VERSION)
+        return ROOST_VERSION;
+    if (reader->failed)
+        return size < LARGEST_HEADER ? ROOST_TRUNCATED : ROOST_CORRUPT;
+    if (version != FRAME_VERSION || type != STATE_FRAME)
+        return ROOST_CORRUPT;
+    size_t header = reader->position / 8;
+    if (size < header + CHECKSUM_BYTES || length > size - header - CHECKSUM_BYTES)
+        return ROOST_TRUNCATED;
+    if (length < size - header - CHECKSUM_BYTES)
+        return ROOST_CORRUPT;
+    if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES))
+        return ROOST_CORRUPT;
+    reader->size = size - CHECKSUM_BYTES;
+    return ROOST_OK;
+}
+
+roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
+                                 const roost_environment *environment)
+{
+    *filter = NULL;
+    struct bit_reader reader;
+    roost_filter *decoded = NULL;
+    roost_environment complete = environment_or_default(environment);
+    roost_status status = open_frame(&reader, frame, size);
+    if (status == ROOST_OK)
+        status = open_configured(&decoded, &reader, &complete);
+    if (status == ROOST_OK)
+        status = decoded->kind->read_state(decoded, &reader);
+    if (status == ROOST_OK && reader_bits_left(&reader) != 0)
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK)
+        *filter = decoded;
+    else
+        roost_filter_free(decoded);
+    return status;
+}
