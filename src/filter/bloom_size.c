@@ -2,8 +2,10 @@
  * How large a Bloom filter must be.
  *
  * Classic. With k = ceil(log2 1/eps) probes, a key errs with (1 - e^(-kn/m))^k, so m = -kn / ln(1 - eps^(1/k)) bits keep
- * eps for every eps, and are the papers' optimum where eps is a power of two. In a very small array the k probes of one
- * key meet each other and the formula is a little too kind: a constant number of extra bits makes up for that.
+ * eps for every eps, and are the papers' optimum where eps is a power of two. That formula is a limit for large n. In a
+ * small array the probes of one key meet each other, and the true rate is higher: measured, 3 % too high for a thousand
+ * keys at 0.1 %, three times too high for ten. k^2 + 1 extra bits repair that; from 65,536 keys on they would change
+ * nothing that can be measured, and m is exactly the papers'.
  *
  * Blocked. All bits of a key are in one block of eight 64-bit words, and blocks are unevenly full: the number of keys
  * that share a block is Poisson with mean L = n / blocks, and the classic formula does not hold. But the rate can be had
@@ -28,13 +30,16 @@
 
 #define STEPS_A_BIT 64
 #define MOST_BITS_A_KEY 1024
+#define SMALL_CAPACITY 65536
 
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
 {
     double probes = ceil(-log2(fpr) - 1e-9);
     probes = probes < 1 ? 1 : probes;
     double bits = -probes * (double)capacity / log1p(-pow(fpr, 1 / probes));
-    bits = ceil(bits * (1 - 1e-12)) + 2 * probes * probes;
+    bits = ceil(bits * (1 - 1e-12));
+    if (capacity < SMALL_CAPACITY)
+        bits += probes * probes + 1;
     if (probes > MOST_PROBES || !(bits < (double)MOST_BLOOM_BITS))
         return ROOST_INVALID;
     *geometry = (struct bloom_geometry){(uint64_t)bits, (uint32_t)probes};

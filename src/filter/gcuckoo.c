@@ -80,11 +80,11 @@ static roost_status geometry_for(const roost_config *config, struct cuckoo_geome
     return ROOST_OK;
 }
 
-/* The rate when the capacity is reached: exact, because each class is held once. */
+/* The rate when the capacity is reached: exact, because each class is held once, until there are no more classes. */
 static double rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry, uint32_t bits)
 {
     geometry.bits = bits;
-    return (double)config->capacity * class_probability(geometry);
+    return fmin((double)config->capacity * class_probability(geometry), nextafter(1, 0));
 }
 
 static roost_status gcuckoo_resolve(roost_config *config)
@@ -110,7 +110,7 @@ static roost_status gcuckoo_resolve(roost_config *config)
         return ROOST_INVALID;
     double rate = rate_at_capacity(config, geometry, bits);
     if (config->fpr == 0)
-        config->fpr = rate < 1 ? rate : nextafter(1, 0);
+        config->fpr = rate;
     config->fingerprint_bits = bits;
     return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
 }

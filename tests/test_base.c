@@ -1,0 +1,195 @@
+/* The base room: bit streams, Rice codes, varints, sorting, choices. */
+#include "check.h"
+
+#include "base/sort.h"
+
+static void bits_come_back(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(1));
+    for (int round = 0; round < 200; round++) {
+        struct bit_writer writer;
+        uint64_t values[300];
+        unsigned widths[300];
+        bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+        for (int i = 0; i < 300; i++) {
+            widths[i] = random_choice(&random, 57);
+            values[i] = random_next(&random) & ((UINT64_C(1) << widths[i]) - 1);
+            write_bits(&writer, values[i], widths[i]);
+        }
+        write_alignment(&writer);
+        struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
+        for (int i = 0; i < 300; i++)
+            assert_int_equal(read_bits(&reader, widths[i]), values[i]);
+        read_alignment(&reader);
+        assert_false(reader.failed);
+        assert_int_equal(reader_bits_left(&reader), 0);
+        bit_writer_release(&writer);
+    }
+}
+
+/* Small, large and huge values under every parameter, the long way of write_rice included. */
+static void rice_codes_come_back(void **state)
+{
+    (void)state;
+    for (unsigned parameter = 0; parameter < 63; parameter++) {
+        uint64_t quotients[] = {0, 1, 2, 47, 48, 49, 55, 56, 57, 96, 97, 1000};
+        struct bit_writer writer;
+        bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+        for (size_t i = 0; i < COUNT_OF(quotients); i++)
+            if (quotients[i] <= UINT64_MAX >> parameter)
+                for (uint64_t low = 0; low < 2; low++)
+                    write_rice(&writer, quotients[i] << parameter | (low ? (UINT64_C(1) << parameter) - 1 : 0),
+                               parameter);
+        write_alignment(&writer);
+        struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
+        for (size_t i = 0; i < COUNT_OF(quotients); i++)
+            if (quotients[i] <= UINT64_MAX >> parameter)
+                for (uint64_t low = 0; low < 2; low++)
+                    assert_int_equal(read_rice(&reader, parameter),
+                                     quotients[i] << parameter | (low ? (UINT64_C(1) << parameter) - 1 : 0));
+        read_alignment(&reader);
+        assert_false(reader.failed);
+        bit_writer_release(&writer);
+    }
+}
+
+static void varints_come_back_and_are_shortest(void **state)
+{
+    (void)state;
+    for (unsigned shift = 0; shift < 64; shift++)
+        for (uint64_t around = 0; around < 3; around++) {
+            uint64_t value = (UINT64_C(1) << shift) + around - 1;
+            uint8_t memory[32];
+            struct bit_writer writer = bit_writer_over(memory, sizeof memory);
+            write_varint(&writer, value);
+            assert_false(writer.failed);
+            struct bit_reader reader = bit_reader_over(memory, writer.buffer.size);
+            assert_true(read_varint(&reader) == value);
+            assert_int_equal(reader_bits_left(&reader), 0);
+        }
+    const struct {
+        uint8_t bytes[11];
+        size_t size;
+    } refused[] = {
+        {{0x80}, 1},                                                          /* ends too soon */
+        {{0x80, 0x00}, 2},                                                    /* 0 in two bytes */
+        {{0xff, 0x80, 0x00}, 3},                                              /* 127 in three */
+        {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}, 10},   /* 65 bits */
+        {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x81, 0}, 11}, /* eleven bytes */
+    };
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct bit_reader reader = bit_reader_over(refused[i].bytes, refused[i].size);
+        read_varint(&reader);
+        assert_true(reader.failed);
+    }
+}
+
+static void readers_never_pass_the_end(void **state)
+{
+    (void)state;
+    const uint8_t zeros[9] = {0};
+    for (size_t size = 0; size <= sizeof zeros; size++) {
+        struct bit_reader reader = bit_reader_over(zeros, size);
+        assert_int_equal(read_rice(&reader, 3), 0);
+        assert_true(reader.failed);
+        assert_int_equal(read_bits(&reader, 1), 0);
+        assert_null(read_bytes(&reader, 1));
+    }
+    struct bit_reader padded = bit_reader_over("\xf1", 1);
+    assert_int_equal(read_bits(&padded, 1), 1);
+    read_alignment(&padded);
+    assert_true(padded.failed);
+}
+
+static void a_fixed_writer_stops_at_its_room(void **state)
+{
+    (void)state;
+    uint8_t memory[16] = {0};
+    struct bit_writer writer = bit_writer_over(memory, sizeof memory);
+    for (int i = 0; i < 100; i++)
+        write_byte(&writer, 0xff);
+    assert_true(writer.failed);
+}
+
+/* The parameter must be the best or, where two are nearly as good, cost at most half a per cent more. */
+static void rice_parameter_is_best_for_geometric_gaps(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(2));
+    for (unsigned step = 0; step < 12; step++) {
+        uint64_t universe = UINT64_C(1) << 40, count = universe / (3u << step);
+        double costs[40] = {0};
+        const int gaps = 100000;
+        for (int i = 0; i < gaps; i++) {
+            uint64_t gap = 0;
+            while (random_choice(&random, 3u << step) != 0)
+                gap++;
+            for (unsigned parameter = 0; parameter < 40; parameter++)
+                costs[parameter] += (double)((gap >> parameter) + 1 + parameter);
+        }
+        double best = costs[0];
+        for (unsigned parameter = 1; parameter < 40; parameter++)
+            best = costs[parameter] < best ? costs[parameter] : best;
+        assert_true(costs[rice_parameter(universe, count)] <= best * 1.005);
+    }
+    assert_int_equal(rice_parameter(1000, 0), 0);
+    assert_int_equal(rice_parameter(10, 10), 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sorts_like_qsort(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(3));
+    for (unsigned bits = 1; bits <= 64; bits++) {
+        uint64_t numbers[1000], expected[1000], scratch[1000];
+        size_t count = bits % 2 ? 1000 : random_choice(&random, 100);
+        for (size_t i = 0; i < count; i++)
+            expected[i] = numbers[i] = random_next(&random) >> (64 - bits);
+        sort_numbers(numbers, scratch, count, bits);
+        qsort(expected, count, sizeof *expected, by_value);
+        assert_memory_equal(numbers, expected, count * sizeof *numbers);
+    }
+}
+
+static void choices_are_even(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(4));
+    int counts[8] = {0};
+    for (int i = 0; i < 80000; i++)
+        counts[random_choice(&random, 8)]++;
+    for (int i = 0; i < 8; i++)
+        assert_in_range(counts[i], 9500, 10500);
+}
+
+static void every_status_has_a_text(void **state)
+{
+    (void)state;
+    for (int status = ROOST_OK; status <= ROOST_CORRUPT; status++)
+        assert_string_not_equal(roost_status_text((roost_status)status), "unknown status");
+    assert_string_equal(roost_status_text((roost_status)1000), "unknown status");
+    assert_string_equal(roost_status_text((roost_status)-1), "unknown status");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_come_back),
+        cmocka_unit_test(rice_codes_come_back),
+        cmocka_unit_test(varints_come_back_and_are_shortest),
+        cmocka_unit_test(readers_never_pass_the_end),
+        cmocka_unit_test(a_fixed_writer_stops_at_its_room),
+        cmocka_unit_test(rice_parameter_is_best_for_geometric_gaps),
+        cmocka_unit_test(sorts_like_qsort),
+        cmocka_unit_test(choices_are_even),
+        cmocka_unit_test(every_status_has_a_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* The grow-only Bloom filter: its sizes, its error rate, its kernels. */
+#include "check.h"
+
+#include <math.h>
+
+#include "filter/bloom.h"
+
+static double measured_rate(const roost_filter *filter, uint64_t from, uint64_t probes)
+{
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < probes; i++)
+        found += roost_filter_contains_hash(filter, hash_for_key(from + i));
+    return (double)found / (double)probes;
+}
+
+static void fill(roost_filter *filter, uint64_t from, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(from + i)));
+}
+
+/* The formulas of the papers. */
+static void classic_size_is_the_papers(void **state)
+{
+    (void)state;
+    struct bloom_geometry geometry;
+    assert_ok(bloom_size_classic(&geometry, 1 << 20, 1.0 / 32));
+    assert_int_equal(geometry.probes, 5);
+    assert_int_equal(geometry.bits, (uint64_t)ceil(5 * 1048576 / log(2)));
+    for (int exponent = 1; exponent <= 20; exponent++) {
+        assert_ok(bloom_size_classic(&geometry, 1000000, exp2(-exponent)));
+        assert_int_equal(geometry.probes, exponent);
+    }
+}
+
+/* The closed form against a simulation of blocks with a Poisson number of keys. */
+static void blocked_rate_is_exact(void **state)
+{
+    (void)state;
+    const uint32_t probes[] = {1, 3, 5, 6, 8, 12, 16};
+    for (size_t i = 0; i < COUNT_OF(probes); i++) {
+        const uint64_t blocks = 4000;
+        const double keys_a_block = 30;
+        roost_config config = bloom_config(ROOST_BLOCKED, 1000, 0.01);
+        struct bit_writer geometry;
+        bit_writer_init(&geometry, allocator_or_default((roost_allocator){0}));
+        write_varint(&geometry, blocks * BLOCK_BITS);
+        write_varint(&geometry, probes[i]);
+        struct bit_reader reader = bit_reader_over(geometry.buffer.data, geometry.buffer.size);
+        roost_environment environment = environment_or_default(NULL);
+        roost_filter *filter;
+        config.bucket_size = 0;
+        assert_ok(bloom_kind.open(&filter, &config, &environment, &reader));
+        fill(filter, 0, (uint64_t)(keys_a_block * blocks));
+        roost_info info;
+        roost_filter_info(filter, &info);
+        double rate = bloom_blocked_rate(probes[i], keys_a_block);
+        /* info knows the state itself, so it has no sampling error but that of the keys in it */
+        assert_true(fabs(info.fpr_now / rate - 1) < 0.05);
+        double measured = measured_rate(filter, 1u << 30, 400000);
+        assert_true(fabs(measured - rate) < 5 * sqrt(rate / 400000) + 0.03 * rate);
+        assert_true(fabs(info.elements / (keys_a_block * blocks) - 1) < 0.02);
+        roost_filter_free(filter);
+        bit_writer_release(&geometry);
+    }
+}
+
+static void promise_is_kept_at_capacity(void **state)
+{
+    (void)state;
+    const double rates[] = {0.5, 0.2, 0.1, 0.05, 1.0 / 32, 0.02, 0.01, 0.003, 0.001};
+    const uint64_t capacities[] = {1, 2, 10, 100, 1000, 30000};
+    for (size_t layout = ROOST_BLOCKED; layout <= ROOST_CLASSIC; layout++)
+        for (size_t i = 0; i < COUNT_OF(rates); i++)
+            for (size_t j = 0; j < COUNT_OF(capacities); j++) {
+                /* the mean over many fillings, since one small filter may be unlucky */
+                uint64_t fillings = 1 + 40000 / capacities[j], probes = 4000000 / fillings;
+                double sum = 0;
+                fillings = fillings > 2000 ? 2000 : fillings;
+                probes = 600000 / fillings;
+                roost_config config = bloom_config((roost_layout)layout, capacities[j], rates[i]);
+                for (uint64_t filling = 0; filling < fillings; filling++) {
+                    roost_filter *filter = new_filter(&config);
+                    fill(filter, filling << 32, capacities[j]);
+                    sum += measured_rate(filter, (filling << 32) + (1u << 30), probes);
+                    roost_filter_free(filter);
+                }
+                double rate = sum / (double)fillings;
+                double noise = 4 * sqrt(rates[i] / (double)(probes * fillings)) +
+                               4 * rates[i] / sqrt((double)(fillings * capacities[j])) ;
+                if (rate > rates[i] + noise)
+                    fail_msg("layout %zu capacity %llu: promised %g, measured %g", layout,
+                             (unsigned long long)capacities[j], rates[i], rate);
+            }
+}
+
+static void info_says_when_the_promise_is_void(void **state)
+{
+    (void)state;
+    for (size_t layout = ROOST_BLOCKED; layout <= ROOST_CLASSIC; layout++) {
+        roost_config config = bloom_config((roost_layout)layout, 20000, 0.01);
+        roost_filter *filter = new_filter(&config);
+        roost_info info;
+        roost_filter_info(filter, &info);
+        assert_true(info.promise_holds && info.elements == 0 && info.fpr_now == 0);
+        fill(filter, 0, 20000);
+        roost_filter_info(filter, &info);
+        assert_true(info.promise_holds);
+        assert_true(fabs(info.elements - 20000) < 400);
+        fill(filter, 20000, 4000);
+        roost_filter_info(filter, &info);
+        assert_false(info.promise_holds);
+        assert_true(info.fpr_now > 0.01);
+        roost_filter_free(filter);
+    }
+}
+
+/* All kernels give the same bits and the same answers for every number of probes, batch or not, prefetching or not. */
+static void kernels_agree(void **state)
+{
+    (void)state;
+    enum { KEYS = 3000, BLOCKS = 64 };
+    static roost_hash hashes[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        hashes[i] = hash_for_key(i);
+    int compared = 0;
+    for (uint32_t probes = 1; probes <= MOST_BLOCK_PROBES; probes++)
+        for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel != &bloom_kernel_plain; kernel++) {
+            if (!(*kernel)->usable())
+                continue;
+            static _Alignas(64) uint64_t words[2][BLOCKS * BLOCK_WORDS];
+            static bool changed[2][KEYS], found[2][KEYS];
+            uint8_t stale[2] = {0};
+            memset(words, 0, sizeof words);
+            for (int side = 0; side < 2; side++) {
+                const struct bloom_kernel *used = side ? &bloom_kernel_plain : *kernel;
+                struct bloom_blocks blocks = {words[side], BLOCKS, probes, &stale[side], probes % 2};
+                used->add(&blocks, changed[side], hashes, KEYS / 2);
+                used->contains(&blocks, found[side], hashes, KEYS);
+            }
+            assert_memory_equal(words[0], words[1], sizeof *words);
+            assert_memory_equal(changed[0], changed[1], KEYS / 2);
+            assert_memory_equal(found[0], found[1], KEYS);
+            assert_int_equal(stale[0], stale[1]);
+            for (size_t i = 0; i < KEYS / 2; i++)
+                assert_true(found[0][i]);
+            compared++;
+        }
+    printf("%d comparisons with the plain kernel, best here: %s\n", compared, bloom_kernel_in_use()->name);
+    for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++) {
+        bloom_kernel_force(*kernel);
+        assert_ptr_equal(bloom_kernel_in_use(), *kernel);
+    }
+    bloom_kernel_force(NULL);
+    assert_true(bloom_kernel_in_use()->usable());
+}
+
+/* The plain kernel against the pattern as docs/format.md words it, bit by bit. */
+static void pattern_is_the_documented_one(void **state)
+{
+    (void)state;
+    for (uint32_t probes = 1; probes <= MOST_BLOCK_PROBES; probes++)
+        for (uint64_t key = 0; key < 50; key++) {
+            _Alignas(64) uint64_t words[BLOCK_WORDS] = {0}, expected[BLOCK_WORDS] = {0};
+            uint8_t stale = 0;
+            struct bloom_blocks blocks = {words, 1, probes, &stale, false};
+            roost_hash hash = hash_for_key(key);
+            bloom_kernel_plain.add(&blocks, NULL, &hash, 1);
+            for (uint32_t probe = 0; probe < probes; probe++) {
+                uint64_t word = block_round_word(hash, probe / 8);
+                uint32_t lane = probes - probe / 8 * 8 >= 8 ? probe % 8 : (uint32_t)((word >> 61) + probe % 8) % 8;
+                expected[lane] |= UINT64_C(1) << (word >> 6 * lane) % 64;
+            }
+            assert_memory_equal(words, expected, sizeof words);
+            assert_int_equal(stale, 1);
+        }
+}
+
+static void sparse_filters_encode_short(void **state)
+{
+    (void)state;
+    roost_config config = bloom_config(ROOST_BLOCKED, 1000000, 0.01);
+    roost_filter *filter = new_filter(&config);
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(filter, &frame));
+    assert_true(frame.size < 50);
+    roost_buffer_release(&frame);
+    fill(filter, 0, 100);
+    assert_ok(roost_filter_encode(filter, &frame));
+    assert_true(frame.size < 100 * 8 * 16 / 8 + 100);
+    roost_buffer_release(&frame);
+    roost_filter_free(filter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classic_size_is_the_papers),
+        cmocka_unit_test(blocked_rate_is_exact),
+        cmocka_unit_test(promise_is_kept_at_capacity),
+        cmocka_unit_test(info_says_when_the_promise_is_void),
+        cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(pattern_is_the_documented_one),
+        cmocka_unit_test(sparse_filters_encode_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

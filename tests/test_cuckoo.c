@@ -1,0 +1,315 @@
+/* The cuckoo table and its geometry, against exact models. */
+#include "check.h"
+
+#include <math.h>
+
+#include "filter/cuckoo_table.h"
+
+static struct cuckoo_geometry geometries(uint32_t number)
+{
+    static const uint32_t buckets[] = {1, 2, 3, 4, 5, 7, 16, 27, 64, 250, 263};
+    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4};
+}
+
+/* Both buckets lead to one class key, the key leads back to one of them, and keys are a tight range. */
+static void classes_have_one_name(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 70; n++)
+        for (uint32_t bits = 1; bits <= 6; bits++) {
+            struct cuckoo_geometry geometry = {n, bits, 4};
+            for (uint32_t fingerprint = 1; fingerprint < 1u << bits; fingerprint++)
+                for (uint32_t bucket = 0; bucket < n; bucket++) {
+                    struct place place = {bucket, fingerprint}, other = other_place(place, n);
+                    assert_in_range(other.bucket, 0, n - 1);
+                    assert_int_equal(other_place(other, n).bucket, bucket);
+                    uint64_t key = class_key(place, geometry);
+                    assert_int_equal(class_key(other, geometry), key);
+                    assert_true(key < class_universe(geometry));
+                    struct place back = place_of_class(key, geometry);
+                    assert_int_equal(back.fingerprint, fingerprint);
+                    assert_true(back.bucket == bucket || back.bucket == other.bucket);
+                }
+            /* different pairs have different names */
+            for (uint32_t fingerprint = 1; fingerprint < 1u << bits; fingerprint++)
+                for (uint32_t a = 0; a < n; a++)
+                    for (uint32_t b = 0; b < n; b++)
+                        if (class_key((struct place){a, fingerprint}, geometry) ==
+                            class_key((struct place){b, fingerprint}, geometry))
+                            assert_true(a == b || other_bucket((struct place){a, fingerprint}, n) == b);
+        }
+}
+
+static void class_keys_are_uniform(void **state)
+{
+    (void)state;
+    struct cuckoo_geometry geometry = {1001, 12, 4};
+    int counts[51] = {0};
+    for (uint64_t i = 0; i < 500000; i++)
+        counts[(class_key(place_of_hash(hash_for_key(i), geometry), geometry) >> 12) / 10]++;
+    for (size_t i = 0; i < 50; i++)
+        assert_in_range(counts[i], 9400, 10600);
+}
+
+static void hashes_give_legal_places(void **state)
+{
+    (void)state;
+    const uint64_t ends[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63};
+    for (uint32_t number = 0; number < 352; number++)
+        for (size_t i = 0; i < COUNT_OF(ends); i++)
+            for (size_t j = 0; j < COUNT_OF(ends); j++) {
+                struct cuckoo_geometry geometry = geometries(number);
+                struct place place = place_of_hash((roost_hash){ends[i], ends[j]}, geometry);
+                assert_in_range(place.bucket, 0, geometry.buckets - 1);
+                assert_in_range(place.fingerprint, 1, (UINT64_C(1) << geometry.bits) - 1);
+            }
+}
+
+/* ---- the table beside an exact set of class keys ------------------------------------------------------------------------ */
+
+struct model {
+    uint64_t keys[4096];
+    uint32_t count;
+};
+
+static bool model_holds(const struct model *model, uint64_t key)
+{
+    for (uint32_t i = 0; i < model->count; i++)
+        if (model->keys[i] == key)
+            return true;
+    return false;
+}
+
+static void assert_as_model(const struct cuckoo_table *table, const struct model *model)
+{
+    assert_true(cuckoo_table_check(table));
+    assert_int_equal(cuckoo_table_entries(table), model->count);
+    for (uint32_t i = 0; i < model->count; i++) {
+        struct place place = place_of_class(model->keys[i], table->geometry);
+        assert_true(cuckoo_table_contains(table, place));
+        assert_true(cuckoo_table_contains(table, other_place(place, table->geometry.buckets)));
+    }
+}
+
+/* Every width and bucket size, filled beyond what fits: what was taken is there, what was not changed nothing. */
+static void table_keeps_what_it_took(void **state)
+{
+    (void)state;
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    struct random_source random = random_from_seed(test_seed(5));
+    uint64_t refused = 0, present = 0, overflowed = 0;
+    for (uint32_t number = 0; number < 1408; number++) {
+        struct cuckoo_table table;
+        struct model model = {.count = 0};
+        struct cuckoo_geometry geometry = geometries(number);
+        assert_true(cuckoo_table_init(&table, geometry, 40, &allocator));
+        uint8_t *before = malloc(table.slots.size);
+        uint32_t slots = geometry.buckets * geometry.bucket_size;
+        for (uint32_t i = 0; i < slots + 40 && model.count < COUNT_OF(model.keys); i++) {
+            struct place place = place_of_hash(hash_for_key(random_next(&random)), geometry);
+            uint64_t key = class_key(place, geometry);
+            bool was = model_holds(&model, key);
+            assert_int_equal(cuckoo_table_contains(&table, place), was);
+            memcpy(before, table.slots.bytes, table.slots.size);
+            enum put_result result = cuckoo_table_put(&table, place, &random, random_choice(&random, 41));
+            assert_int_equal(result == PUT_PRESENT, was);
+            present += was;
+            if (result == PUT_NO_ROOM) {
+                assert_memory_equal(before, table.slots.bytes, table.slots.size); /* exact rollback */
+                refused++;
+                if (random_choice(&random, 2)) {
+                    assert_true(cuckoo_table_overflow(&table, place, &allocator));
+                    overflowed++;
+                    result = PUT_NEW;
+                }
+            }
+            if (result == PUT_NEW)
+                model.keys[model.count++] = key;
+        }
+        assert_as_model(&table, &model);
+        struct cuckoo_table copy;
+        assert_true(cuckoo_table_copy(&copy, &table, &allocator));
+        assert_as_model(&copy, &model);
+        cuckoo_table_release(&copy, &allocator);
+        cuckoo_table_release(&table, &allocator);
+        free(before);
+    }
+    printf("%llu refused, %llu present, %llu overflowed\n", (unsigned long long)refused, (unsigned long long)present,
+           (unsigned long long)overflowed);
+    assert_true(refused > 1000 && present > 1000 && overflowed > 500);
+}
+
+/* How full a table gets before the first refusal, whatever the number of buckets. */
+static void load_is_high_for_any_size(void **state)
+{
+    (void)state;
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    const uint32_t buckets[] = {1000, 1024, 5000, 30011};
+    for (size_t i = 0; i < COUNT_OF(buckets); i++)
+        for (uint32_t bits = 8; bits <= 12; bits += 4) {
+            struct cuckoo_table table;
+            struct random_source random = random_from_seed(bits);
+            struct cuckoo_geometry geometry = {buckets[i], bits, 4};
+            assert_true(cuckoo_table_init(&table, geometry, 500, &allocator));
+            uint64_t key = 0;
+            while (cuckoo_table_put(&table, place_of_hash(hash_for_key(key++), geometry), &random, 500) != PUT_NO_ROOM)
+                ;
+            double load = (double)table.filled / (4.0 * buckets[i]);
+            printf("%u buckets, %u bits: load %.4f\n", buckets[i], bits, load);
+            assert_true(load > 0.95);
+            cuckoo_table_release(&table, &allocator);
+        }
+}
+
+static void batches_answer_as_single_calls(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 4; bits <= 32; bits++)
+        for (uint32_t size = 1; size <= 8; size *= 2) {
+            /* once in cache, once larger than the limit beyond which batches look ahead */
+            roost_config config = cuckoo_config(bits, size, bits == 8 || bits == 20 ? 3000000 : 500);
+            roost_filter *filter = new_filter(&config);
+            roost_hash hashes[1000];
+            bool changed[1000], found[1000];
+            for (uint64_t i = 0; i < 1000; i++)
+                hashes[i] = hash_for_key(i % 400);
+            size_t done;
+            assert_ok(roost_filter_add_many_hash(filter, changed, &done, hashes, 450));
+            assert_int_equal(done, 450);
+            for (uint64_t i = 400; i < 450; i++)
+                assert_false(changed[i]);
+            for (uint64_t i = 0; i < 1000; i++)
+                hashes[i] = hash_for_key(i);
+            roost_filter_contains_many_hash(filter, found, hashes, 1000);
+            for (uint64_t i = 0; i < 1000; i++) {
+                assert_true(found[i] || i >= 400);
+                assert_int_equal(found[i], roost_filter_contains_hash(filter, hashes[i]));
+            }
+            roost_filter_free(filter);
+        }
+}
+
+/* Within its capacity a filter takes every element; past it, it says so and stays as it was. */
+static void capacity_is_a_promise(void **state)
+{
+    (void)state;
+    const uint64_t capacities[] = {1, 2, 3, 5, 8, 13, 50, 100, 1000, 20000};
+    int full = 0;
+    for (size_t i = 0; i < COUNT_OF(capacities); i++)
+        for (uint32_t size = 1; size <= 8; size *= 2)
+            for (uint64_t round = 0; round < 1 + 200 / capacities[i]; round++) {
+                roost_config config = cuckoo_config(16, size, capacities[i]);
+                roost_filter *filter = new_filter(&config);
+                for (uint64_t key = 0; key < capacities[i]; key++)
+                    assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(round << 32 | key)));
+                roost_info info;
+                roost_filter_info(filter, &info);
+                assert_true(info.promise_holds);
+                roost_status status = ROOST_OK;
+                uint64_t key = capacities[i];
+                roost_digest before = roost_filter_digest(filter);
+                for (; key < 4 * capacities[i] + 100 && status == ROOST_OK; key++) {
+                    before = roost_filter_digest(filter);
+                    status = roost_filter_add_hash(filter, NULL, hash_for_key(round << 32 | key));
+                }
+                assert_int_equal(status, ROOST_FULL);
+                roost_digest after = roost_filter_digest(filter);
+                assert_memory_equal(before.bytes, after.bytes, sizeof before.bytes);
+                for (uint64_t old = 0; old + 1 < key; old++)
+                    assert_true(roost_filter_contains_hash(filter, hash_for_key(round << 32 | old)));
+                assert_ok(roost_filter_check(filter));
+                full++;
+                roost_filter_free(filter);
+            }
+    assert_true(full > 100);
+}
+
+static void promise_is_kept(void **state)
+{
+    (void)state;
+    const double rates[] = {0.4, 0.1, 1.0 / 32, 0.01, 0.001};
+    for (size_t i = 0; i < COUNT_OF(rates); i++)
+        for (uint32_t size = 1; size <= 8; size *= 2) {
+            roost_config config = cuckoo_config(0, size, 20000);
+            config.fpr = rates[i];
+            roost_filter *filter = new_filter(&config);
+            for (uint64_t key = 0; key < 20000; key++)
+                assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+            uint64_t found = 0, probes = 1000000;
+            for (uint64_t key = 0; key < probes; key++)
+                found += roost_filter_contains_hash(filter, hash_for_key(key + (1u << 30)));
+            double rate = (double)found / (double)probes;
+            roost_info info;
+            roost_filter_info(filter, &info);
+            assert_true(info.promise_holds && info.fpr_now <= rates[i]);
+            assert_true(fabs(rate - info.fpr_now) < 5 * sqrt(rates[i] / (double)probes));
+            assert_true(fabs(info.elements - 20000) < 20000 * 0.01);
+            roost_filter_free(filter);
+        }
+}
+
+/* Two halves filled apart: after the merge hardly anything overflows. */
+static void merge_leaves_little_overflow(void **state)
+{
+    (void)state;
+    roost_config config = cuckoo_config(8, 4, 100000);
+    roost_filter *a = new_filter(&config), *b = new_filter(&config);
+    for (uint64_t key = 0; key < 50000; key++) {
+        assert_ok(roost_filter_add_hash(a, NULL, hash_for_key(key)));
+        assert_ok(roost_filter_add_hash(b, NULL, hash_for_key(key + 50000)));
+    }
+    bool changed;
+    assert_ok(roost_filter_merge(a, &changed, b));
+    assert_true(changed);
+    roost_info info;
+    roost_filter_info(a, &info);
+    printf("%llu of %llu overflowed\n", (unsigned long long)info.overflow, (unsigned long long)info.entries);
+    assert_true(info.overflow < info.entries / 200);
+    roost_filter_free(a);
+    roost_filter_free(b);
+}
+
+/* Ten full replicas: far more than the table has slots. Nothing may be lost and nothing refused. */
+static void merge_never_refuses(void **state)
+{
+    (void)state;
+    roost_config config = cuckoo_config(12, 4, 2000);
+    roost_filter *all = new_filter(&config);
+    for (uint64_t replica = 0; replica < 10; replica++) {
+        roost_filter *one = new_filter(&config);
+        for (uint64_t key = 0; key < 2000; key++)
+            assert_ok(roost_filter_add_hash(one, NULL, hash_for_key(replica << 32 | key)));
+        assert_ok(roost_filter_merge(all, NULL, one));
+        roost_filter_free(one);
+    }
+    for (uint64_t replica = 0; replica < 10; replica++)
+        for (uint64_t key = 0; key < 2000; key++)
+            assert_true(roost_filter_contains_hash(all, hash_for_key(replica << 32 | key)));
+    roost_info info;
+    roost_filter_info(all, &info);
+    assert_false(info.promise_holds);
+    assert_true(info.overflow > 10000);
+    assert_ok(roost_filter_check(all));
+    roost_filter *copy = through_bytes(all);
+    assert_true(roost_filter_equal(all, copy));
+    assert_same_frame(all, copy);
+    roost_filter_free(copy);
+    roost_filter_free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_have_one_name),
+        cmocka_unit_test(class_keys_are_uniform),
+        cmocka_unit_test(hashes_give_legal_places),
+        cmocka_unit_test(table_keeps_what_it_took),
+        cmocka_unit_test(load_is_high_for_any_size),
+        cmocka_unit_test(batches_answer_as_single_calls),
+        cmocka_unit_test(capacity_is_a_promise),
+        cmocka_unit_test(promise_is_kept),
+        cmocka_unit_test(merge_leaves_little_overflow),
+        cmocka_unit_test(merge_never_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
