@@ -31,6 +31,7 @@
 #define STEPS_A_BIT 64
 #define MOST_BITS_A_KEY 1024
 #define SMALL_CAPACITY 65536
+#define LEAST_BLOCKED_RATE 1e-9 /* below, the signs of the sum cancel into the noise of doubles */
 
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
 {
@@ -134,7 +135,7 @@ roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capaci
         else
             low = middle;
     }
-    if (high == MOST_BITS_A_KEY * STEPS_A_BIT || capacity > MOST_BLOOM_BITS / MOST_BITS_A_KEY)
+    if (fpr < LEAST_BLOCKED_RATE || high == MOST_BITS_A_KEY * STEPS_A_BIT || capacity > MOST_BLOOM_BITS / MOST_BITS_A_KEY)
         return ROOST_INVALID;
     uint64_t blocks = divide_up((uint64_t)(((uint128)capacity * high) / STEPS_A_BIT) + 1, BLOCK_BITS);
     *geometry = (struct bloom_geometry){blocks * BLOCK_BITS, probes};

@@ -22,12 +22,11 @@
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
  * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
  */
-#include "kind.h"
+#include "gcuckoo.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cuckoo_table.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
 
@@ -35,12 +34,6 @@
 #define MOST_BITS 32
 #define BATCH 32
 #define FEWEST_KICKS 8
-
-struct gcuckoo {
-    struct roost_filter base;
-    struct cuckoo_table table;
-    uint128 sum; /* of the hashes of all class keys */
-};
 
 static inline struct gcuckoo *as_gcuckoo(roost_filter *filter)
 {
@@ -349,8 +342,9 @@ static uint128 gcuckoo_digest(roost_filter *filter)
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
  * whatever the size of the table. A histogram over equal parts of the key space tells where to cut.
  */
-#define MOST_KEYS_AT_ONCE ((uint64_t)1 << 24)
 #define HISTOGRAM_BITS 12
+
+uint64_t gcuckoo_keys_at_once = (uint64_t)1 << 24;
 
 struct slices {
     const struct cuckoo_table *table;
@@ -427,13 +421,13 @@ static bool write_slice(const struct slices *slices, struct key_coder *coder, ui
 
 static bool write_sliced(struct slices *slices, struct key_coder *coder)
 {
-    if (cuckoo_table_entries(slices->table) <= MOST_KEYS_AT_ONCE)
+    if (cuckoo_table_entries(slices->table) <= gcuckoo_keys_at_once)
         return write_slice(slices, coder, 0, (1u << HISTOGRAM_BITS) - 1, cuckoo_table_entries(slices->table));
     visit_keys(slices->table, count_key, slices);
     for (uint32_t from = 0; from < 1u << HISTOGRAM_BITS;) {
         uint32_t to = from;
         uint64_t count = slices->histogram[from];
-        while (to + 1 < 1u << HISTOGRAM_BITS && count + slices->histogram[to + 1] <= MOST_KEYS_AT_ONCE)
+        while (to + 1 < 1u << HISTOGRAM_BITS && count + slices->histogram[to + 1] <= gcuckoo_keys_at_once)
             count += slices->histogram[++to];
         if (!write_slice(slices, coder, from, to, count))
             return false;

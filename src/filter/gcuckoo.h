@@ -1,0 +1,17 @@
+/* Inside the grow-only cuckoo filter, for itself and for tests. `gcuckoo.c` has the essay. */
+#ifndef FILTER_GCUCKOO_H
+#define FILTER_GCUCKOO_H
+
+#include "cuckoo_table.h"
+#include "kind.h"
+
+struct gcuckoo {
+    struct roost_filter base;
+    struct cuckoo_table table;
+    uint128 sum; /* of the hashes of all class keys */
+};
+
+/* How many keys an encoding sorts at once; a table with more is encoded slice by slice. Only tests change it. */
+extern uint64_t gcuckoo_keys_at_once;
+
+#endif

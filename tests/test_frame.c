@@ -1,0 +1,394 @@
+/*
+ * The bytes: what goes out comes back, one state has one frame, and nothing that is wrong gets in.
+ *
+ * tests/golden/accept holds frames that every later version must read and write byte for byte; tests/golden/reject holds
+ * frames that must be refused, each named after its status. ROOST_WRITE_GOLDEN=1 writes both anew (a change there is a
+ * change of the format and shows in review).
+ */
+#include "check.h"
+
+#include "base/hash.h"
+#include "filter/gcuckoo.h"
+
+static void frames_come_back(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(7));
+    for (uint64_t number = 0; number < 600; number++) {
+        uint64_t capacity = 1 + random_choice(&random, 2000);
+        roost_config config = some_config(number, capacity);
+        roost_filter *filter = new_filter(&config);
+        for (uint64_t key = random_choice(&random, (uint32_t)capacity + 1); key > 0; key--)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(random_next(&random))));
+        roost_filter *back = through_bytes(filter);
+        assert_ok(roost_filter_check(back));
+        assert_true(roost_filter_equal(filter, back));
+        assert_same_frame(filter, back);
+        assert_same_digest(filter, back);
+        roost_filter_free(filter);
+        roost_filter_free(back);
+    }
+}
+
+static roost_filter *sample(int kind)
+{
+    roost_config config = kind == 2 ? cuckoo_config(9, 4, 60) : bloom_config(kind ? ROOST_CLASSIC : ROOST_BLOCKED, 60, 0.02);
+    roost_filter *filter = new_filter(&config);
+    for (uint64_t key = 0; key < 55; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    return filter;
+}
+
+static void assert_refused(const uint8_t *bytes, size_t size)
+{
+    roost_filter *filter = (roost_filter *)&size;
+    /* in memory of its exact size, so that a sanitizer sees the smallest step beyond */
+    uint8_t *exact = malloc(size + !size);
+    memcpy(exact, bytes, size);
+    assert_int_not_equal(roost_filter_decode(&filter, exact, size, NULL), ROOST_OK);
+    assert_null(filter);
+    free(exact);
+}
+
+static void every_truncation_is_refused(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        roost_filter *filter = sample(kind);
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        for (size_t size = 0; size < frame.size; size++)
+            assert_refused(frame.data, size);
+        uint8_t *longer = calloc(1, frame.size + 1);
+        memcpy(longer, frame.data, frame.size);
+        assert_refused(longer, frame.size + 1);
+        free(longer);
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+}
+
+static void every_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        roost_filter *filter = sample(kind);
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        for (size_t bit = 0; bit < frame.size * 8; bit++) {
+            frame.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            assert_refused(frame.data, frame.size);
+            frame.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+}
+
+/* The checksum is put right after each change, as an attacker would: what is accepted must be a sound filter that
+ * encodes to the very same bytes, so no state has a second frame. */
+static void forged_frames_are_refused_or_canonical(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(8));
+    roost_environment environment = {.memory_limit = 1 << 24};
+    int accepted = 0, refused = 0;
+    for (int kind = 0; kind < 3; kind++) {
+        roost_filter *filter = sample(kind);
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        uint8_t *forged = malloc(frame.size);
+        for (int round = 0; round < 60000; round++) {
+            memcpy(forged, frame.data, frame.size);
+            for (uint32_t change = 1 + random_choice(&random, 3); change > 0; change--)
+                forged[7 + random_choice(&random, (uint32_t)frame.size - 15)] ^=
+                    (uint8_t)(1u << random_choice(&random, 8));
+            store_word(forged + frame.size - 8, checksum_bytes(forged, frame.size - 8));
+            roost_filter *decoded;
+            if (roost_filter_decode(&decoded, forged, frame.size, &environment) != ROOST_OK) {
+                refused++;
+                continue;
+            }
+            accepted++;
+            roost_buffer again;
+            assert_ok(roost_filter_check(decoded));
+            assert_ok(roost_filter_encode(decoded, &again));
+            assert_int_equal(again.size, frame.size);
+            assert_memory_equal(again.data, forged, frame.size);
+            roost_buffer_release(&again);
+            roost_filter_free(decoded);
+        }
+        free(forged);
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+    printf("%d accepted, %d refused\n", accepted, refused);
+    assert_true(accepted > 1000 && refused > 1000);
+}
+
+/* A frame of a few bytes that asks for a filter of terabytes. */
+static void small_frames_cannot_take_all_memory(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        roost_config config = kind ? cuckoo_config(8, 4, 1) : bloom_config(ROOST_BLOCKED, 1, 0.01);
+        config.capacity = 2000000000;
+        roost_filter *filter = NULL;
+        roost_environment limited = {.memory_limit = 1 << 20};
+        assert_int_equal(roost_filter_new(&filter, &config, &limited), ROOST_TOO_LARGE);
+        assert_null(filter);
+        assert_ok(roost_filter_new(&filter, &config, NULL)); /* calloc: pages that nobody touches */
+        roost_buffer frame;
+        if (kind == 0) {
+            assert_ok(roost_filter_encode(filter, &frame));
+            roost_filter *decoded;
+            assert_true(frame.size < 100);
+            assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, &limited), ROOST_TOO_LARGE);
+            assert_null(decoded);
+            roost_buffer_release(&frame);
+        }
+        roost_filter_free(filter);
+    }
+}
+
+/* Many entries for a table of one bucket: they would all go to the stash. */
+static void a_stash_counts_against_the_limit(void **state)
+{
+    (void)state;
+    roost_config config = cuckoo_config(32, 4, 1);
+    roost_filter *all = new_filter(&config), *one, *decoded;
+    for (uint64_t key = 0; key < 20000; key++) {
+        one = new_filter(&config);
+        assert_ok(roost_filter_add_hash(one, NULL, hash_for_key(key)));
+        assert_ok(roost_filter_merge(all, NULL, one));
+        roost_filter_free(one);
+    }
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(all, &frame));
+    roost_environment limited = {.memory_limit = 1 << 18};
+    assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, &limited), ROOST_TOO_LARGE);
+    assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, NULL));
+    assert_true(roost_filter_equal(decoded, all));
+    roost_filter_free(decoded);
+    /* and in a merge, which leaves things as they were */
+    assert_ok(roost_filter_new(&one, &config, &limited));
+    roost_digest before = roost_filter_digest(one), after;
+    assert_int_equal(roost_filter_merge(one, NULL, all), ROOST_TOO_LARGE);
+    after = roost_filter_digest(one);
+    assert_memory_equal(before.bytes, after.bytes, sizeof before.bytes);
+    assert_ok(roost_filter_check(one));
+    roost_filter_free(one);
+    roost_buffer_release(&frame);
+    roost_filter_free(all);
+}
+
+/* Encoding in slices of the key space, which only very large tables do, must give the same bytes. */
+static void slices_give_the_same_frame(void **state)
+{
+    (void)state;
+    const uint64_t usual = gcuckoo_keys_at_once;
+    for (uint64_t number = 0; number < 58; number++) {
+        roost_config config = cuckoo_config(4 + (uint32_t)number % 29, 1u << number % 4, 3000);
+        roost_filter *filter = new_filter(&config);
+        for (uint64_t key = 0; key < 2800; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        roost_buffer whole, sliced;
+        assert_ok(roost_filter_encode(filter, &whole));
+        gcuckoo_keys_at_once = 1 + number * 20;
+        assert_ok(roost_filter_encode(filter, &sliced));
+        gcuckoo_keys_at_once = usual;
+        assert_int_equal(whole.size, sliced.size);
+        assert_memory_equal(whole.data, sliced.data, whole.size);
+        roost_buffer_release(&whole);
+        roost_buffer_release(&sliced);
+        roost_filter_free(filter);
+    }
+}
+
+/* About 6.6 bits an entry at eight bits and a full table. */
+static void sizes_are_near_the_entropy(void **state)
+{
+    (void)state;
+    roost_config config = cuckoo_config(8, 4, 249808);
+    roost_filter *filter = new_filter(&config);
+    for (uint64_t key = 0; key < config.capacity; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    roost_buffer frame;
+    roost_info info;
+    assert_ok(roost_filter_encode(filter, &frame));
+    roost_filter_info(filter, &info);
+    double bits = (double)frame.size * 8 / (double)info.entries;
+    printf("%.3f bits an entry\n", bits);
+    assert_true(bits < 6.65);
+    roost_buffer_release(&frame);
+    roost_filter_free(filter);
+}
+
+/* ---- golden frames ------------------------------------------------------------------------------------------------------ */
+
+struct golden {
+    const char *name;
+    roost_config config;
+    uint64_t keys; /* "key 0", "key 1", ... */
+    const char *digest;
+};
+
+static struct golden golden_frames(size_t number)
+{
+    struct golden frames[] = {
+        {"bloom-blocked-empty", bloom_config(ROOST_BLOCKED, 1000, 0.01), 0, NULL},
+        {"bloom-blocked-sparse", bloom_config(ROOST_BLOCKED, 1000, 0.01), 20, NULL},
+        {"bloom-blocked-full", bloom_config(ROOST_BLOCKED, 200, 0.01), 200, NULL},
+        {"bloom-blocked-five-probes", bloom_config(ROOST_BLOCKED, 200, 1.0 / 32), 200, NULL},
+        {"bloom-blocked-sixteen-probes", bloom_config(ROOST_BLOCKED, 50, 1e-6), 50, NULL},
+        {"bloom-classic-full", bloom_config(ROOST_CLASSIC, 200, 1.0 / 32), 200, NULL},
+        {"cuckoo-empty", cuckoo_config(8, 4, 1000), 0, NULL},
+        {"cuckoo-8-bit", cuckoo_config(8, 4, 300), 300, NULL},
+        {"cuckoo-13-bit-pairs", cuckoo_config(13, 2, 300), 300, NULL},
+        {"cuckoo-32-bit-eights", cuckoo_config(32, 8, 100), 90, NULL},
+        {"cuckoo-other-seed", cuckoo_config(12, 4, 100), 100, NULL},
+    };
+    if (number >= COUNT_OF(frames))
+        return (struct golden){0};
+    if (strstr(frames[number].name, "other-seed"))
+        frames[number].config.seed = UINT64_C(0xfedcba9876543210);
+    return frames[number];
+}
+
+static roost_filter *golden_filter(const struct golden *golden)
+{
+    roost_filter *filter = new_filter(&golden->config);
+    for (uint64_t i = 0; i < golden->keys; i++) {
+        char key[32];
+        int length = snprintf(key, sizeof key, "key %llu", (unsigned long long)i);
+        assert_ok(roost_filter_add(filter, NULL, key, (size_t)length));
+    }
+    return filter;
+}
+
+static FILE *golden_file(const char *folder, const char *name, const char *mode)
+{
+    char path[4096];
+    const char *root = getenv("ROOST_GOLDEN");
+    snprintf(path, sizeof path, "%s/%s/%s.roost", root ? root : "tests/golden", folder, name);
+    FILE *file = fopen(path, mode);
+    if (!file)
+        fail_msg("%s: cannot be opened", path);
+    return file;
+}
+
+static void write_golden(const char *folder, const char *name, const uint8_t *bytes, size_t size)
+{
+    FILE *file = golden_file(folder, name, "wb");
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static size_t read_golden(const char *folder, const char *name, uint8_t *bytes, size_t room)
+{
+    FILE *file = golden_file(folder, name, "rb");
+    size_t size = fread(bytes, 1, room, file);
+    fclose(file);
+    return size;
+}
+
+static bool writing_golden(void)
+{
+    return getenv("ROOST_WRITE_GOLDEN") != NULL;
+}
+
+static void golden_frames_are_read_and_written(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1 << 16];
+    struct golden golden;
+    for (size_t number = 0; (golden = golden_frames(number)).name; number++) {
+        roost_filter *filter = golden_filter(&golden), *decoded;
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        if (writing_golden())
+            write_golden("accept", golden.name, frame.data, frame.size);
+        size_t size = read_golden("accept", golden.name, bytes, sizeof bytes);
+        assert_int_equal(size, frame.size);
+        assert_memory_equal(bytes, frame.data, size);
+        assert_ok(roost_filter_decode(&decoded, bytes, size, NULL));
+        assert_true(roost_filter_equal(filter, decoded));
+        roost_buffer_release(&frame);
+        roost_filter_free(decoded);
+        roost_filter_free(filter);
+    }
+}
+
+/* What is wrong with a golden frame to refuse: bytes put over a good one, the checksum put right unless it is the point. */
+static const struct {
+    const char *name;
+    roost_status status;
+    int kind;       /* of sample() */
+    size_t at;      /* where the byte goes; from the end if `from_end` */
+    uint8_t byte;
+    bool from_end, keep_checksum;
+    size_t cut; /* bytes off the end */
+} rejected[] = {
+    {"not-frame-magic", ROOST_NOT_FRAME, 0, 0, 'r', false, true, 0},
+    {"version-2", ROOST_VERSION, 0, 4, 2, false, false, 0},
+    {"version-0", ROOST_CORRUPT, 0, 4, 0, false, false, 0},
+    {"type-9", ROOST_CORRUPT, 0, 5, 9, false, false, 0},
+    {"checksum", ROOST_CORRUPT, 1, 1, 0x55, true, true, 0},
+    {"truncated", ROOST_TRUNCATED, 2, 0, 'R', false, true, 5},
+    {"kind-unknown", ROOST_CORRUPT, 0, 7, 77, false, false, 0},
+    {"kind-swapped", ROOST_CORRUPT, 0, 7, 2, false, false, 0},
+    {"layout-unknown", ROOST_CORRUPT, 1, 8, 3, false, false, 0},
+    {"capacity-zero", ROOST_CORRUPT, 2, 9, 0, false, false, 0},
+    {"fpr-nan", ROOST_CORRUPT, 0, 17, 0x7f, false, false, 0},
+    {"cuckoo-bits-33", ROOST_CORRUPT, 2, 19, 33, false, false, 0},
+    {"cuckoo-bucket-3", ROOST_CORRUPT, 2, 20, 3, false, false, 0},
+    {"cuckoo-entries-more", ROOST_CORRUPT, 2, 22, 0x7f, false, false, 0},
+    {"cuckoo-entries-fewer", ROOST_CORRUPT, 2, 22, 0x03, false, false, 0},
+    {"bloom-form-unknown", ROOST_CORRUPT, 1, 24, 2, false, false, 0},
+};
+
+static void write_rejected(size_t i)
+{
+    roost_filter *filter = sample(rejected[i].kind);
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(filter, &frame));
+    frame.data[rejected[i].from_end ? frame.size - 1 - rejected[i].at : rejected[i].at] = rejected[i].byte;
+    if (!rejected[i].keep_checksum)
+        store_word(frame.data + frame.size - 8, checksum_bytes(frame.data, frame.size - 8));
+    write_golden("reject", rejected[i].name, frame.data, frame.size - rejected[i].cut);
+    roost_buffer_release(&frame);
+    roost_filter_free(filter);
+}
+
+static void golden_rejects_are_refused(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1 << 16];
+    for (size_t i = 0; i < COUNT_OF(rejected); i++) {
+        if (writing_golden())
+            write_rejected(i);
+        size_t size = read_golden("reject", rejected[i].name, bytes, sizeof bytes);
+        roost_filter *filter;
+        roost_status status = roost_filter_decode(&filter, bytes, size, NULL);
+        if (status != rejected[i].status)
+            fail_msg("%s: %s", rejected[i].name, roost_status_text(status));
+        assert_null(filter);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_come_back),
+        cmocka_unit_test(every_truncation_is_refused),
+        cmocka_unit_test(every_flipped_bit_is_refused),
+        cmocka_unit_test(forged_frames_are_refused_or_canonical),
+        cmocka_unit_test(small_frames_cannot_take_all_memory),
+        cmocka_unit_test(a_stash_counts_against_the_limit),
+        cmocka_unit_test(slices_give_the_same_frame),
+        cmocka_unit_test(sizes_are_near_the_entropy),
+        cmocka_unit_test(golden_frames_are_read_and_written),
+        cmocka_unit_test(golden_rejects_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
