@@ -36,7 +36,7 @@ typedef enum roost_kind {
 } roost_kind;
 
 typedef enum roost_layout {
-    ROOST_BLOCKED = 1, /* all bits of a key in one cache line */
+    ROOST_BLOCKED = 1, /* all bits of a key in one cache line; for rates from 1e-9 up */
     ROOST_CLASSIC = 2, /* k bits anywhere, as in the papers */
 } roost_layout;
 

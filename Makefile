@@ -1,0 +1,64 @@
+# The front door. Meson and Ninja do the work; each target installs the Debian packages that it needs.
+#
+#   make            the program at build/roost, the library below build/src
+#   make run        builds, then shows replicas over a bad network agree
+#   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
+#   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
+#   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
+#   make repro      the papers' figures, as CSV and pictures below eval/results
+#   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 3600
+
+.PHONY: all run check install bench bench-small repro exhaust fuzz fuzzers format clean
+
+all: build/build.ninja
+	@ninja -C build --quiet
+
+build/build.ninja:
+	@packaging/dependencies build
+	@meson setup build --prefix $(PREFIX) >/dev/null
+
+run: all
+	@build/roost demo
+
+check: all
+	@packaging/dependencies check
+	@tests/run
+
+install: all
+	@meson configure build --prefix $(PREFIX) >/dev/null
+	@meson install -C build --quiet
+
+bench: all
+	@build/bench/roost-bench --large --csv bench/results.csv
+
+bench-small: all
+	@build/bench/roost-bench
+
+repro: all
+	@packaging/dependencies repro
+	@build/eval/roost-eval --full --out eval/results
+	@for script in eval/*.gnuplot; do gnuplot $$script; done
+
+exhaust: all
+	@packaging/dependencies check
+	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
+	@build/tests/exhaust --deep
+
+fuzzers:
+	@packaging/dependencies check
+	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
+	    -Db_sanitize=address,undefined >/dev/null
+	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations
+
+fuzz: fuzzers
+	@for name in decode operations; do \
+	    build-fuzz/fuzz/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -max_len=600 fuzz/corpus/$$name || exit 1; done
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf build build-sanitize build-clang build-fuzz

@@ -1,0 +1,29 @@
+# `make install` into an empty folder gives all that a user of the library needs, and the example builds against it.
+set -u
+fail=0
+check() { # description, command
+    local what=$1; shift
+    if "$@" >/tmp/roost-install.$$ 2>&1; then echo "ok $what"; else echo "not ok $what"; cat /tmp/roost-install.$$; fail=1; fi
+}
+root=$(mktemp -d)
+trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
+check "installs" make --no-print-directory install DESTDIR="$root" PREFIX=/usr
+lib=$(dirname "$(find "$root" -name libroost.a)")
+for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/status.h usr/bin/roost \
+    usr/share/man/man1/roost.1; do
+    check "has $file" test -f "$root/$file"
+done
+check "has a shared library" test -e "$lib/libroost.so"
+export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+check "pkg-config knows it" pkg-config --exists roost
+for how in "" --static; do
+    # the static build leaves the shared library aside
+    archive=; [ -z "$how" ] || archive="-Wl,-Bstatic -lroost -Wl,-Bdynamic"
+    flags=$(pkg-config $how --cflags --libs roost)
+    check "the example builds ${how:-shared}" sh -c "cc -Wall -Werror examples/two_replicas.c -o '$root/example' -L'$lib' $archive $flags -lm"
+    check "and runs" sh -c "LD_LIBRARY_PATH='$lib' '$root/example' | grep -qx 'swift 1, martin 1, heron 0'"
+done
+check "only the public names are exported" sh -c "! nm -D --defined-only '$lib/libroost.so' | awk '{print \$3}' | grep -v '^roost_' | grep ."
+check "a C++ program may include it" sh -c "! command -v g++ >/dev/null || echo '#include <roost.h>
+int main() { return roost_version() == nullptr; }' | g++ -x c++ - -I'$root/usr/include' -L'$lib' -lroost -o '$root/cxx'"
+exit $fail
