@@ -149,10 +149,10 @@ static void check_layout(struct universe *universe, uint32_t replica, uint32_t m
     must(roost_filter_check(filter) == ROOST_OK, "invariants");
     must(cuckoo_table_entries(&gcuckoo->table) == (uint64_t)__builtin_popcount(model), "as many entries as classes");
     for (uint32_t i = 0; i < universe->classes; i++) {
-        struct place place = place_of_class(universe->keys[i], universe->geometry);
+        struct place place = place_of_class(universe->keys[i], universe->geometry), other = other_place(place);
         bool expected = model >> i & 1;
-        must(cuckoo_table_contains(&gcuckoo->table, place) == expected &&
-                 cuckoo_table_contains(&gcuckoo->table, other_place(place, universe->geometry.buckets)) == expected,
+        must(cuckoo_table_contains(&gcuckoo->table, &place) == expected &&
+                 cuckoo_table_contains(&gcuckoo->table, &other) == expected,
              "contains says what the model holds");
     }
     check_bytes(universe, filter, model);
@@ -265,7 +265,7 @@ static uint32_t run_add(struct universe *universe, const struct world *world, ui
     const struct layout *before = &world->replicas[replica];
     struct place place = place_of_class(universe->keys[number], universe->geometry);
     if (from_other)
-        place = other_place(place, universe->geometry.buckets);
+        place = other_place(place);
     bool changed = false, was = before->model >> number & 1;
     roost_status status =
         roost_filter_add_hash(universe->scratch[replica], &changed, hash_into(place, universe->geometry));

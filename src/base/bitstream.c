@@ -37,28 +37,9 @@ void bit_writer_reserve(struct bit_writer *writer, size_t bytes)
     writer->room = room;
 }
 
-void write_bits(struct bit_writer *writer, uint64_t value, unsigned count)
+void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
 {
-    bit_writer_reserve(writer, 8);
-    if (writer->failed)
-        return;
-    writer->pending |= (value & ((UINT64_C(1) << count) - 1)) << writer->pending_bits;
-    writer->pending_bits += count;
-    store_word(writer->buffer.data + writer->buffer.size, writer->pending);
-    unsigned complete = writer->pending_bits / 8;
-    writer->buffer.size += complete;
-    writer->pending_bits -= complete * 8;
-    writer->pending = complete == 8 ? 0 : writer->pending >> (complete * 8);
-}
-
-void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
-{
-    uint64_t zeros = value >> parameter;
-    uint64_t low = value & ((UINT64_C(1) << parameter) - 1);
-    if (zeros + 1 + parameter <= 56) {
-        write_bits(writer, low << (zeros + 1) | UINT64_C(1) << zeros, (unsigned)zeros + 1 + parameter);
-        return;
-    }
+    uint64_t zeros = value >> parameter, low = value & ((UINT64_C(1) << parameter) - 1);
     for (; zeros > 48; zeros -= 48)
         write_bits(writer, 0, 48);
     write_bits(writer, UINT64_C(1) << zeros, (unsigned)zeros + 1);
@@ -107,25 +88,13 @@ static uint64_t refuse(struct bit_reader *reader)
     return 0;
 }
 
-/* Up to 56 bits from the present position; beyond the end there are zeros. */
-static uint64_t peek(const struct bit_reader *reader)
+uint64_t reader_last_window(const struct bit_reader *reader)
 {
-    size_t byte = reader->position / 8;
-    if (byte + 8 <= reader->size)
-        return load_word(reader->bytes + byte) >> (reader->position & 7);
     uint8_t tail[8] = {0};
+    size_t byte = reader->position / 8;
     if (byte < reader->size)
         memcpy(tail, reader->bytes + byte, reader->size - byte);
     return load_word(tail) >> (reader->position & 7);
-}
-
-uint64_t read_bits(struct bit_reader *reader, unsigned count)
-{
-    if (reader_bits_left(reader) < count)
-        return refuse(reader);
-    uint64_t value = peek(reader) & ((UINT64_C(1) << count) - 1);
-    reader->position += count;
-    return value;
 }
 
 /* Counts the zeros of a unary number; the limit keeps `value << parameter` within 64 bits. */
@@ -133,7 +102,7 @@ static uint64_t read_unary(struct bit_reader *reader, uint64_t limit)
 {
     uint64_t zeros = 0;
     while (!reader->failed) {
-        uint64_t window = peek(reader) & ((UINT64_C(1) << 56) - 1);
+        uint64_t window = reader_window(reader) & ((UINT64_C(1) << 56) - 1);
         unsigned run = window ? lowest_bit(window) : 56;
         zeros += run;
         if (zeros > limit || reader_bits_left(reader) <= run)
@@ -147,7 +116,7 @@ static uint64_t read_unary(struct bit_reader *reader, uint64_t limit)
     return 0;
 }
 
-uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
+uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
 {
     uint64_t value = read_unary(reader, UINT64_MAX >> parameter) << parameter;
     unsigned shift = 0;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bits.h"
 #include "memory.h"
 
 struct bit_writer {
@@ -37,8 +38,33 @@ void bit_writer_init(struct bit_writer *writer, roost_allocator allocator);
 void bit_writer_release(struct bit_writer *writer);
 /* Makes room for so many more bytes at once. */
 void bit_writer_reserve(struct bit_writer *writer, size_t bytes);
-void write_bits(struct bit_writer *writer, uint64_t value, unsigned count); /* count <= 56 */
-void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter);
+
+static inline void write_bits(struct bit_writer *writer, uint64_t value, unsigned count) /* count <= 56 */
+{
+    if (writer->buffer.size + 16 > writer->room)
+        bit_writer_reserve(writer, 8);
+    if (writer->failed)
+        return;
+    writer->pending |= (value & ((UINT64_C(1) << count) - 1)) << writer->pending_bits;
+    writer->pending_bits += count;
+    store_word(writer->buffer.data + writer->buffer.size, writer->pending);
+    unsigned complete = writer->pending_bits / 8;
+    writer->buffer.size += complete;
+    writer->pending_bits -= complete * 8;
+    writer->pending = complete == 8 ? 0 : writer->pending >> (complete * 8);
+}
+
+/* Codes of up to 56 bits are one write; the rest is rare. */
+void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned parameter);
+static inline void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
+{
+    uint64_t zeros = value >> parameter, low = value & ((UINT64_C(1) << parameter) - 1);
+    if (zeros + 1 + parameter <= 56)
+        write_bits(writer, low << (zeros + 1) | UINT64_C(1) << zeros, (unsigned)zeros + 1 + parameter);
+    else
+        write_long_rice(writer, value, parameter);
+}
+
 void write_alignment(struct bit_writer *writer);
 /* These three want a writer that is aligned. */
 void write_byte(struct bit_writer *writer, uint8_t byte);
@@ -58,18 +84,49 @@ static inline struct bit_reader bit_reader_over(const void *bytes, size_t size)
     return (struct bit_reader){.bytes = bytes, .size = size};
 }
 
-uint64_t read_bits(struct bit_reader *reader, unsigned count); /* count <= 56 */
-uint64_t read_rice(struct bit_reader *reader, unsigned parameter);
+static inline size_t reader_bits_left(const struct bit_reader *reader)
+{
+    return reader->failed ? 0 : reader->size * 8 - reader->position;
+}
+
+/* At least 56 bits from the present position; beyond the end there are zeros. */
+uint64_t reader_last_window(const struct bit_reader *reader);
+static inline uint64_t reader_window(const struct bit_reader *reader)
+{
+    size_t byte = reader->position / 8;
+    if (byte + 8 <= reader->size)
+        return load_word(reader->bytes + byte) >> (reader->position & 7);
+    return reader_last_window(reader);
+}
+
+static inline uint64_t read_bits(struct bit_reader *reader, unsigned count) /* count <= 56 */
+{
+    if (reader_bits_left(reader) < count) {
+        reader->failed = true;
+        return 0;
+    }
+    uint64_t value = reader_window(reader) & ((UINT64_C(1) << count) - 1);
+    reader->position += count;
+    return value;
+}
+
+uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter);
+static inline uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
+{
+    uint64_t window = reader_window(reader);
+    unsigned zeros = window ? lowest_bit(window) : 64, length = zeros + 1 + parameter;
+    if (length > 56 || reader_bits_left(reader) < length)
+        return read_long_rice(reader, parameter);
+    reader->position += length;
+    return (uint64_t)zeros << parameter | (window >> (zeros + 1) & ((UINT64_C(1) << parameter) - 1));
+}
+
 void read_alignment(struct bit_reader *reader);
 uint8_t read_byte(struct bit_reader *reader);
 uint64_t read_varint(struct bit_reader *reader);
 /* A pointer into the input, or NULL. */
 const uint8_t *read_bytes(struct bit_reader *reader, size_t size);
 uint64_t read_fixed64(struct bit_reader *reader);
-static inline size_t reader_bits_left(const struct bit_reader *reader)
-{
-    return reader->failed ? 0 : reader->size * 8 - reader->position;
-}
 
 /*
  * The parameter that codes `count` sorted numbers below `universe` by their gaps in the fewest bits: the gaps are then

@@ -32,17 +32,10 @@ struct cuckoo_geometry {
     uint32_t bucket_size; /* slots: 1, 2, 4 or 8 */
 };
 
-/* A fingerprint and one of its two buckets. */
+/* A fingerprint and its two buckets, in either order: the one that is meant comes first. */
 struct place {
-    uint32_t bucket, fingerprint;
+    uint32_t bucket, other, fingerprint;
 };
-
-static inline struct place place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
-{
-    uint64_t fingerprints = (UINT64_C(1) << geometry.bits) - 1;
-    return (struct place){(uint32_t)scale_to_range(hash.low, geometry.buckets),
-                          1 + (uint32_t)scale_to_range(hash.high, fingerprints)};
-}
 
 /* c: what the two buckets of a fingerprint add up to, modulo n. */
 static inline uint32_t pair_sum(uint32_t fingerprint, uint32_t buckets)
@@ -56,14 +49,22 @@ static inline uint32_t subtract_modulo(uint32_t a, uint32_t b, uint32_t modulus)
     return a - b + (a < b ? modulus : 0);
 }
 
-static inline uint32_t other_bucket(struct place place, uint32_t buckets)
+static inline struct place place_in(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
 {
-    return subtract_modulo(pair_sum(place.fingerprint, buckets), place.bucket, buckets);
+    uint32_t sum = pair_sum(fingerprint, geometry.buckets);
+    return (struct place){bucket, subtract_modulo(sum, bucket, geometry.buckets), fingerprint};
 }
 
-static inline struct place other_place(struct place place, uint32_t buckets)
+static inline struct place place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
 {
-    return (struct place){other_bucket(place, buckets), place.fingerprint};
+    uint64_t fingerprints = (UINT64_C(1) << geometry.bits) - 1;
+    return place_in((uint32_t)scale_to_range(hash.low, geometry.buckets),
+                    1 + (uint32_t)scale_to_range(hash.high, fingerprints), geometry);
+}
+
+static inline struct place other_place(struct place place)
+{
+    return (struct place){place.other, place.bucket, place.fingerprint};
 }
 
 /* ceil(c/2) without overflow; below n because c is. */
@@ -72,16 +73,12 @@ static inline uint32_t pair_middle(uint32_t sum)
     return sum / 2 + (sum & 1);
 }
 
-static inline uint32_t mirrored(uint32_t u, uint32_t sum, uint32_t buckets)
-{
-    return subtract_modulo(u == 0 ? 0 : buckets - u, sum & 1, buckets);
-}
-
 static inline uint64_t class_key(struct place place, struct cuckoo_geometry geometry)
 {
-    uint32_t sum = pair_sum(place.fingerprint, geometry.buckets);
-    uint32_t u = subtract_modulo(place.bucket, pair_middle(sum), geometry.buckets);
-    uint32_t v = mirrored(u, sum, geometry.buckets);
+    uint64_t sum = (uint64_t)place.bucket + place.other;
+    uint32_t middle = pair_middle((uint32_t)(sum < geometry.buckets ? sum : sum - geometry.buckets));
+    uint32_t u = subtract_modulo(place.bucket, middle, geometry.buckets);
+    uint32_t v = subtract_modulo(place.other, middle, geometry.buckets);
     return (uint64_t)(u < v ? u : v) << geometry.bits | place.fingerprint;
 }
 
@@ -96,7 +93,7 @@ static inline struct place place_of_class(uint64_t key, struct cuckoo_geometry g
     uint32_t fingerprint = (uint32_t)(key & ((UINT64_C(1) << geometry.bits) - 1));
     uint32_t u = (uint32_t)(key >> geometry.bits), n = geometry.buckets;
     uint64_t bucket = (uint64_t)u + pair_middle(pair_sum(fingerprint, n));
-    return (struct place){(uint32_t)(bucket < n ? bucket : bucket - n), fingerprint};
+    return place_in((uint32_t)(bucket < n ? bucket : bucket - n), fingerprint, geometry);
 }
 
 /* The chance that an element falls into one given class: two buckets, one fingerprint. */

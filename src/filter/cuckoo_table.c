@@ -13,8 +13,10 @@
  * and is found in the same way. A slot is named by its first bit inside its bucket, so that nothing is divided by a
  * width.
  *
- * Inserting. A free slot in either bucket, else one of the slots is chosen at random, its entry is displaced to its other
- * bucket, and so on for at most `kicks` steps. Each step is written into a journal. A failed insertion walks the journal
+ * Inserting. A free slot in either bucket, else one of the buckets' entries must go to its other bucket. If any of them
+ * finds a free slot there, that one goes (all of them are looked up at once: the loads do not depend on each other, and
+ * the walk gets three times shorter); else a random one is displaced and the search goes on from its other bucket, for at
+ * most `kicks` steps. Each step is written into a journal. A failed insertion walks the journal
  * backwards and restores every slot: the walk may have passed a slot twice, so only the reverse order is exact. (Undoing
  * by replacing entries, as in the first implementation of the thesis, loses innocent ones.)
  *
@@ -95,17 +97,29 @@ static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t b
     return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->geometry.bits);
 }
 
+#define EIGHT_ONES UINT64_C(0x0101010101010101)
+#define EIGHT_TOPS UINT64_C(0x8080808080808080)
+
+static inline uint32_t load_four_bytes(const struct cuckoo_table *table, uint32_t bucket)
+{
+    uint32_t four;
+    memcpy(&four, table->slots.bytes + (size_t)bucket * 4, sizeof four);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    four = __builtin_bswap32(four);
+#endif
+    return four;
+}
+
+static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table, struct place place)
+{
+    return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
+}
+
 static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                    uint32_t fingerprint)
 {
-    if (form == FOUR_BYTES) {
-        uint32_t four;
-        memcpy(&four, table->slots.bytes + (size_t)bucket * 4, sizeof four);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        four = __builtin_bswap32(four);
-#endif
-        return find_lane(four, fingerprint, 0x01010101, 0x80808080, 8);
-    }
+    if (form == FOUR_BYTES)
+        return find_lane(load_four_bytes(table, bucket), fingerprint, (uint32_t)EIGHT_ONES, (uint32_t)EIGHT_TOPS, 8);
     uint64_t bit = bucket_start(table, bucket);
     if (form == ONE_WORD) {
         uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
@@ -122,15 +136,11 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
 /* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    uint32_t other = other_bucket(place, table->geometry.buckets);
     if (form != FOUR_BYTES)
         return find_slot(table, form, place.bucket, place.fingerprint) != NO_SLOT ||
-               find_slot(table, form, other, place.fingerprint) != NO_SLOT;
-    uint32_t first, second;
-    memcpy(&first, table->slots.bytes + (size_t)place.bucket * 4, sizeof first);
-    memcpy(&second, table->slots.bytes + (size_t)other * 4, sizeof second);
-    uint64_t difference = ((uint64_t)second << 32 | first) ^ place.fingerprint * UINT64_C(0x0101010101010101);
-    return ((difference - UINT64_C(0x0101010101010101)) & ~difference & UINT64_C(0x8080808080808080)) != 0;
+               find_slot(table, form, place.other, place.fingerprint) != NO_SLOT;
+    uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
+    return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
@@ -209,29 +219,31 @@ static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form
            (table->stash.count && stash_contains(&table->stash, class_key(place, table->geometry)));
 }
 
-bool cuckoo_table_contains(const struct cuckoo_table *table, struct place place)
+bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
-    return holds(table, (enum form)table->form, place);
+    return holds(table, (enum form)table->form, *place);
 }
 
 static inline void prefetch_pair(const struct cuckoo_table *table, struct place place)
 {
-    uint32_t other = other_bucket(place, table->geometry.buckets);
     __builtin_prefetch(table->slots.bytes + bucket_start(table, place.bucket) / 8);
-    __builtin_prefetch(table->slots.bytes + bucket_start(table, other) / 8);
+    __builtin_prefetch(table->slots.bytes + bucket_start(table, place.other) / 8);
 }
 
-void cuckoo_table_prefetch(const struct cuckoo_table *table, struct place place)
+bool cuckoo_table_outgrows_cache(const struct cuckoo_table *table)
 {
-    if (table->slots.size > CACHED_BYTES)
-        prefetch_pair(table, place);
+    return table->slots.size > CACHED_BYTES;
+}
+
+void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *place)
+{
+    prefetch_pair(table, *place);
 }
 
 static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
                                         const roost_hash *hashes, size_t count)
 {
-    bool cached = table->slots.size <= CACHED_BYTES;
-    if (cached) {
+    if (!cuckoo_table_outgrows_cache(table)) {
         for (size_t i = 0; i < count; i++)
             found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
         return;
@@ -267,6 +279,21 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
     return true;
 }
 
+/* A free slot in either bucket. Two buckets of four bytes are one word, so that which of them it is costs no branch. */
+static ALWAYS_INLINE bool take_free_slot_of_pair(struct cuckoo_table *table, enum form form, struct place place)
+{
+    if (form != FOUR_BYTES)
+        return take_free_slot(table, form, place) || take_free_slot(table, form, other_place(place));
+    uint64_t pair = load_pair_of_four_bytes(table, place);
+    uint64_t free = (pair - EIGHT_ONES) & ~pair & EIGHT_TOPS;
+    if (!free)
+        return false;
+    uint32_t slot = lowest_bit(free) / 8;
+    table->slots.bytes[(size_t)(slot < 4 ? place.bucket : place.other) * 4 + (slot & 3)] = (uint8_t)place.fingerprint;
+    table->filled++;
+    return true;
+}
+
 static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
 {
     while (steps-- > 0) {
@@ -275,39 +302,90 @@ static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
     }
 }
 
-/* Both buckets of the place are full. */
+/* An entry of a full bucket, with the bucket it could go to and a free slot there, or NO_SLOT. */
+struct mover {
+    struct place to;
+    uint32_t offset;
+    int free;
+};
+
+/* All entries of a bucket: the loads are independent and wait for memory together. */
+static ALWAYS_INLINE void find_movers(const struct cuckoo_table *table, enum form form, uint32_t bucket,
+                                      struct mover movers[8])
+{
+    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
+    const uint32_t bits = form == FOUR_BYTES ? 8 : table->geometry.bits;
+    for (uint32_t slot = 0; slot < size; slot++) {
+        struct mover *mover = &movers[slot];
+        mover->offset = slot * bits;
+        mover->to = other_place(place_in(bucket, slot_read(table, bucket, mover->offset), table->geometry));
+        mover->free = find_slot(table, form, mover->to.bucket, 0);
+    }
+}
+
+/* The first one that has somewhere to go, from a random one on, goes there and leaves its slot to the newcomer. */
+static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, struct place newcomer,
+                                   const struct mover movers[8], uint32_t first)
+{
+    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
+    for (uint32_t i = 0; i < size; i++) {
+        const struct mover *mover = &movers[(first + i) & (size - 1)];
+        if (mover->free != NO_SLOT) {
+            slot_write(table, mover->to.bucket, (uint32_t)mover->free, mover->to.fingerprint);
+            slot_write(table, newcomer.bucket, mover->offset, newcomer.fingerprint);
+            table->filled++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Both buckets of the place are full. The first step looks at the entries of both, later ones at one bucket each. */
 static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, struct place place,
                                    struct random_source *random, uint32_t kicks)
 {
+    struct mover movers[8];
     kicks = kicks < table->most_kicks ? kicks : table->most_kicks;
-    if (random_choice(random, 2))
-        place = other_place(place, table->geometry.buckets);
-    for (uint32_t step = 0; step < kicks; step++) {
-        uint32_t offset = random_choice(random, table->geometry.bucket_size) * table->geometry.bits;
-        struct place victim = {place.bucket, slot_read(table, place.bucket, offset)};
-        table->journal[step] = (struct kick){place.bucket, offset, victim.fingerprint};
-        slot_write(table, place.bucket, offset, place.fingerprint);
-        place = other_place(victim, table->geometry.buckets);
-        if (take_free_slot(table, form, place))
+    if (kicks > 0) {
+        find_movers(table, form, place.bucket, movers);
+        if (move_one(table, form, place, movers, random_choice(random, table->geometry.bucket_size)))
             return true;
+        place = other_place(place);
+    }
+    for (uint32_t step = 0; step < kicks; step++) {
+        uint32_t first = random_choice(random, table->geometry.bucket_size);
+        find_movers(table, form, place.bucket, movers);
+        if (move_one(table, form, place, movers, first))
+            return true;
+        slot_write(table, place.bucket, movers[first].offset, place.fingerprint);
+        table->journal[step] = (struct kick){place.bucket, movers[first].offset, movers[first].to.fingerprint};
+        place = movers[first].to;
     }
     undo_kicks(table, kicks);
     return false;
 }
 
-static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form form, struct place place,
-                                         struct random_source *random, uint32_t kicks)
+/* Out of line, so that the common insertion into a free slot stays a small function. */
+static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_table *table,
+                                                              const struct place *place,
+                                                              struct random_source *random, uint32_t kicks)
 {
-    if (holds(table, form, place))
-        return PUT_PRESENT;
-    if (take_free_slot(table, form, place) ||
-        take_free_slot(table, form, other_place(place, table->geometry.buckets)) ||
-        displace(table, form, place, random, kicks))
-        return PUT_NEW;
-    return PUT_NO_ROOM;
+    bool placed = table->form == FOUR_BYTES ? displace(table, FOUR_BYTES, *place, random, kicks)
+                                            : displace(table, (enum form)table->form, *place, random, kicks);
+    return placed ? PUT_NEW : PUT_NO_ROOM;
 }
 
-enum put_result cuckoo_table_put(struct cuckoo_table *table, struct place place, struct random_source *random,
+static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form form, const struct place *place,
+                                         struct random_source *random, uint32_t kicks)
+{
+    if (holds(table, form, *place))
+        return PUT_PRESENT;
+    if (take_free_slot_of_pair(table, form, *place))
+        return PUT_NEW;
+    return put_by_force(table, place, random, kicks);
+}
+
+enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks)
 {
     if (table->form == FOUR_BYTES)
@@ -315,9 +393,9 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, struct place place,
     return put(table, (enum form)table->form, place, random, kicks);
 }
 
-bool cuckoo_table_overflow(struct cuckoo_table *table, struct place place, const roost_allocator *allocator)
+bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator)
 {
-    return stash_insert(&table->stash, allocator, class_key(place, table->geometry));
+    return stash_insert(&table->stash, allocator, class_key(*place, table->geometry));
 }
 
 /* ---- walks --------------------------------------------------------------------------------------------------------- */
@@ -332,21 +410,18 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, 
     return count;
 }
 
+/* A fixed number of steps a bucket, and no branch on what they find. */
 static ALWAYS_INLINE uint32_t elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other,
                                         enum form form, uint32_t *bucket, struct place *places, uint32_t wanted)
 {
+    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
     uint32_t found = 0, i = *bucket;
-    for (; i < table->geometry.buckets && found < wanted; i++) {
-        uint32_t fingerprints[8], count;
-        if (form == FOUR_BYTES &&
-            memcmp(table->slots.bytes + (size_t)i * 4, other->slots.bytes + (size_t)i * 4, 4) == 0)
-            continue;
-        count = cuckoo_table_bucket(other, i, fingerprints);
-        for (uint32_t j = 0; j < count; j++) {
-            places[found] = (struct place){i, fingerprints[j]};
-            found += find_slot(table, form, i, fingerprints[j]) == NO_SLOT;
+    for (; i < table->geometry.buckets && found < wanted; i++)
+        for (uint32_t slot = 0; slot < size; slot++) {
+            uint32_t fingerprint = slot_read(other, i, slot * (form == FOUR_BYTES ? 8 : table->geometry.bits));
+            places[found] = place_in(i, fingerprint, table->geometry);
+            found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
         }
-    }
     *bucket = i;
     return found;
 }
@@ -364,10 +439,9 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
 /* Is this entry of a bucket the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)
 {
-    struct place places[2] = {place, other_place(place, table->geometry.buckets)};
     uint32_t copies = stash_contains(&table->stash, class_key(place, table->geometry));
-    for (int side = 0; side < 2 && (side == 0 || places[0].bucket != places[1].bucket); side++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, places[side].bucket, fingerprints);
+    for (int side = 0; side < (place.bucket == place.other ? 1 : 2); side++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, side ? place.other : place.bucket, fingerprints);
         for (uint32_t i = 0; i < count; i++)
             copies += fingerprints[i] == place.fingerprint;
     }
@@ -390,7 +464,7 @@ bool cuckoo_table_check(const struct cuckoo_table *table)
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
         filled += count;
         for (uint32_t i = 0; i < count; i++)
-            if (!held_once(table, (struct place){bucket, fingerprints[i]}))
+            if (!held_once(table, place_in(bucket, fingerprints[i], table->geometry)))
                 return false;
     }
     for (uint64_t i = 0; i < table->stash.room; i++) {

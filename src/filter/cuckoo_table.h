@@ -39,18 +39,20 @@ bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geomet
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 
-bool cuckoo_table_contains(const struct cuckoo_table *table, struct place place);
+/* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */
+bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place);
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count);
 
 /* Displaces at most `kicks` entries; when that is not enough, every one of them is back where it was. */
-enum put_result cuckoo_table_put(struct cuckoo_table *table, struct place place, struct random_source *random,
+enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks);
 
 /* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
-bool cuckoo_table_overflow(struct cuckoo_table *table, struct place place, const roost_allocator *allocator);
+bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 
-/* Asks for the memory of both buckets ahead of their use; does nothing for a table that fits the caches. */
-void cuckoo_table_prefetch(const struct cuckoo_table *table, struct place place);
+/* Asks for the memory of both buckets ahead of their use: worth it where the table is larger than the caches. */
+bool cuckoo_table_outgrows_cache(const struct cuckoo_table *table);
+void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *place);
 
 static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
 {

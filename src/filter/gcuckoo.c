@@ -16,8 +16,9 @@
  * table have no room for it, it overflows like a merged one; beyond the capacity the table goes on as long as it finds
  * room and then answers ROOST_FULL.
  *
- * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
- * filters that are equal, the common case of a replica that has converged, are told apart before anything is copied.
+ * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end. Two
+ * filters that are equal, the common case of replicas that have converged, are known by their sums and their counts; that
+ * two different states share both is as likely as a 128-bit hash that collides.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
  * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
@@ -166,12 +167,12 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
 
 /* ---- elements ------------------------------------------------------------------------------------------------------ */
 
-static inline uint128 class_hash(const struct gcuckoo *gcuckoo, struct place place)
+static inline uint128 class_hash(const struct gcuckoo *gcuckoo, const struct place *place)
 {
-    return hash_number(gcuckoo->base.config.seed, class_key(place, gcuckoo->table.geometry));
+    return hash_number(gcuckoo->base.config.seed, class_key(*place, gcuckoo->table.geometry));
 }
 
-static roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, struct place place)
+static roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
 {
     struct cuckoo_table *table = &gcuckoo->table;
     enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, table->most_kicks);
@@ -187,28 +188,34 @@ static roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, struct place 
     return ROOST_OK;
 }
 
-/* Batch by batch: first the places and the memory of all, then the adds. */
+/* Places of a row of hashes; where the table is larger than the caches, their memory is asked for as well. */
+static void find_places(const struct cuckoo_table *table, struct place *places, const roost_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        places[i] = place_of_hash(hashes[i], table->geometry);
+    for (size_t i = 0; i < count && cuckoo_table_outgrows_cache(table); i++)
+        cuckoo_table_prefetch(table, &places[i]);
+}
+
 static roost_status gcuckoo_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
                                 size_t count)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    roost_status status = ROOST_OK;
     struct place places[BATCH];
-    for (*done = 0; *done < count;) {
-        size_t batch = count - *done < BATCH ? count - *done : BATCH;
-        for (size_t i = 0; i < batch; i++) {
-            places[i] = place_of_hash(hashes[*done + i], gcuckoo->table.geometry);
-            cuckoo_table_prefetch(&gcuckoo->table, places[i]);
-        }
-        for (size_t i = 0; i < batch; i++, ++*done) {
-            bool grew;
-            roost_status status = add_place(gcuckoo, &grew, places[i]);
-            if (status != ROOST_OK)
-                return status;
-            if (changed)
-                changed[*done] = grew;
-        }
+    size_t i = 0;
+    for (; i < count; i++) {
+        bool grew;
+        if (i % BATCH == 0)
+            find_places(&gcuckoo->table, places, hashes + i, count - i < BATCH ? count - i : BATCH);
+        status = add_place(gcuckoo, &grew, &places[i % BATCH]);
+        if (status != ROOST_OK)
+            break;
+        if (changed)
+            changed[i] = grew;
     }
-    return ROOST_OK;
+    *done = i;
+    return status;
 }
 
 static void gcuckoo_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
@@ -238,8 +245,8 @@ static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
     for (; walk->count < BATCH && walk->stash_index < stash->room; walk->stash_index++)
         if (stash->keys[walk->stash_index])
             walk->places[walk->count++] = place_of_class(stash->keys[walk->stash_index], table->geometry);
-    for (uint32_t i = 0; i < walk->count; i++)
-        cuckoo_table_prefetch(table, walk->places[i]);
+    for (uint32_t i = 0; i < walk->count && cuckoo_table_outgrows_cache(table); i++)
+        cuckoo_table_prefetch(table, &walk->places[i]);
     return walk->count > 0;
 }
 
@@ -255,16 +262,16 @@ static bool next_entry(struct entry_walk *walk, const struct cuckoo_table *table
 static bool next_missing(struct entry_walk *walk, const struct cuckoo_table *table, struct place *place)
 {
     while (next_entry(walk, table, place))
-        if (!cuckoo_table_contains(table, *place))
+        if (!cuckoo_table_contains(table, place))
             return true;
     return false;
 }
 
 /*
  * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
- * for nothing: a failure halves the quota of those that follow, a success gives a little back.
+ * for nothing: a failure halves the quota of those that follow, a success doubles it again.
  */
-static roost_status take_in(struct gcuckoo *gcuckoo, struct place place, uint32_t *kicks)
+static roost_status take_in(struct gcuckoo *gcuckoo, const struct place *place, uint32_t *kicks)
 {
     struct cuckoo_table *table = &gcuckoo->table;
     const roost_environment *environment = &gcuckoo->base.environment;
@@ -272,7 +279,7 @@ static roost_status take_in(struct gcuckoo *gcuckoo, struct place place, uint32_
     case PUT_PRESENT:
         return ROOST_OK;
     case PUT_NEW:
-        *kicks += *kicks < table->most_kicks;
+        *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
         break;
     case PUT_NO_ROOM:
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
@@ -286,13 +293,18 @@ static roost_status take_in(struct gcuckoo *gcuckoo, struct place place, uint32_
     return ROOST_OK;
 }
 
-static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, struct place first)
+static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, const struct place *first)
 {
     uint32_t kicks = gcuckoo->table.most_kicks;
     roost_status status = take_in(gcuckoo, first, &kicks);
     for (struct place place; status == ROOST_OK && next_entry(walk, &gcuckoo->table, &place);)
-        status = take_in(gcuckoo, place, &kicks);
+        status = take_in(gcuckoo, &place, &kicks);
     return status;
+}
+
+static bool same_sum(const struct gcuckoo *gcuckoo, const struct gcuckoo *other)
+{
+    return gcuckoo->sum == other->sum && cuckoo_table_entries(&gcuckoo->table) == cuckoo_table_entries(&other->table);
 }
 
 static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other)
@@ -301,12 +313,12 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     struct place first;
-    *changed = next_missing(&walk, &gcuckoo->table, &first);
+    *changed = !same_sum(gcuckoo, as_const_gcuckoo(other)) && next_missing(&walk, &gcuckoo->table, &first);
     if (!*changed)
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
-        status = take_in_all(gcuckoo, &walk, first);
+        status = take_in_all(gcuckoo, &walk, &first);
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
     if (status != ROOST_OK) {
@@ -359,7 +371,7 @@ static void visit_keys(const struct cuckoo_table *table, key_visitor *visit, voi
     for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
         for (uint32_t i = 0; i < count; i++)
-            visit(context, class_key((struct place){bucket, fingerprints[i]}, table->geometry));
+            visit(context, class_key(place_in(bucket, fingerprints[i], table->geometry), table->geometry));
     }
     for (uint64_t i = 0; i < table->stash.room; i++)
         if (table->stash.keys[i])
@@ -506,10 +518,10 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
         uint64_t batch = left < BATCH ? left : BATCH;
         if (!read_places(reader, geometry, parameter, &next, places, batch))
             return ROOST_CORRUPT;
-        for (uint64_t i = 0; i < batch; i++)
-            cuckoo_table_prefetch(&gcuckoo->table, places[i]);
+        for (uint64_t i = 0; i < batch && cuckoo_table_outgrows_cache(&gcuckoo->table); i++)
+            cuckoo_table_prefetch(&gcuckoo->table, &places[i]);
         for (uint64_t i = 0; i < batch; i++) {
-            roost_status status = take_in(gcuckoo, places[i], &kicks);
+            roost_status status = take_in(gcuckoo, &places[i], &kicks);
             if (status != ROOST_OK)
                 return status;
         }

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Files that are not what they should be: each verb that reads one says what is wrong, and changes nothing.
+. "$(dirname "$0")/harness.sh"
+
+"$ROOST" create good --capacity 20
+"$ROOST" add good some keys
+
+# bad NAME PATTERN FILE: every verb refuses the file.
+bad() {
+    refuses "$1: check" "^roost: .*$2" check "$3" key
+    refuses "$1: add" "^roost: .*$2" add "$3" key
+    refuses "$1: info" "^roost: .*$2" info "$3"
+    refuses "$1: digest" "^roost: .*$2" digest "$3"
+    refuses "$1: merge from it" "^roost: .*$2" merge good "$3"
+    [ "$4" = source ] || refuses "$1: merge into it" "^roost: .*$2" merge "$3" good
+}
+
+bad "missing" 'missing: No such file or directory' missing source
+: >empty
+bad "empty" 'empty: empty file' empty both
+echo 'just some text' >text
+bad "text" 'text: not a Roost filter' text both
+head -c 300000 /dev/urandom | sed '1s/^/x/' >noise
+bad "noise" 'noise: not a Roost filter' noise both
+mkdir directory
+bad "directory" 'directory: Is a directory' directory both
+ln -s loop loop
+bad "a link to itself" 'loop: Too many levels of symbolic links' loop both
+bad "a directory that is missing" 'nowhere/f: No such file' nowhere/f source
+bad "a file taken for a directory" 'good/f: Not a directory' good/f both
+{ head -c 4 good; printf '\002'; tail -c +6 good; } >later
+bad "a later version" 'later: made by a later version of Roost' later both
+{ cat good; echo; } >trailing
+bad "bytes behind the frame" 'trailing: corrupt' trailing both
+refuses "a device" 'not a regular file' add /dev/null key
+refuses "a name with a newline" '^roost: no\\nfile: No such file' info $'no\nfile'
+roost merge nowhere/f good
+[ "$status" -eq 2 ] && one_line 'nowhere/f: '
+verdict "merge into a directory that is missing"
+
+# A huge file that is none of ours is told from its beginning.
+truncate -s 1T huge
+bad "a terabyte of zeros" 'huge: not a Roost filter' huge both
+{ cat good | head -c 6; printf '\377\377\377\377\377\377\177'; } >boast
+truncate -s 1T boast
+bad "a terabyte that begins like a frame" 'boast: ' boast both
+rm -f huge boast
+
+# ---- every byte flipped, every length cut -------------------------------------------------------------------------------
+
+# byte FILE OFFSET: its value. flip FILE OFFSET BIT: the file with that bit of that byte flipped.
+byte() {
+    od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' '
+}
+flip() {
+    head -c "$2" "$1"
+    printf "\\x$(printf %02x $(($(byte "$1" "$2") ^ 1 << $3)))"
+    tail -c +$(($2 + 2)) "$1"
+}
+
+# still_refused: info refuses the file `spoilt` in one line.
+still_refused() {
+    roost info spoilt
+    [ "$status" -eq 2 ] && one_line '^roost: spoilt: (not a Roost filter|truncated|corrupt|made by a later version|empty file|too large)'
+}
+
+for kind in bloom cuckoo; do
+    rm -f whole
+    "$ROOST" create whole --kind $kind --capacity 8 --fpr 10%
+    "$ROOST" add whole a b c
+    size=$(stat -c %s whole)
+    bad=0
+    for ((at = 0; at < size; at++)); do
+        flip whole $at $((at % 8)) >spoilt
+        still_refused || { bad=$((bad + 1)); echo "# byte $at of $kind was accepted"; }
+    done
+    is "$kind: each of $size bytes flipped is refused" 0 $bad
+    bad=0
+    for ((length = 0; length < size; length++)); do
+        head -c $length whole >spoilt
+        still_refused || { bad=$((bad + 1)); echo "# length $length of $kind was accepted"; }
+    done
+    is "$kind: each of $size lengths is refused" 0 $bad
+    cp whole spoilt
+    gives "$kind: and the whole one is fine" 0 a check spoilt a z1
+done
+rm -f spoilt whole
+
+# ---- a cuckoo filter that is full ---------------------------------------------------------------------------------------
+
+"$ROOST" create nest --kind cuckoo --capacity 1000
+seq 900 | "$ROOST" add nest
+seq 5000 >more
+refuses "a full cuckoo filter" 'nest: full: .*1,000 elements.*nothing was added' add nest $(cat more)
+before=$(snapshot)
+"$ROOST" add nest <more >"$output/out" 2>"$output/err"
+is "the same from standard input" "2 $before" "$? $(snapshot)"
+is "what was in is still in" 900 "$(seq 900 | "$ROOST" check -c nest)"
+holds "and there is room for the rest of its capacity" "$ROOST" add nest $(seq 901 1000)
+"$ROOST" create brim --capacity 100
+seq 1000 | "$ROOST" add brim
+is "a bloom filter is never full, and says that its promise is void" False \
+    "$("$ROOST" info brim --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["promise_holds"])')"
+
+# ---- permissions --------------------------------------------------------------------------------------------------------
+
+# As an ordinary user, whoever runs the tests.
+as_user() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+chmod 755 "$scratch"
+cp "$ROOST" program
+mkdir own
+cp good own/f
+"$ROOST" create other --capacity 20 && "$ROOST" add other else
+[ "$(id -u)" -ne 0 ] || chown -R 65534:65534 own
+if ! as_user ./program digest own/f >/dev/null 2>&1; then
+    skip "permissions" "no other user can run the program here"
+    finish
+fi
+as_user_refuses() {
+    local name=$1 pattern=$2 before
+    shift 2
+    before=$(snapshot)
+    as_user ./program "$@" >"$output/out" 2>"$output/err"
+    [ $? -eq 2 ] && one_line "$pattern" && [ "$before" = "$(snapshot)" ]
+    verdict "$name"
+}
+chmod 555 own
+as_user_refuses "a read-only directory: add" '^roost: own/f: cannot write in its directory: Permission denied' add own/f new
+as_user_refuses "a read-only directory: merge" '^roost: own/f: cannot write in its directory: Permission denied' merge own/f other
+as_user_refuses "a read-only directory: create" '^roost: own/g: cannot write in its directory: Permission denied' create own/g --capacity 10
+chmod 755 own
+chmod 444 own/f
+as_user_refuses "a read-only file" '^roost: own/f: Permission denied' add own/f new
+chmod 000 own/f
+as_user_refuses "an unreadable file" '^roost: own/f: Permission denied' check own/f new
+chmod 644 own/f
+as_user ./program add own/f new
+is "once it may, it does" 0 $?
+
+finish

@@ -1,0 +1,117 @@
+# What the tests of the program share. A test is a bash script that sources this file, runs checks in a scratch
+# directory of its own, and ends in `finish`. $ROOST is the program under test.
+
+set -u
+shopt -s nullglob
+export LC_ALL=C.UTF-8
+ROOST=$(realpath "${ROOST:?the path of the program}")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/roost-test-XXXXXX")
+cd "$scratch" || exit 99
+output=$(mktemp -d "${TMPDIR:-/tmp}/roost-test-XXXXXX") # beside the scratch, so that snapshots see only what matters
+checks=0
+failures=0
+at_exit=()
+
+clean_up() {
+    local command
+    for command in "${at_exit[@]+"${at_exit[@]}"}"; do
+        eval "$command"
+    done
+    cd / && rm -rf "$scratch" "$output"
+}
+trap clean_up EXIT
+
+# verdict NAME: a line for the check that just ran; its status is that of the command before.
+verdict() {
+    local status=$?
+    checks=$((checks + 1))
+    if [ "$status" -eq 0 ]; then
+        echo "ok $checks - $1"
+    else
+        failures=$((failures + 1))
+        echo "not ok $checks - $1"
+        sed 's/^/#   /' "$output/out" "$output/err" 2>/dev/null | cut -c1-300 | head -n 20
+    fi
+}
+
+# is NAME WANTED GOT
+is() {
+    [ "$2" = "$3" ] || { printf 'wanted: %s\ngot: %s\n' "$2" "$3" >"$output/err"; false; }
+    verdict "$1"
+}
+
+# holds NAME COMMAND...: the command succeeds.
+holds() {
+    local name=$1
+    shift
+    "$@" >"$output/out" 2>"$output/err"
+    verdict "$name"
+}
+
+skip() {
+    checks=$((checks + 1))
+    echo "ok $checks - $1 # SKIP $2"
+}
+
+# roost ARGUMENT...: output in $output/out and $output/err, exit status in $status.
+roost() {
+    "$ROOST" "$@" >"$output/out" 2>"$output/err"
+    status=$?
+}
+
+# gives NAME STATUS OUTPUT ARGUMENT...: that exit status, that standard output, silence on standard error.
+gives() {
+    local name=$1 wanted_status=$2 wanted=$3
+    shift 3
+    roost "$@"
+    [ "$status" -eq "$wanted_status" ] && [ "$(cat "$output/out")" = "$wanted" ] && [ ! -s "$output/err" ]
+    verdict "$name"
+}
+
+# All that is in the scratch directory: names, permissions, contents. FIFOs are left alone.
+snapshot() {
+    find . -mindepth 1 -printf '%P %M %u %g %l\n' | sort
+    find . -type f -print0 | sort -z | xargs -0r sha256sum
+}
+
+# one_line PATTERN: standard error is one line, "roost: " and then what the pattern wants; there is no output.
+one_line() {
+    [ "$(wc -l <"$output/err")" -eq 1 ] && grep -q '^roost: ' "$output/err" && grep -qE -- "$1" "$output/err" &&
+        [ ! -s "$output/out" ]
+}
+
+# refuses NAME PATTERN ARGUMENT...: exit 2, one line that matches, and no file made, changed or left behind.
+refuses() {
+    local name=$1 pattern=$2 before
+    shift 2
+    before=$(snapshot)
+    roost "$@"
+    [ "$status" -eq 2 ] && one_line "$pattern" && [ "$before" = "$(snapshot)" ]
+    verdict "$name"
+}
+
+digest() {
+    "$ROOST" digest "$1"
+}
+
+# wait_until COMMAND...: for at most twenty seconds.
+wait_until() {
+    local i
+    for ((i = 0; i < 2000; i++)); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.01
+    done
+    return 1
+}
+
+# is_locked FILE: some process holds the lock.
+is_locked() {
+    ! flock -n "$1" true
+}
+
+finish() {
+    echo "1..$checks"
+    [ "$failures" -eq 0 ] || echo "# $failures of $checks failed"
+    [ "$failures" -eq 0 ] && [ "$checks" -gt 0 ]
+    exit
+}

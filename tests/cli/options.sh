@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Verbs, options and their values: what is taken, and what is refused in one line.
+. "$(dirname "$0")/harness.sh"
+
+# ---- help -------------------------------------------------------------------------------------------------------------
+
+for words in help --help -h; do
+    roost $words
+    [ "$status" -eq 0 ] && [ ! -s "$output/err" ] && grep -q '^usage: roost VERB' "$output/out"
+    verdict "roost $words explains the program"
+done
+for verb in create add check merge info digest demo; do
+    roost help $verb
+    cp "$output/out" "$output/help"
+    [ "$status" -eq 0 ] && grep -q "^usage: roost $verb" "$output/help"
+    verdict "roost help $verb explains it"
+    roost $verb --help
+    [ "$status" -eq 0 ] && cmp -s "$output/out" "$output/help"
+    verdict "roost $verb --help says the same"
+    roost help
+    grep -q "^  $verb " "$output/out"
+    verdict "roost help lists $verb"
+done
+roost --version
+[ "$status" -eq 0 ] && grep -qE '^roost [0-9]+\.[0-9]+\.[0-9]+$' "$output/out"
+verdict "roost --version is one line"
+roost help create
+grep -q 'no effect on filters of fixed size' "$output/out"
+verdict "the help says that --writers has no effect yet"
+
+# ---- verbs ------------------------------------------------------------------------------------------------------------
+
+refuses "no verb" 'a verb is missing.*create, add, check, merge, info, digest, demo'
+refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, check' frobnicate
+for verb in remove sync serve reconcile link window counter; do
+    refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, check, merge" $verb f
+done
+refuses "help for an unknown verb" 'unknown verb' help frobnicate
+refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --frobnicate
+
+# ---- operands ---------------------------------------------------------------------------------------------------------
+
+for verb in create add check info digest; do
+    refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
+done
+refuses "merge without a destination" '^roost: merge: DEST is missing' merge
+refuses "merge without a source" '^roost: merge: SRC is missing' merge f
+refuses "info with two files" 'one argument too many' info f g
+refuses "demo with an operand" 'one argument too many' demo f
+
+# ---- options ----------------------------------------------------------------------------------------------------------
+
+refuses "an unknown long option" '^roost: --frob: unknown option' create f --frob --capacity 10
+refuses "an unknown long option with a value" '^roost: --frob: unknown option' create f --frob=3 --capacity 10
+refuses "an unknown letter" '^roost: -x: unknown option' check f -x
+refuses "an unknown letter among known ones" '^roost: -x: unknown option' check f -vx
+refuses "a beginning of an option" '^roost: --cap: unknown option' create f --cap 10
+refuses "an option without its value" '^roost: --capacity: needs a value' create f --capacity
+refuses "a switch with a value" '^roost: --force: takes no value' create f --capacity 10 --force=yes
+for option in --scalable --multiset --entry=32 "--entry 64" --growth=2 "--schedule halving"; do
+    refuses "$option comes later" "^roost: ${option%%[= ]*}: not available in this version$" create f --capacity 10 $option
+done
+refuses "--kind orcuckoo comes later" '^roost: --kind orcuckoo: not available in this version$' \
+    create f --capacity 10 --kind orcuckoo
+refuses "another kind" '^roost: --kind tree: must be bloom or cuckoo' create f --capacity 10 --kind tree
+refuses "another layout" '^roost: --layout tall: must be blocked or classic' create f --capacity 10 --layout tall
+refuses "--layout with cuckoo" '^roost: --layout: only for --kind bloom' create f --capacity 10 --kind cuckoo --layout classic
+refuses "--bits with bloom" '^roost: --bits: only for --kind cuckoo' create f --capacity 10 --bits 8
+refuses "--bucket with bloom" '^roost: --bucket: only for --kind cuckoo' create f --capacity 10 --kind bloom --bucket 4
+for value in 0 3 16 x ''; do
+    refuses "--bucket '$value'" '^roost: --bucket' create f --capacity 10 --kind cuckoo --bucket "$value"
+done
+for value in 3 33 0 8.5 -8; do
+    refuses "--bits $value" 'must be a whole number from 4 to 32' create f --capacity 10 --kind cuckoo --bits=$value
+done
+for value in 0 65536 -1 many; do
+    refuses "--writers $value" 'must be a whole number from 1 to 65535' create f --capacity 10 --writers=$value
+done
+
+# ---- numbers ----------------------------------------------------------------------------------------------------------
+
+refuses "no capacity" '^roost: create: --capacity is missing' create f
+for value in 0 0k -1 +1 1.5 1e-1 1e30 18446744073709551616 1x 1kk 0x10 ' 1' '' . e6 1e; do
+    refuses "--capacity '$value'" '^roost: --capacity' create f --capacity="$value"
+done
+for value in 1e12 1e15 1e19 1000G 18446744073709551615; do
+    for kind in bloom cuckoo; do
+        refuses "--capacity $value of a $kind is beyond any memory" '^roost: f: too large for the memory of this machine' \
+            create f --capacity $value --kind $kind
+    done
+done
+for value in 0 1 1.0 100% 0% 2 -0.1 +0.1 nan inf 0x1p-4 1/100 '' % 1%% ' 0.1' 0,01; do
+    refuses "--fpr '$value'" '^roost: --fpr' create f --capacity 10 --fpr="$value"
+done
+refuses "a rate that no filter reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300
+refuses "a rate that no fingerprint reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300 --kind cuckoo
+refuses "fingerprints that are too short for the rate" '4 bits cannot keep a rate of 0.001' \
+    create f --capacity 10 --kind cuckoo --bits 4 --fpr 0.1%
+for value in -1 0x 0xg 1e3 18446744073709551616 0x10000000000000000 ''; do
+    refuses "--seed '$value'" '^roost: --seed' create f --capacity 10 --seed="$value"
+done
+
+# made_with FIELD VALUE ARGUMENT...: create takes these, and info --json says so.
+made_with() {
+    local field=$1 value=$2
+    shift 2
+    rm -f made
+    "$ROOST" create made "$@" >"$output/out" 2>"$output/err" &&
+        [ "$("$ROOST" info made --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' $field)" = "$value" ]
+    verdict "create $* makes $field $value"
+    rm -f made
+}
+made_with capacity 1000 --capacity 1000
+made_with capacity 1000 --capacity=1k
+made_with capacity 1000 --capacity 1e3
+made_with capacity 1000 --capacity 0.001M
+made_with capacity 2500 --capacity 2.5k
+made_with capacity 1000000 --capacity 1e6
+made_with fpr_promised 0.01 --capacity 10
+made_with fpr_promised 0.001 --capacity 10 --fpr 0.1%
+made_with fpr_promised 0.001 --capacity 10 --fpr 1e-3
+made_with fpr_promised 0.007 --capacity 10 --fpr=0.7%
+made_with kind bloom --capacity 10
+made_with kind cuckoo --capacity 10 --kind cuckoo
+made_with layout blocked --capacity 10
+made_with layout classic --capacity 10 --layout=classic
+made_with bucket_size 8 --capacity 10 --kind cuckoo --bucket 8
+made_with fingerprint_bits 13 --capacity 10 --kind cuckoo --bits 13
+made_with seed 0x526f6f7374 --capacity 10
+made_with seed 0xff --capacity 10 --seed 255
+made_with seed 0xabcdef --capacity 10 --seed 0xABCdef
+made_with seed 0xffffffffffffffff --capacity 10 --seed 18446744073709551615
+made_with capacity 10 --capacity 10 --writers 65535
+made_with capacity 7 --capacity 10 --capacity 7
+
+# With --bits alone the rate is what the bits give, not the default.
+"$ROOST" create bits --capacity 1000 --kind cuckoo --bits 16
+holds "--bits alone promises what they give" python3 -c '
+import json, subprocess, sys
+promised = json.loads(subprocess.check_output([sys.argv[1], "info", "bits", "--json"]))["fpr_promised"]
+sys.exit(not 0 < promised < 0.001)' "$ROOST"
+
+finish
