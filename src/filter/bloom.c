@@ -33,7 +33,8 @@ struct bloom {
     uint8_t *stale;        /* one a chunk */
     uint128 *chunk_hashes; /* valid where not stale */
     size_t chunks;
-    uint128 sum; /* of chunk_hashes */
+    uint128 sum;                /* of chunk_hashes */
+    struct bloom_blocks blocks; /* what the kernels need of all this, for the blocked layout */
 };
 
 /* Past this size a batch asks for memory ahead of its use. */
@@ -132,6 +133,8 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
         bloom_close(&bloom->base);
         return NULL;
     }
+    bloom->blocks = (struct bloom_blocks){words_of(bloom), geometry.bits / BLOCK_BITS, geometry.probes, bloom->stale,
+                                          bytes > CACHED_BYTES};
     return bloom;
 }
 
@@ -209,19 +212,12 @@ static bool classic_holds(const struct bloom *bloom, roost_hash hash)
 
 /* ---- elements, both layouts --------------------------------------------------------------------------------------- */
 
-static struct bloom_blocks blocks_of(const struct bloom *bloom)
-{
-    return (struct bloom_blocks){words_of(bloom), bloom->geometry.bits / BLOCK_BITS, bloom->geometry.probes,
-                                 bloom->stale, bloom->words.size > CACHED_BYTES};
-}
-
 static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
 {
     struct bloom *bloom = as_bloom(filter);
     *done = count;
     if (is_blocked(bloom)) {
-        struct bloom_blocks blocks = blocks_of(bloom);
-        bloom_kernel_in_use()->add(&blocks, changed, hashes, count);
+        bloom_kernel_in_use()->add(&bloom->blocks, changed, hashes, count);
         return ROOST_OK;
     }
     for (size_t i = 0; i < count; i++) {
@@ -237,8 +233,7 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
 {
     const struct bloom *bloom = as_const_bloom(filter);
     if (is_blocked(bloom)) {
-        struct bloom_blocks blocks = blocks_of(bloom);
-        bloom_kernel_in_use()->contains(&blocks, found, hashes, count);
+        bloom_kernel_in_use()->contains(&bloom->blocks, found, hashes, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -16,68 +16,71 @@
 
 #define AHEAD 48
 
-static inline void prefetch_block(const struct bloom_blocks *blocks, roost_hash hash)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE void prefetch_block(const uint64_t *words, uint64_t blocks, roost_hash hash)
 {
-    __builtin_prefetch(blocks->words + block_of(hash, blocks->count) * BLOCK_WORDS);
+    __builtin_prefetch(words + block_of(hash, blocks) * BLOCK_WORDS);
 }
 
-static inline void prefetch_first(const struct bloom_blocks *blocks, const roost_hash *hashes, size_t count)
+static ALWAYS_INLINE void prefetch_first(const uint64_t *words, uint64_t blocks, const roost_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < AHEAD && i < count; i++)
-        prefetch_block(blocks, hashes[i]);
+        prefetch_block(words, blocks, hashes[i]);
 }
 
-static inline __attribute__((always_inline)) void add_loop(const struct bloom_blocks *blocks, bool *changed,
-                                                           const roost_hash *hashes, size_t count, uint32_t probes,
-                                                           bool prefetch)
+/* The members of `blocks` are read once: the bits that are written could be any memory, as far as a compiler knows. */
+static ALWAYS_INLINE void add_loop(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes,
+                                   size_t count, uint32_t probes, bool prefetch)
 {
+    uint64_t *words = blocks->words, block_count = blocks->count;
+    uint8_t *stale = blocks->stale;
     if (prefetch)
-        prefetch_first(blocks, hashes, count);
+        prefetch_first(words, block_count, hashes, count);
     for (size_t i = 0; i < count; i++) {
         if (prefetch && i + AHEAD < count)
-            prefetch_block(blocks, hashes[i + AHEAD]);
-        uint64_t block = block_of(hashes[i], blocks->count);
-        bool grew = block_take(blocks->words + block * BLOCK_WORDS, hashes[i], probes);
-        blocks->stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
+            prefetch_block(words, block_count, hashes[i + AHEAD]);
+        uint64_t block = block_of(hashes[i], block_count);
+        bool grew = block_take(words + block * BLOCK_WORDS, hashes[i], probes);
+        stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
         if (changed)
             changed[i] = grew;
     }
 }
 
-static inline __attribute__((always_inline)) void contains_loop(const struct bloom_blocks *blocks, bool *found,
-                                                                const roost_hash *hashes, size_t count,
-                                                                uint32_t probes, bool prefetch)
+static ALWAYS_INLINE void contains_loop(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes,
+                                        size_t count, uint32_t probes, bool prefetch)
 {
+    const uint64_t *words = blocks->words;
+    uint64_t block_count = blocks->count;
     if (prefetch)
-        prefetch_first(blocks, hashes, count);
+        prefetch_first(words, block_count, hashes, count);
     for (size_t i = 0; i < count; i++) {
         if (prefetch && i + AHEAD < count)
-            prefetch_block(blocks, hashes[i + AHEAD]);
-        uint64_t block = block_of(hashes[i], blocks->count);
-        found[i] = block_holds(blocks->words + block * BLOCK_WORDS, hashes[i], probes);
+            prefetch_block(words, block_count, hashes[i + AHEAD]);
+        uint64_t block = block_of(hashes[i], block_count);
+        found[i] = block_holds(words + block * BLOCK_WORDS, hashes[i], probes);
     }
 }
 
 static void add_batch(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count)
 {
-    struct bloom_blocks copy = *blocks; /* a local copy can stay in registers while bits are written */
-    if (copy.probes == 8 && copy.prefetch)
-        add_loop(&copy, changed, hashes, count, 8, true);
-    else if (copy.probes == 8)
-        add_loop(&copy, changed, hashes, count, 8, false);
+    if (blocks->probes == 8 && blocks->prefetch)
+        add_loop(blocks, changed, hashes, count, 8, true);
+    else if (blocks->probes == 8)
+        add_loop(blocks, changed, hashes, count, 8, false);
     else
-        add_loop(&copy, changed, hashes, count, copy.probes, copy.prefetch);
+        add_loop(blocks, changed, hashes, count, blocks->probes, blocks->prefetch);
 }
 
 static void contains_batch(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count)
 {
-    struct bloom_blocks copy = *blocks;
-    if (copy.probes == 8 && copy.prefetch)
-        contains_loop(&copy, found, hashes, count, 8, true);
-    else if (copy.probes == 8)
-        contains_loop(&copy, found, hashes, count, 8, false);
+    if (blocks->probes == 8 && blocks->prefetch)
+        contains_loop(blocks, found, hashes, count, 8, true);
+    else if (blocks->probes == 8)
+        contains_loop(blocks, found, hashes, count, 8, false);
     else
-        contains_loop(&copy, found, hashes, count, copy.probes, copy.prefetch);
+        contains_loop(blocks, found, hashes, count, blocks->probes, blocks->prefetch);
 }
 
 #endif

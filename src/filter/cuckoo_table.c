@@ -136,9 +136,9 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
 /* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    if (form != FOUR_BYTES)
-        return find_slot(table, form, place.bucket, place.fingerprint) != NO_SLOT ||
-               find_slot(table, form, place.other, place.fingerprint) != NO_SLOT;
+    if (form != FOUR_BYTES) /* no short cut: which of the two it is cannot be predicted */
+        return (find_slot(table, form, place.bucket, place.fingerprint) != NO_SLOT) |
+               (find_slot(table, form, place.other, place.fingerprint) != NO_SLOT);
     uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
     return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
 }
@@ -221,7 +221,7 @@ static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
-    return holds(table, (enum form)table->form, *place);
+    return table->form == FOUR_BYTES ? holds(table, FOUR_BYTES, *place) : holds(table, (enum form)table->form, *place);
 }
 
 static inline void prefetch_pair(const struct cuckoo_table *table, struct place place)

@@ -1,0 +1,26 @@
+/* Every part of the evaluation needs memory and calls that succeed; this is the one place that gives up without them.
+ */
+#include "fatal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void fatal(const char *what, const char *why)
+{
+    fprintf(stderr, "roost-eval: %s: %s\n", what, why);
+    exit(2);
+}
+
+void must(roost_status status, const char *what)
+{
+    if (status != ROOST_OK)
+        fatal(what, roost_status_text(status));
+}
+
+void *must_allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        fatal("memory", roost_status_text(ROOST_NO_MEMORY));
+    return memory;
+}

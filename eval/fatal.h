@@ -1,0 +1,15 @@
+/* What the evaluation cannot go on without: one line on stderr and exit 2, which no failed claim answers with. */
+#ifndef EVAL_FATAL_H
+#define EVAL_FATAL_H
+
+#include <stddef.h>
+
+#include "roost.h"
+
+_Noreturn void fatal(const char *what, const char *why);
+void must(roost_status status, const char *what);
+
+/* Zeroed; released by free. */
+void *must_allocate(size_t count, size_t size);
+
+#endif

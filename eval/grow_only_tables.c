@@ -1,0 +1,136 @@
+/*
+ * The results as CSV: kept in the repository, so that a change shows in review, and read by the gnuplot scripts.
+ *
+ * Each row is a cell; `_mean`, `_min` and `_max` are over its repeats. Rates and loads are fractions. Where a column
+ * makes no sense for a filter it is empty.
+ */
+#include "grow_only.h"
+
+#include "thesis.h"
+
+/* ---- Figure 6.1 -------------------------------------------------------------------------------------------------- */
+
+static void write_spread(FILE *csv, struct spread spread, int digits)
+{
+    fprintf(csv, ",%.*f,%.*f,%.*f", digits, spread.mean, digits, spread.least, digits, spread.most);
+}
+
+static void write_bloom_theory(FILE *csv)
+{
+    fprintf(csv, ",,%.6f,", THESIS_FPR);
+}
+
+static void write_cuckoo_theory(const struct grow_only *experiment, const struct cell *cell, FILE *csv)
+{
+    fprintf(csv, ",%.6f,%.6f,%.6f", spread_of(experiment, cell, cuckoo_expected_fpr).mean,
+            spread_of(experiment, cell, cuckoo_bound).mean, spread_of(experiment, cell, cuckoo_bound_by_entries).mean);
+}
+
+static void write_loads(const struct grow_only *experiment, const struct cell *cell, FILE *csv)
+{
+    fprintf(csv, ",%.6f,%.6f", spread_of(experiment, cell, load_by_elements).mean,
+            spread_of(experiment, cell, load_by_entries).mean);
+}
+
+static bool always_agree(const struct grow_only *experiment, const struct cell *cell)
+{
+    bool agree = true;
+    for (unsigned repeat = 0; repeat < experiment->scale.repeats; repeat++)
+        agree &= cell->outcomes[repeat].replicas_agree;
+    return agree;
+}
+
+static void write_cell(const struct grow_only *experiment, enum contender contender, const struct cell *cell, FILE *csv)
+{
+    char split[16];
+    split_name(split, cell->schedule);
+    fprintf(csv, "%s,%s,%llu,%u", contender_names[contender], split, (unsigned long long)cell->schedule.sync_every,
+            experiment->scale.repeats);
+    write_spread(csv, spread_of(experiment, cell, measured_fpr), 6);
+    if (contender == GCF)
+        write_cuckoo_theory(experiment, cell, csv);
+    else
+        write_bloom_theory(csv);
+    write_spread(csv, spread_of(experiment, cell, elements), 1);
+    write_spread(csv, spread_of(experiment, cell, entries), 1);
+    if (contender == GCF)
+        write_loads(experiment, cell, csv);
+    else
+        fprintf(csv, ",,");
+    write_spread(csv, spread_of(experiment, cell, overflow), 1);
+    fprintf(csv, ",%.0f,%s\n", spread_of(experiment, cell, false_negatives).most,
+            always_agree(experiment, cell) ? "yes" : "no");
+}
+
+void grow_only_write_figure(const struct grow_only *experiment, FILE *csv)
+{
+    fprintf(csv, "filter,split,sync_every,repeats,fpr_mean,fpr_min,fpr_max,fpr_exact,fpr_bound,fpr_bound_by_entries,"
+                 "elements_mean,elements_min,elements_max,entries_mean,entries_min,entries_max,"
+                 "load_by_elements,load_by_entries,overflow_mean,overflow_min,overflow_max,"
+                 "false_negatives,replicas_agree\n");
+    for (int contender = 0; contender < CONTENDERS; contender++)
+        for (unsigned i = 0; i < experiment->cells; i++)
+            write_cell(experiment, contender, &experiment->results[contender][i], csv);
+}
+
+/* ---- Table 6.1 --------------------------------------------------------------------------------------------------- */
+
+static void write_filter_size(const struct grow_only *experiment, enum contender contender, const struct cell *cell,
+                              const char *workload, FILE *csv)
+{
+    fprintf(csv, "%s,%s,Roost,frame,%.4f,%.1f,%.1f", workload, contender_names[contender],
+            spread_of(experiment, cell, elements).mean / (double)experiment->scale.keys,
+            spread_of(experiment, cell, elements).mean, spread_of(experiment, cell, frame_bytes).mean);
+    write_spread(csv, spread_of(experiment, cell, bytes_an_element), 4);
+    if (contender == GCF)
+        fprintf(csv, ",%.1f,%.4f,%.4f,%.6f\n", spread_of(experiment, cell, entries).mean,
+                spread_of(experiment, cell, load_by_entries).mean, spread_of(experiment, cell, bytes_an_entry).mean,
+                spread_of(experiment, cell, overflow_share).most);
+    else
+        fprintf(csv, ",,,,\n");
+}
+
+static void write_set_size(const struct grow_only *experiment, enum grow_set_coding coding, const char *workload,
+                           FILE *csv)
+{
+    struct spread bytes = {0, 1e300, 0}, each = {0, 1e300, 0};
+    unsigned repeats = experiment->scale.repeats;
+    for (unsigned repeat = 0; repeat < repeats; repeat++) {
+        const struct set_sizes *sizes = &experiment->sets[repeat];
+        double size = (double)sizes->bytes[coding], value = size / (double)sizes->elements;
+        bytes.mean += size / repeats;
+        each.mean += value / repeats;
+        each.least = value < each.least ? value : each.least;
+        each.most = value > each.most ? value : each.most;
+    }
+    fprintf(csv, "%s,GSet,Roost,%s,%.4f,%.1f,%.1f", workload, coding == SET_RAW ? "sorted" : "Rice-coded", 1.0,
+            (double)experiment->sets[0].elements, bytes.mean);
+    write_spread(csv, each, 4);
+    fprintf(csv, ",,,,\n");
+}
+
+static void write_thesis_sizes(FILE *csv)
+{
+    for (size_t i = 0; i < sizeof thesis_sizes / sizeof *thesis_sizes; i++) {
+        const struct thesis_size *size = &thesis_sizes[i];
+        fprintf(csv, "%s,%s,thesis,raw,%.2f,,,%.2f,,,,,,\n", size->workload, size->structure, size->load, size->raw);
+        fprintf(csv, "%s,%s,thesis,gzip,%.2f,,,%.2f,,,,,,\n", size->workload, size->structure, size->load,
+                size->gzipped);
+    }
+}
+
+void grow_only_write_table(const struct grow_only *experiment, FILE *csv)
+{
+    static const char *const workloads[] = {"all local", "50-50 split"};
+    fprintf(csv, "workload,structure,source,form,load_factor,elements,bytes,bytes_an_element_mean,bytes_an_element_min,"
+                 "bytes_an_element_max,entries,load_by_entries,bytes_an_entry,overflow_share_max\n");
+    for (int split = 0; split < 2; split++) {
+        for (int contender = 0; contender < CONTENDERS; contender++)
+            write_filter_size(experiment, contender,
+                              split ? split_cell(experiment, contender) : &experiment->results[contender][LOCAL_CELL],
+                              workloads[split], csv);
+        write_set_size(experiment, SET_RAW, workloads[split], csv);
+        write_set_size(experiment, SET_RICE, workloads[split], csv);
+    }
+    write_thesis_sizes(csv);
+}
