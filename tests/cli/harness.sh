@@ -2,9 +2,9 @@
 # directory of its own, and ends in `finish`. $ROOST is the program under test.
 
 set -u
-shopt -s nullglob
 export LC_ALL=C.UTF-8
 ROOST=$(realpath "${ROOST:?the path of the program}")
+[ -x "$ROOST" ] || { echo "Bail out! $ROOST is not a program"; exit 99; }
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/roost-test-XXXXXX")
 cd "$scratch" || exit 99
 output=$(mktemp -d "${TMPDIR:-/tmp}/roost-test-XXXXXX") # beside the scratch, so that snapshots see only what matters
@@ -68,10 +68,9 @@ gives() {
     verdict "$name"
 }
 
-# All that is in the scratch directory: names, permissions, contents. FIFOs are left alone.
+# All that is in the scratch directory. Whoever touches a file changes its inode or the time of its last change.
 snapshot() {
-    find . -mindepth 1 -printf '%P %M %u %g %l\n' | sort
-    find . -type f -print0 | sort -z | xargs -0r sha256sum
+    find . -mindepth 1 -type f -printf '%P %M %U %G %s %i %C@\n' -o -mindepth 1 -printf '%P %M %U %G %l\n' | sort
 }
 
 # one_line PATTERN: standard error is one line, "roost: " and then what the pattern wants; there is no output.

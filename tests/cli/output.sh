@@ -10,7 +10,7 @@ json_says() {
     shift 2
     roost "$@"
     [ "$status" -eq 0 ] && [ "$(wc -l <"$output/out")" -eq 1 ] &&
-        python3 -c 'import json, sys; r = json.load(open(sys.argv[1], encoding="utf-8")); sys.exit(not eval(sys.argv[2]))' \
+        python3 -c 'import json, sys; r = json.load(open(sys.argv[1], encoding="utf-8")); sys.exit(not eval("(" + sys.argv[2] + ")"))' \
             "$output/out" "$expression" 2>"$output/err"
     verdict "$name"
 }
@@ -22,7 +22,6 @@ seq 500 | "$ROOST" add cuckoo
 common='r["capacity"] == 1000 and 480 < r["elements"] < 520 and r["fpr_promised"] == 0.01 and 0 < r["fpr_now"] < 0.01
     and r["promise_holds"] is True and r["bytes_memory"] > 500 and 0 < r["load"] < 1 and len(r["digest"]) == 32
     and r["entries"] > 0 and r["overflow"] == 0'
-common=$(echo $common)
 json_says "info --json of a bloom filter" "$common and r['kind'] == 'bloom' and r['layout'] == 'blocked' and
     r['seed'] == '0xfeed' and r['bits'] % 512 == 0 and r['probes'] == 8" info bloom --json
 json_says "info --json of a cuckoo filter" "$common and r['kind'] == 'cuckoo' and 'layout' not in r and

@@ -1,0 +1,19 @@
+/* Options, reports and messages call kinds and layouts by the same words: they are written down once. */
+#include "kinds.h"
+
+const char *const kind_names[] = {"bloom", "cuckoo", NULL};
+const char *const later_kind_names[] = {"orcuckoo", NULL};
+const char *const layout_names[] = {"blocked", "classic", NULL};
+
+_Static_assert(ROOST_BLOOM == 1 && ROOST_CUCKOO == 2, "kind_names follows these numbers");
+_Static_assert(ROOST_BLOCKED == 1 && ROOST_CLASSIC == 2, "layout_names follows these numbers");
+
+const char *kind_name(roost_kind kind)
+{
+    return kind == ROOST_BLOOM || kind == ROOST_CUCKOO ? kind_names[kind - 1] : "unknown";
+}
+
+const char *layout_name(roost_layout layout)
+{
+    return layout == ROOST_BLOCKED || layout == ROOST_CLASSIC ? layout_names[layout - 1] : "none";
+}

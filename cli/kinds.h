@@ -1,0 +1,14 @@
+/* The words that the command line has for kinds and layouts of filters, in the order of their numbers in the library.
+ */
+#ifndef CLI_KINDS_H
+#define CLI_KINDS_H
+
+#include "roost.h"
+
+/* For options of type OPTION_CHOICE, which count from 1 as the library does. */
+extern const char *const kind_names[], *const later_kind_names[], *const layout_names[];
+
+const char *kind_name(roost_kind kind);
+const char *layout_name(roost_layout layout);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * The program `roost`: finds the verb, reads its options, runs it, and makes sure that what it printed has arrived.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "messages.h"
+#include "progress.h"
+#include "verb.h"
+
+#include "roost.h"
+
+#define OUTPUT_BUFFER (256 << 10)
+
+static const struct verb *const verbs[] = {&verb_create, &verb_add,    &verb_check, &verb_merge,
+                                           &verb_info,   &verb_digest, &verb_demo};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+/* ---- help ------------------------------------------------------------------------------------------------------ */
+
+static const char *const introduction =
+    "roost keeps approximate sets in files that can be updated apart and merged.\n"
+    "A \"no\" is always true; a \"yes\" is wrong with the probability promised at creation.\n";
+
+static const char *const example = "\n"
+                                   "Two machines, one set:\n"
+                                   "  roost create seen.roost --capacity 1M --fpr 1%\n"
+                                   "  roost add seen.roost < urls.txt\n"
+                                   "  roost merge seen.roost from-the-other-machine.roost\n"
+                                   "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
+                                   "\n"
+                                   "roost help VERB tells more. Exit status: 0 fine, 1 nothing selected, 2 trouble.\n";
+
+static int print_general_help(void)
+{
+    printf("usage: roost VERB [ARGUMENT...]\n\n%s\n", introduction);
+    for (size_t i = 0; i < VERBS; i++)
+        printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+    printf("  %-8s %s\n", "help", "explain a verb");
+    fputs(example, stdout);
+    return EXIT_FINE;
+}
+
+static int print_verb_help(const struct verb *verb)
+{
+    printf("usage: roost %s %s\n\n%s\n", verb->name, verb->synopsis, verb->details);
+    print_options(verb->options);
+    return EXIT_FINE;
+}
+
+static int print_version(void)
+{
+    printf("roost %s\n", roost_version());
+    return EXIT_FINE;
+}
+
+/* ---- verbs ----------------------------------------------------------------------------------------------------- */
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    return NULL;
+}
+
+static int refuse_verb(const char *name)
+{
+    char list[128] = "";
+    for (size_t i = 0; i < VERBS; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s, ", verbs[i]->name);
+    if (name)
+        complain(name, "unknown verb; there are %sand help", list);
+    else
+        complain_plainly("a verb is missing; there are %sand help", list);
+    return EXIT_TROUBLE;
+}
+
+static bool operands_fit(const struct verb *verb, const struct arguments *arguments)
+{
+    size_t needed = 0;
+    for (; verb->operands[needed]; needed++)
+        if (needed >= arguments->count)
+            return complain(verb->name, "%s is missing; usage: roost %s %s", verb->operands[needed], verb->name,
+                            verb->synopsis);
+    if (arguments->count > needed && !verb->more_operands)
+        return complain(arguments->operands[needed], "one argument too many; usage: roost %s %s", verb->name,
+                        verb->synopsis);
+    return true;
+}
+
+static int run_verb(const struct verb *verb, char **words, size_t count)
+{
+    struct arguments arguments;
+    if (!read_arguments(&arguments, verb->options, words, count))
+        return EXIT_TROUBLE;
+    if (arguments.help_wanted)
+        return print_verb_help(verb);
+    if (!operands_fit(verb, &arguments))
+        return EXIT_TROUBLE;
+    int status = verb->run(&arguments);
+    progress_erase();
+    if (status == EXIT_TROUBLE && interrupted())
+        complain_of_interrupt(verb->changes_file ? arguments.operands[0] : NULL);
+    return status;
+}
+
+static int run_help(char **words, size_t count)
+{
+    const struct verb *verb = count > 0 ? find_verb(words[0]) : NULL;
+    if (count == 0)
+        return print_general_help();
+    return verb ? print_verb_help(verb) : refuse_verb(words[0]);
+}
+
+static bool is_one_of(const char *word, const char *first, const char *second, const char *third)
+{
+    return strcmp(word, first) == 0 || strcmp(word, second) == 0 || strcmp(word, third) == 0;
+}
+
+static int dispatch(char **words, size_t count)
+{
+    if (count == 0)
+        return refuse_verb(NULL);
+    const struct verb *verb = find_verb(words[0]);
+    if (verb)
+        return run_verb(verb, words + 1, count - 1);
+    if (is_one_of(words[0], "help", "--help", "-h"))
+        return run_help(words + 1, count - 1);
+    if (is_one_of(words[0], "--version", "-V", "version"))
+        return print_version();
+    if (words[0][0] == '-')
+        return complain(words[0], "unknown option"), EXIT_TROUBLE;
+    return refuse_verb(words[0]);
+}
+
+/* ---- start and end --------------------------------------------------------------------------------------------- */
+
+/*
+ * Where one of the three standard descriptors is closed, the next file to be opened would take its number, and a report
+ * would be printed over a filter. Each is filled with something that answers EBADF, as a closed one would.
+ */
+static bool fill_standard_descriptors(void)
+{
+    for (int descriptor = 0; descriptor <= 2; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) != descriptor)
+            return false;
+    return true;
+}
+
+int main(int count, char **words)
+{
+    if (!fill_standard_descriptors())
+        return EXIT_TROUBLE;
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then an error that a write reports */
+    setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+    int status = dispatch(words + 1, count > 0 ? (size_t)count - 1 : 0);
+    return finish_output() ? status : EXIT_TROUBLE;
+}

@@ -1,0 +1,89 @@
+/*
+ * One trouble, one line. Scripts read standard error line by line, so that a file name with a newline in it must not
+ * make two of them: control characters are written as escapes, and the line goes out in a single write.
+ */
+#include "messages.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "progress.h"
+
+#define LONGEST_LINE 6000
+
+static size_t escape(char *line, const char *text)
+{
+    size_t size = 0;
+    for (; *text && size < LONGEST_LINE - 8; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= 0x20 && c != 0x7f)
+            line[size++] = (char)c;
+        else
+            size += (size_t)sprintf(line + size, c == '\n' ? "\\n" : "\\x%02x", c);
+    }
+    return size;
+}
+
+static void write_line(const char *text)
+{
+    char line[LONGEST_LINE];
+    size_t size = escape(line, text);
+    line[size++] = '\n';
+    progress_erase();
+    ssize_t written = write(STDERR_FILENO, line, size);
+    (void)written; /* where standard error is closed there is nobody left to tell */
+}
+
+/* Whoever failed because a signal came need not say so: main does, once. */
+static void write_message(const char *subject, const char *format, va_list values)
+{
+    char text[LONGEST_LINE];
+    if (interrupted())
+        return;
+    int size = subject ? snprintf(text, sizeof text, "roost: %s: ", subject) : snprintf(text, sizeof text, "roost: ");
+    if (size > 0 && (size_t)size < sizeof text)
+        vsnprintf(text + size, sizeof text - (size_t)size, format, values);
+    write_line(text);
+}
+
+bool complain(const char *subject, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    write_message(subject, format, values);
+    va_end(values);
+    return false;
+}
+
+bool complain_plainly(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    write_message(NULL, format, values);
+    va_end(values);
+    return false;
+}
+
+void complain_of_interrupt(const char *unchanged)
+{
+    char text[LONGEST_LINE];
+    if (unchanged)
+        snprintf(text, sizeof text, "roost: interrupted, %s is unchanged", unchanged);
+    else
+        snprintf(text, sizeof text, "roost: interrupted");
+    write_line(text);
+}
+
+bool finish_output(void)
+{
+    static bool told;
+    bool failed_before = ferror(stdout) != 0;
+    if (told || (fflush(stdout) == 0 && !failed_before))
+        return !told;
+    told = true;
+    return complain("standard output", "%s", errno ? strerror(errno) : "write error");
+}

@@ -1,0 +1,36 @@
+/* Numbers as people write them and like to read them. No locale has a say in either. */
+#ifndef CLI_NUMBERS_H
+#define CLI_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- reading: false where the text is anything else ---- */
+
+/* 1000, 1e6, 2.5M; k, M and G are powers of ten; a whole number must come out. */
+bool parse_count(uint64_t *count, const char *text);
+
+/* 0.01, 1e-2 or 1%: all three the very same double, so that filters made with either merge. */
+bool parse_share(double *share, const char *text);
+
+/* Decimal, or hexadecimal after 0x. */
+bool parse_seed(uint64_t *seed, const char *text);
+
+/* ---- writing ---- */
+
+#define COUNT_ROOM  32
+#define NUMBER_ROOM 32
+
+/* 1,234,567 */
+void format_count(char text[COUNT_ROOM], uint64_t count);
+
+/* 12.3 MB, in powers of ten */
+void format_bytes(char text[COUNT_ROOM], uint64_t bytes);
+
+/* The fewest digits that read back as the same double. */
+void format_shortest(char text[NUMBER_ROOM], double number);
+
+/* 0.0123 as "1.23 %", with so many digits at most. */
+void format_percent(char text[NUMBER_ROOM], double share, int digits);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Adding a hundred million keys takes a while, and a silent program looks hung. There is one standard error, so there
+ * is one progress line, and messages erase it before they write.
+ */
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "numbers.h"
+
+#define FIRST_SHOWN_AFTER 1.0
+#define SHOWN_EVERY       0.1
+
+static struct {
+    bool enabled;
+    double begin, next;
+    int width; /* of the line that is shown now */
+} line;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void progress_begin(bool prints_keys)
+{
+    line.enabled = isatty(STDERR_FILENO) && !isatty(STDIN_FILENO) && !(prints_keys && isatty(STDOUT_FILENO));
+    line.begin = seconds();
+    line.next = line.begin + FIRST_SHOWN_AFTER;
+}
+
+void progress_tell(uint64_t keys)
+{
+    double now = line.enabled ? seconds() : 0;
+    if (!line.enabled || now < line.next)
+        return;
+    char count[COUNT_ROOM], rate[COUNT_ROOM], text[128];
+    format_count(count, keys);
+    format_count(rate, (uint64_t)((double)keys / (now - line.begin)));
+    int width = snprintf(text, sizeof text, "%s keys, %s a second", count, rate);
+    fprintf(stderr, "\r%-*s", line.width, text);
+    fflush(stderr);
+    line.width = width;
+    line.next = now + SHOWN_EVERY;
+}
+
+void progress_erase(void)
+{
+    if (line.width > 0)
+        fprintf(stderr, "\r%*s\r", line.width, "");
+    line.width = 0;
+}

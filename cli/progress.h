@@ -1,0 +1,17 @@
+/* A line on the terminal while long work runs. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Nothing is ever shown unless standard error is a terminal that nobody types on and no keys are printed to. */
+void progress_begin(bool prints_keys);
+
+/* After each batch: shown from the second second on, ten times a second. */
+void progress_tell(uint64_t keys);
+
+/* Removes the line, if there is one. */
+void progress_erase(void);
+
+#endif

@@ -1,0 +1,21 @@
+/* A verb of the program: one file each, gathered in main.c. */
+#ifndef CLI_VERB_H
+#define CLI_VERB_H
+
+#include "options.h"
+
+struct verb {
+    const char *name;
+    const char *synopsis; /* what follows the name */
+    const char *summary;  /* one line for the list of verbs */
+    const char *details;  /* some lines for its own help */
+    const struct option *options;
+    const char *const *operands; /* names of those that must be there, up to a NULL */
+    bool more_operands;          /* whether others may follow */
+    bool changes_file;           /* the first operand; an interrupt then says that it did not */
+    int (*run)(const struct arguments *arguments);
+};
+
+extern const struct verb verb_create, verb_add, verb_check, verb_merge, verb_info, verb_digest, verb_demo;
+
+#endif
