@@ -126,6 +126,23 @@ static void forged_frames_are_refused_or_canonical(void **state)
     assert_true(accepted > 1000 && refused > 1000);
 }
 
+/* Every length of the length: bodies around 2^7, 2^14 and 2^21 bytes. */
+static void long_frames_come_back(void **state)
+{
+    (void)state;
+    const uint64_t bytes[] = {100, 127, 128, 16000, 16384, 17000, 2097000, 2097152, 2200000};
+    for (size_t i = 0; i < COUNT_OF(bytes); i++) {
+        roost_config config = bloom_config(ROOST_CLASSIC, bytes[i] * 8 * 2 / 3, 0.5);
+        roost_filter *filter = new_filter(&config);
+        for (uint64_t key = 0; key < config.capacity; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        roost_filter *back = through_bytes(filter);
+        assert_true(roost_filter_equal(filter, back));
+        roost_filter_free(back);
+        roost_filter_free(filter);
+    }
+}
+
 /* A frame of a few bytes that asks for a filter of terabytes. */
 static void small_frames_cannot_take_all_memory(void **state)
 {
@@ -383,6 +400,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(every_flipped_bit_is_refused),
         cmocka_unit_test(forged_frames_are_refused_or_canonical),
+        cmocka_unit_test(long_frames_come_back),
         cmocka_unit_test(small_frames_cannot_take_all_memory),
         cmocka_unit_test(a_stash_counts_against_the_limit),
         cmocka_unit_test(slices_give_the_same_frame),

@@ -41,7 +41,7 @@ void bit_writer_reserve(struct bit_writer *writer, size_t bytes);
 
 static inline void write_bits(struct bit_writer *writer, uint64_t value, unsigned count) /* count <= 56 */
 {
-    if (writer->buffer.size + 16 > writer->room)
+    if (writer->buffer.size + 8 > writer->room)
         bit_writer_reserve(writer, 8);
     if (writer->failed)
         return;

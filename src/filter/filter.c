@@ -6,6 +6,7 @@
  */
 #include "kind.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "../base/hash.h"
@@ -107,6 +108,7 @@ static size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONF
 {
     struct bit_writer writer = bit_writer_over(bytes, CONFIGURATION_ROOM);
     write_configuration(filter, &writer);
+    assert(!writer.failed);
     return writer.buffer.size;
 }
 

@@ -11,6 +11,7 @@
  * of his own, so the readers of configuration and state check each number as well. Nothing is allocated beyond what the
  * memory limit of the environment allows.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "../base/hash.h"
@@ -34,6 +35,7 @@ static void finish_frame(struct bit_writer *writer)
     write_byte(&front, FRAME_VERSION);
     write_byte(&front, STATE_FRAME);
     write_varint(&front, body);
+    assert(!front.failed);
     uint8_t *data = writer->buffer.data;
     memcpy(data, header, front.buffer.size);
     memmove(data + front.buffer.size, data + LARGEST_HEADER, body);

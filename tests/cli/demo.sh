@@ -72,7 +72,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     on_terminal "stty cols 40; '$ROOST' demo --seed 7 --elements 2000"
     ! grep -q $'\033' "$output/terminal"
     verdict "a small terminal: no live view"
-    on_terminal "timeout -s INT 1 '$ROOST' demo"
+    on_terminal "timeout -s INT 2 '$ROOST' demo"
     tr -d '\r' <"$output/terminal" | grep -q '^roost: interrupted$' || grep -q 'roost: interrupted' "$output/terminal"
     verdict "live: SIGINT ends it in one line"
     [ "$(grep -o $'\033\\[?25[lh]' "$output/terminal" | tail -n 1)" = $'\033[?25h' ]

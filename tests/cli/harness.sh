@@ -108,6 +108,11 @@ is_locked() {
     ! flock -n "$1" true
 }
 
+# is_gone PID: the process has ended, whether or not it was waited for.
+is_gone() {
+    ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"
+}
+
 finish() {
     echo "1..$checks"
     [ "$failures" -eq 0 ] || echo "# $failures of $checks failed"

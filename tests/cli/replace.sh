@@ -82,7 +82,7 @@ if mount -t tmpfs -o size=64k none small 2>/dev/null; then
     "$ROOST" add small/f <keys >"$output/out" 2>"$output/err"
     is "a full disk: exit 2, all as it was" "2 $before" "$? $(snapshot)"
     one_line '^roost: small/f: cannot be written: No space left on device'
-verdict "a full disk: one line"
+    verdict "a full disk: one line"
     gives "a full disk: the file still answers" 0 a check small/f a d
     holds "a full disk: a small change still fits" "$ROOST" add small/f d
     mount -o remount,ro small
@@ -109,31 +109,35 @@ interrupts() {
     wait_until is_locked f
     sleep 0.05
     kill -"$signal" $pid
+    exec 8>&- # who was not stopped finds the end of its input
     wait $pid
     is "$name: exit 2, all as it was" "2 $before" "$? $(snapshot)"
     one_line '^roost: interrupted, f is unchanged$'
-verdict "$name: one line"
-    exec 8>&-
+    verdict "$name: one line"
 }
 interrupts SIGINT INT add f
 interrupts SIGTERM TERM add f -v
 interrupts SIGHUP HUP add f x - y
 
 # Who waits for the lock can be stopped as well.
+somebody_waits() {
+    grep -qE -- "-> FLOCK .*:$(stat -c %i f) " /proc/locks
+}
 exec 7<f
 flock 7
 before=$(snapshot)
 env --default-signal=INT "$ROOST" add f waiting >"$output/out" 2>"$output/err" &
 pid=$!
-sleep 0.2
+wait_until somebody_waits
 kill -INT $pid
+wait_until is_gone $pid || flock -u 7
 wait $pid
 is "SIGINT while waiting for the lock" "2 $before" "$? $(snapshot)"
 one_line '^roost: interrupted, f is unchanged$'
 verdict "SIGINT while waiting for the lock: one line"
 (trap '' INT && exec "$ROOST" add f ignored) 2>"$output/err" &
 pid=$!
-sleep 0.2
+wait_until somebody_waits
 kill -INT $pid
 flock -u 7
 exec 7<&-
