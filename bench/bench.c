@@ -86,16 +86,24 @@ static uint64_t *lines_array(size_t bytes)
     return memory;
 }
 
-/* Independent random cache lines of an array, read or changed. */
+/* Independent random cache lines of an array, read or changed; asked for ahead where the array outgrows the caches. */
 static double random_lines(size_t bytes, bool change)
 {
-    uint64_t *memory = lines_array(bytes), lines = bytes / 64, sum = 0;
+    enum { AHEAD = 48 };
+    uint64_t *memory = lines_array(bytes), lines = bytes / 64, sum = 0, next[AHEAD] = {0};
     size_t count = lines > 4000000 ? lines : 4000000;
+    bool prefetch = bytes > (4 << 20);
     double times[MOST_ROUNDS];
     for (int round = 0; round < rounds; round++) {
         double begin = seconds();
         for (size_t i = 0; i < count; i++) {
             uint64_t line = (uint64_t)(((unsigned __int128)mix(i + (uint64_t)round * count) * lines) >> 64);
+            if (prefetch) {
+                uint64_t later = line;
+                __builtin_prefetch(memory + later * 8, 1);
+                line = next[i % AHEAD];
+                next[i % AHEAD] = later;
+            }
             if (change)
                 memory[line * 8] ^= i;
             else

@@ -148,8 +148,8 @@ static void sorts_like_qsort(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(3));
     for (unsigned bits = 1; bits <= 64; bits++) {
-        uint64_t numbers[1000], expected[1000], scratch[1000];
-        size_t count = bits % 2 ? 1000 : random_choice(&random, 100);
+        static uint64_t numbers[20000], expected[20000], scratch[20000];
+        size_t count = bits % 3 == 0 ? 20000 : bits % 3 == 1 ? 1000 : random_choice(&random, 100);
         for (size_t i = 0; i < count; i++)
             expected[i] = numbers[i] = random_next(&random) >> (64 - bits);
         sort_numbers(numbers, scratch, count, bits);

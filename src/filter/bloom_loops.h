@@ -42,7 +42,8 @@ static ALWAYS_INLINE void add_loop(const struct bloom_blocks *blocks, bool *chan
             prefetch_block(words, block_count, hashes[i + AHEAD]);
         uint64_t block = block_of(hashes[i], block_count);
         bool grew = block_take(words + block * BLOCK_WORDS, hashes[i], probes);
-        stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
+        if (grew)
+            stale[block / (CHUNK_BYTES / BLOCK_BYTES)] = 1;
         if (changed)
             changed[i] = grew;
     }

@@ -45,7 +45,9 @@ enum form {
 
 #define NO_SLOT (-1)
 #define PADDING 32
-#define CACHED_BYTES ((size_t)4 << 20)
+/* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
+#define CACHED_FOR_LOOKUPS ((size_t)4 << 20)
+#define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
 #define AHEAD 24
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -232,7 +234,7 @@ static inline void prefetch_pair(const struct cuckoo_table *table, struct place 
 
 bool cuckoo_table_outgrows_cache(const struct cuckoo_table *table)
 {
-    return table->slots.size > CACHED_BYTES;
+    return table->slots.size > CACHED_FOR_INSERTIONS;
 }
 
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *place)
@@ -243,7 +245,7 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
 static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
                                         const roost_hash *hashes, size_t count)
 {
-    if (!cuckoo_table_outgrows_cache(table)) {
+    if (table->slots.size <= CACHED_FOR_LOOKUPS) {
         for (size_t i = 0; i < count; i++)
             found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
         return;
@@ -410,7 +412,7 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, 
     return count;
 }
 
-/* A fixed number of steps a bucket, and no branch on what they find. */
+/* A fixed number of steps a bucket, and no branch on what they find; other buckets are worked out afterwards. */
 static ALWAYS_INLINE uint32_t elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other,
                                         enum form form, uint32_t *bucket, struct place *places, uint32_t wanted)
 {
@@ -418,10 +420,14 @@ static ALWAYS_INLINE uint32_t elsewhere(const struct cuckoo_table *table, const 
     uint32_t found = 0, i = *bucket;
     for (; i < table->geometry.buckets && found < wanted; i++)
         for (uint32_t slot = 0; slot < size; slot++) {
-            uint32_t fingerprint = slot_read(other, i, slot * (form == FOUR_BYTES ? 8 : table->geometry.bits));
-            places[found] = place_in(i, fingerprint, table->geometry);
+            uint32_t fingerprint = form == FOUR_BYTES ? other->slots.bytes[(size_t)i * 4 + slot]
+                                                      : slot_read(other, i, slot * table->geometry.bits);
+            places[found].bucket = i;
+            places[found].fingerprint = fingerprint;
             found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
         }
+    for (uint32_t j = 0; j < found; j++)
+        places[j] = place_in(places[j].bucket, places[j].fingerprint, table->geometry);
     *bucket = i;
     return found;
 }

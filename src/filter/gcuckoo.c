@@ -250,21 +250,21 @@ static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
     return walk->count > 0;
 }
 
-static bool next_entry(struct entry_walk *walk, const struct cuckoo_table *table, struct place *place)
+/* NULL at the end. */
+static const struct place *next_entry(struct entry_walk *walk, const struct cuckoo_table *table)
 {
     if (walk->next == walk->count && !refill(walk, table))
-        return false;
-    *place = walk->places[walk->next++];
-    return true;
+        return NULL;
+    return &walk->places[walk->next++];
 }
 
 /* The next entry that `table` does not hold at all. */
-static bool next_missing(struct entry_walk *walk, const struct cuckoo_table *table, struct place *place)
+static const struct place *next_missing(struct entry_walk *walk, const struct cuckoo_table *table)
 {
-    while (next_entry(walk, table, place))
-        if (!cuckoo_table_contains(table, place))
-            return true;
-    return false;
+    const struct place *place;
+    while ((place = next_entry(walk, table)) && cuckoo_table_contains(table, place))
+        ;
+    return place;
 }
 
 /*
@@ -293,12 +293,13 @@ static roost_status take_in(struct gcuckoo *gcuckoo, const struct place *place, 
     return ROOST_OK;
 }
 
-static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, const struct place *first)
+/* This entry and all that follow it. */
+static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, const struct place *place)
 {
     uint32_t kicks = gcuckoo->table.most_kicks;
-    roost_status status = take_in(gcuckoo, first, &kicks);
-    for (struct place place; status == ROOST_OK && next_entry(walk, &gcuckoo->table, &place);)
-        status = take_in(gcuckoo, &place, &kicks);
+    roost_status status = ROOST_OK;
+    for (; place && status == ROOST_OK; place = next_entry(walk, &gcuckoo->table))
+        status = take_in(gcuckoo, place, &kicks);
     return status;
 }
 
@@ -312,27 +313,25 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
     struct gcuckoo *gcuckoo = as_gcuckoo(filter), before = *gcuckoo;
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
-    struct place first;
-    *changed = !same_sum(gcuckoo, as_const_gcuckoo(other)) && next_missing(&walk, &gcuckoo->table, &first);
-    if (!*changed)
+    *changed = false;
+    const struct place *first = same_sum(gcuckoo, as_const_gcuckoo(other)) ? NULL : next_missing(&walk, &gcuckoo->table);
+    if (!first)
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
-        status = take_in_all(gcuckoo, &walk, &first);
+        status = take_in_all(gcuckoo, &walk, first);
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
-    if (status != ROOST_OK) {
+    if (status != ROOST_OK)
         *gcuckoo = before;
-        *changed = false;
-    }
+    *changed = status == ROOST_OK;
     return status;
 }
 
 static bool lacks_any(const struct gcuckoo *gcuckoo, const struct gcuckoo *other)
 {
     struct entry_walk walk = {.other = &other->table};
-    struct place place;
-    return next_missing(&walk, &gcuckoo->table, &place);
+    return next_missing(&walk, &gcuckoo->table) != NULL;
 }
 
 static roost_order gcuckoo_compare(const roost_filter *filter, const roost_filter *other)
@@ -366,12 +365,15 @@ struct slices {
 
 typedef void key_visitor(void *context, uint64_t key);
 
-static void visit_keys(const struct cuckoo_table *table, key_visitor *visit, void *context)
+/* Inlined, so that the visitor is too: a call for each of millions of keys would cost more than its work. */
+static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo_table *table, key_visitor *visit,
+                                                             void *context)
 {
-    for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
+    const struct cuckoo_geometry geometry = table->geometry;
+    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
         for (uint32_t i = 0; i < count; i++)
-            visit(context, class_key(place_in(bucket, fingerprints[i], table->geometry), table->geometry));
+            visit(context, class_key(place_in(bucket, fingerprints[i], geometry), geometry));
     }
     for (uint64_t i = 0; i < table->stash.room; i++)
         if (table->stash.keys[i])

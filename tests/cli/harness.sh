@@ -93,10 +93,10 @@ digest() {
     "$ROOST" digest "$1"
 }
 
-# wait_until COMMAND...: for at most twenty seconds.
+# wait_until COMMAND...: for at most ten seconds.
 wait_until() {
     local i
-    for ((i = 0; i < 2000; i++)); do
+    for ((i = 0; i < 1000; i++)); do
         "$@" 2>/dev/null && return 0
         sleep 0.01
     done

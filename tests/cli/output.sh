@@ -105,7 +105,8 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     script -qec "{ $keys; } | '$ROOST' add bloom -v" /dev/null >"$output/terminal" </dev/null
     grep -q 'keys, .* a second' "$output/terminal" && grep -q '8 keys, 0 new' "$output/terminal"
     verdict "a terminal sees progress"
-    is "which is erased at the end" '8 keys, 0 new' "$(tr '\r' '\n' <"$output/terminal" | grep -o '8 keys, 0 new')"
+    grep -q $'\r \{10,\}\r8 keys, 0 new' "$output/terminal"
+    verdict "which is erased at the end"
     script -qec "seq 1000 | '$ROOST' add bloom -v" /dev/null >"$output/terminal" </dev/null
     ! grep -q 'a second' "$output/terminal"
     verdict "short work shows none"

@@ -104,7 +104,7 @@ interrupts() {
     exec 8<>slow
     seq 1000 >&8
     before=$(snapshot)
-    env --default-signal=INT,TERM,HUP "$ROOST" "$@" <slow >"$output/out" 2>"$output/err" &
+    env --default-signal=INT,TERM,HUP "$ROOST" "$@" <slow >"$output/out" 2>"$output/err" 8>&- &
     pid=$!
     wait_until is_locked f
     sleep 0.05
