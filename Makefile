@@ -50,7 +50,7 @@ exhaust: all
 fuzzers:
 	@packaging/dependencies check
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
-	    -Db_sanitize=address,undefined >/dev/null
+	    -Db_sanitize=address,undefined >/dev/null 2>&1
 	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations
 
 fuzz: fuzzers

@@ -1,7 +1,6 @@
 /* roost add: puts keys into a filter. All of them are added in memory; the file changes once, at the end, or not. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "filter_file.h"
 #include "interrupt.h"

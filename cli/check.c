@@ -1,6 +1,5 @@
 /* roost check: tells which keys are in a filter, with the manners of grep. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "filter_file.h"
 #include "json.h"

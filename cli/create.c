@@ -1,5 +1,4 @@
 /* roost create: makes an empty filter. What it is made with stays for ever, so each value is checked by name. */
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "filter_file.h"
@@ -114,17 +113,10 @@ static bool configure(roost_config *config)
     return true;
 }
 
-/* All options are sound one by one; what is wrong is how they go together, or no memory holds so much. */
-static bool complain_of_configuration(const char *name, const roost_config *config)
+/* All options are sound one by one; what is wrong is how they go together. */
+static bool complain_of_configuration(const roost_config *config)
 {
     char rate[NUMBER_ROOM];
-    roost_config tiny = *config;
-    roost_filter *filter;
-    tiny.capacity = 1;
-    roost_status status = roost_filter_new(&filter, &tiny, NULL);
-    roost_filter_free(filter);
-    if (status == ROOST_OK)
-        return complain_of_status(name, ROOST_TOO_LARGE);
     format_shortest(rate, config->fpr);
     if (config->fingerprint_bits)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
@@ -140,7 +132,7 @@ static roost_filter *make_filter(const char *name)
     roost_environment environment = filter_environment();
     roost_status status = roost_filter_new(&filter, &config, &environment);
     if (status == ROOST_INVALID)
-        complain_of_configuration(name, &config);
+        complain_of_configuration(&config);
     else if (status != ROOST_OK)
         complain_of_status(name, status);
     return filter;

@@ -5,6 +5,8 @@
 #include "demo_network.h"
 #include "demo_replicas.h"
 
+#define MOST_REPLICAS 32
+
 struct demo_round {
     const char *title;
     bool adds; /* each replica adds a share of its elements */
@@ -26,17 +28,12 @@ uint32_t demo_first_beyond_cut(const struct demo *demo);
 /* How many elements were added anywhere up to now. */
 uint64_t demo_elements_so_far(const struct demo *demo);
 
-/*
- * Which replicas agree: group[i] is the same number for all that have the same digest, from 0 on in order of their
- * first member. `prefix` gets the first digits of each digest. Answers the number of groups.
- */
-#define DIGEST_PREFIX 8
 struct demo_state {
-    uint32_t group;
-    char digest[33];
+    uint32_t group;  /* the same for all replicas that agree; from 0 on, in order of their first member */
+    char digest[33]; /* as text */
 };
-uint32_t demo_compare_states(const struct demo *demo, struct demo_state *states);
 
-#define MOST_REPLICAS 32
+/* Which replicas agree, by their digests. Answers the number of groups. */
+uint32_t demo_compare_states(const struct demo *demo, struct demo_state *states);
 
 #endif

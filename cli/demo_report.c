@@ -65,8 +65,7 @@ static void print_rate(const struct demo_figures *figures, const struct demo *de
     format_percent(margin, 3 * sqrt(rate * (1 - rate) / (double)figures->fresh_keys), 1);
     format_percent(promised, demo->config.fpr, 3);
     format_count(keys, figures->fresh_keys);
-    printf(LABEL "%s measured (+- %s, %s fresh keys), %s promised\n", "false positives", measured, margin, keys,
-           promised);
+    printf(LABEL "%s of %s fresh keys (+- %s), %s promised\n", "false positives", measured, keys, margin, promised);
 }
 
 static void print_messages(const struct network_counts *counts)

@@ -19,6 +19,7 @@
 #define COLUMNS             78
 #define LINES_AROUND        11 /* those of a drawing that are not a replica's */
 #define BAR                 34
+#define DIGEST_PREFIX       8
 #define TICK_NANOSECONDS    28000000
 #define HURRIED_NANOSECONDS 4000000
 #define UNHURRIED_TICKS     200

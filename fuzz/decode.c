@@ -1,7 +1,7 @@
 /*
- * Attacks: decode takes any bytes without harm, and what it accepts is sound and canonical (it encodes to the very bytes
- * that it came from). The input is tried as it is, and as the body of a frame whose header and checksum are right, so
- * that the fuzzer need not guess a checksum.
+ * Attacks: decode takes any bytes without harm, and what it accepts is sound and canonical (it encodes to the very
+ * bytes that it came from). The input is tried as it is, and as the body of a frame whose header and checksum are
+ * right, so that the fuzzer need not guess a checksum.
  */
 #include <stdlib.h>
 #include <string.h>

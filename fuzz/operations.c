@@ -1,7 +1,7 @@
 /*
- * Attacks: merge is a join and nothing is ever lost, whatever the operations. The first bytes choose a configuration, each
- * later pair of bytes is an operation on one of three replicas: add, merge, merge through bytes, replace by a copy. An
- * exact model runs beside; at the end all replicas merge in two different orders and must agree to the byte.
+ * Attacks: merge is a join and nothing is ever lost, whatever the operations. The first bytes choose a configuration,
+ * each later pair of bytes is an operation on one of three replicas: add, merge, merge through bytes, replace by a
+ * copy. An exact model runs beside; at the end all replicas merge in two different orders and must agree to the byte.
  */
 #include <stdlib.h>
 #include <string.h>

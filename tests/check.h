@@ -66,8 +66,7 @@ static inline roost_config some_config(uint64_t number, uint64_t capacity)
 {
     static const double rates[] = {0.4, 0.2, 0.1, 0.05, 1.0 / 32, 0.01, 0.001, 0.0001, 1e-6};
     if (number % 3 == 2)
-        return bloom_config(number % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, capacity,
-                            rates[number / 6 % COUNT_OF(rates)]);
+        return bloom_config(number % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, capacity, rates[number / 6 % COUNT_OF(rates)]);
     return cuckoo_config(4 + (uint32_t)(number % 29), 1u << (number / 29 % 4), capacity);
 }
 

@@ -1,13 +1,14 @@
 /*
- * A tiny universe, exhausted with the real code: a few buckets, fingerprints of one to three bits, two or three replicas;
- * every add, every merge, every order, every random choice of every insertion, to a given depth.
+ * A tiny universe, exhausted with the real code: a few buckets, fingerprints of one to three bits, two or three
+ * replicas; every add, every merge, every order, every random choice of every insertion, to a given depth.
  *
  *     exhaust [--deep]
  *
- * A world is what all replicas hold: for each the slots of its table, its stash, and beside them the exact model, the set
- * of classes added. Worlds are deduplicated, so what is explored is the graph of reachable layouts. Each operation runs
- * on the real filter, once for each sequence of choices that it asks for, and each new layout is checked: invariants,
- * contains for every class from both buckets, digest and bytes a function of the model alone, decode, order.
+ * A world is what all replicas hold: for each the slots of its table, its stash, and beside them the exact model, the
+ * set of classes added. Worlds are deduplicated, so what is explored is the graph of reachable layouts. Each operation
+ * runs on the real filter, once for each sequence of choices that it asks for, and each new layout is checked:
+ * invariants, contains for every class from both buckets, digest and bytes a function of the model alone, decode,
+ * order.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ static void must(bool holds, const char *law)
     }
 }
 
-/* ---- worlds ------------------------------------------------------------------------------------------------------------ */
+/* ---- worlds
+ * ------------------------------------------------------------------------------------------------------------ */
 
 struct layout {
     uint32_t slots, stash, model; /* the slots' bits; sets of class numbers */
@@ -74,8 +76,12 @@ static void universe_open(struct universe *universe, struct cuckoo_geometry geom
     *universe = (struct universe){.geometry = geometry, .replicas = replicas};
     find_classes(universe, classes);
     universe->capacity = capacity < universe->classes ? capacity : universe->classes;
-    roost_config config = {.kind = ROOST_CUCKOO, .capacity = universe->capacity, .fpr = 0.5, .seed = 1,
-                           .fingerprint_bits = geometry.bits, .bucket_size = geometry.bucket_size};
+    roost_config config = {.kind = ROOST_CUCKOO,
+                           .capacity = universe->capacity,
+                           .fpr = 0.5,
+                           .seed = 1,
+                           .fingerprint_bits = geometry.bits,
+                           .bucket_size = geometry.bucket_size};
     const roost_environment given = {.kicks = KICKS};
     const roost_environment environment = environment_or_default(&given);
     for (uint32_t i = 0; i < replicas; i++) {
@@ -129,7 +135,8 @@ static struct layout take_layout(const struct universe *universe, uint32_t repli
     return layout;
 }
 
-/* ---- the laws, for one replica's new layout ------------------------------------------------------------------------------ */
+/* ---- the laws, for one replica's new layout
+ * ------------------------------------------------------------------------------ */
 
 static void check_bytes(struct universe *universe, roost_filter *filter, uint32_t model)
 {
@@ -173,7 +180,8 @@ static void check_order(const struct universe *universe, uint32_t a, uint32_t mo
          "digests are equal where states are");
 }
 
-/* ---- choices: a script that runs through every sequence of answers --------------------------------------------------------- */
+/* ---- choices: a script that runs through every sequence of answers
+ * --------------------------------------------------------- */
 
 struct script {
     uint32_t answers[MOST_CHOICES], bounds[MOST_CHOICES], length, position;
@@ -202,7 +210,8 @@ static bool script_advance(struct script *script)
     return true;
 }
 
-/* ---- visited worlds ---------------------------------------------------------------------------------------------------- */
+/* ---- visited worlds
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct visited {
     struct world *worlds; /* in order of discovery; the frontier is the tail */
@@ -245,7 +254,8 @@ static bool visit(struct visited *visited, const struct world *world)
     return true;
 }
 
-/* ---- operations -------------------------------------------------------------------------------------------------------- */
+/* ---- operations
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* A hash that falls into this place. */
 static roost_hash hash_into(struct place place, struct cuckoo_geometry geometry)
@@ -351,7 +361,8 @@ static void explore(struct universe *universe, uint32_t depth)
     free(visited.index);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole
+ * --------------------------------------------------------------------------------------------------------- */
 
 static uint64_t refused, overflowed, merged, checked;
 

@@ -1,6 +1,7 @@
 /*
  * Every allocation fails once: for each public call, allocation number 1, 2, 3 ... is refused until a run has none to
- * refuse, once alone and once with all that follow it. After each failure the status says so, the filters are as before, and all memory is given back.
+ * refuse, once alone and once with all that follow it. After each failure the status says so, the filters are as
+ * before, and all memory is given back.
  */
 #include "check.h"
 
@@ -228,8 +229,12 @@ static void the_rest_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_survives),    cmocka_unit_test(clone_survives), cmocka_unit_test(encode_survives),
-        cmocka_unit_test(decode_survives), cmocka_unit_test(merge_survives), cmocka_unit_test(add_survives),
+        cmocka_unit_test(new_survives),
+        cmocka_unit_test(clone_survives),
+        cmocka_unit_test(encode_survives),
+        cmocka_unit_test(decode_survives),
+        cmocka_unit_test(merge_survives),
+        cmocka_unit_test(add_survives),
         cmocka_unit_test(the_rest_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

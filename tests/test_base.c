@@ -72,10 +72,10 @@ static void varints_come_back_and_are_shortest(void **state)
         uint8_t bytes[11];
         size_t size;
     } refused[] = {
-        {{0x80}, 1},                                                          /* ends too soon */
-        {{0x80, 0x00}, 2},                                                    /* 0 in two bytes */
-        {{0xff, 0x80, 0x00}, 3},                                              /* 127 in three */
-        {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}, 10},   /* 65 bits */
+        {{0x80}, 1},                                                           /* ends too soon */
+        {{0x80, 0x00}, 2},                                                     /* 0 in two bytes */
+        {{0xff, 0x80, 0x00}, 3},                                               /* 127 in three */
+        {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}, 10},    /* 65 bits */
         {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x81, 0}, 11}, /* eleven bytes */
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {

@@ -87,7 +87,7 @@ static void promise_is_kept_at_capacity(void **state)
                 }
                 double rate = sum / (double)fillings;
                 double noise = 4 * sqrt(rates[i] / (double)(probes * fillings)) +
-                               4 * rates[i] / sqrt((double)(fillings * capacities[j])) ;
+                               4 * rates[i] / sqrt((double)(fillings * capacities[j]));
                 if (rate > rates[i] + noise)
                     fail_msg("layout %zu capacity %llu: promised %g, measured %g", layout,
                              (unsigned long long)capacities[j], rates[i], rate);
@@ -142,6 +142,14 @@ static void kernels_agree(void **state)
             assert_memory_equal(changed[0], changed[1], KEYS / 2);
             assert_memory_equal(found[0], found[1], KEYS);
             assert_int_equal(stale[0], stale[1]);
+            static _Alignas(64) uint64_t sums[2][BLOCKS * BLOCK_WORDS];
+            for (int side = 0; side < 2; side++) {
+                const struct bloom_kernel *used = side ? &bloom_kernel_plain : *kernel;
+                memset(sums[side], 0x11, sizeof sums[side]);
+                assert_true(used->merge(sums[side], words[0], COUNT_OF(sums[0]) - 3));
+                assert_false(used->merge(sums[side], words[0], COUNT_OF(sums[0]) - 3));
+            }
+            assert_memory_equal(sums[0], sums[1], sizeof *sums);
             for (size_t i = 0; i < KEYS / 2; i++)
                 assert_true(found[0][i]);
             compared++;

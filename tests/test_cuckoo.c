@@ -65,7 +65,8 @@ static void hashes_give_legal_places(void **state)
             }
 }
 
-/* ---- the table beside an exact set of class keys ------------------------------------------------------------------------ */
+/* ---- the table beside an exact set of class keys
+ * ------------------------------------------------------------------------ */
 
 struct model {
     uint64_t keys[4096];
@@ -301,16 +302,11 @@ static void merge_never_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_have_one_name),
-        cmocka_unit_test(class_keys_are_uniform),
-        cmocka_unit_test(hashes_give_legal_places),
-        cmocka_unit_test(table_keeps_what_it_took),
-        cmocka_unit_test(load_is_high_for_any_size),
-        cmocka_unit_test(batches_answer_as_single_calls),
-        cmocka_unit_test(capacity_is_a_promise),
-        cmocka_unit_test(promise_is_kept),
-        cmocka_unit_test(merge_leaves_little_overflow),
-        cmocka_unit_test(merge_never_refuses),
+        cmocka_unit_test(classes_have_one_name),        cmocka_unit_test(class_keys_are_uniform),
+        cmocka_unit_test(hashes_give_legal_places),     cmocka_unit_test(table_keeps_what_it_took),
+        cmocka_unit_test(load_is_high_for_any_size),    cmocka_unit_test(batches_answer_as_single_calls),
+        cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
+        cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(merge_never_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

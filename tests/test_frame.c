@@ -1,9 +1,9 @@
 /*
  * The bytes: what goes out comes back, one state has one frame, and nothing that is wrong gets in.
  *
- * tests/golden/accept holds frames that every later version must read and write byte for byte; tests/golden/reject holds
- * frames that must be refused, each named after its status. ROOST_WRITE_GOLDEN=1 writes both anew (a change there is a
- * change of the format and shows in review).
+ * tests/golden/accept holds frames that every later version must read and write byte for byte; tests/golden/reject
+ * holds frames that must be refused, each named after its status. ROOST_WRITE_GOLDEN=1 writes both anew (a change there
+ * is a change of the format and shows in review).
  */
 #include "check.h"
 
@@ -32,7 +32,8 @@ static void frames_come_back(void **state)
 
 static roost_filter *sample(int kind)
 {
-    roost_config config = kind == 2 ? cuckoo_config(9, 4, 60) : bloom_config(kind ? ROOST_CLASSIC : ROOST_BLOCKED, 60, 0.02);
+    roost_config config =
+        kind == 2 ? cuckoo_config(9, 4, 60) : bloom_config(kind ? ROOST_CLASSIC : ROOST_BLOCKED, 60, 0.02);
     roost_filter *filter = new_filter(&config);
     for (uint64_t key = 0; key < 55; key++)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
@@ -241,7 +242,8 @@ static void sizes_are_near_the_entropy(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- golden frames ------------------------------------------------------------------------------------------------------ */
+/* ---- golden frames
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct golden {
     const char *name;
@@ -336,12 +338,13 @@ static void golden_frames_are_read_and_written(void **state)
     }
 }
 
-/* What is wrong with a golden frame to refuse: bytes put over a good one, the checksum put right unless it is the point. */
+/* What is wrong with a golden frame to refuse: bytes put over a good one, the checksum put right unless it is the
+ * point. */
 static const struct {
     const char *name;
     roost_status status;
-    int kind;       /* of sample() */
-    size_t at;      /* where the byte goes; from the end if `from_end` */
+    int kind;  /* of sample() */
+    size_t at; /* where the byte goes; from the end if `from_end` */
     uint8_t byte;
     bool from_end, keep_checksum;
     size_t cut; /* bytes off the end */

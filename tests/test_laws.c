@@ -1,7 +1,7 @@
 /*
- * The laws that every kind keeps, as random properties: merge is idempotent, commutative and associative; compare is the
- * order that it derives; add inflates; contains depends on the canonical state alone; equal states have equal bytes and
- * digests whatever their history. Beside the filters runs an exact model, the list of all keys added.
+ * The laws that every kind keeps, as random properties: merge is idempotent, commutative and associative; compare is
+ * the order that it derives; add inflates; contains depends on the canonical state alone; equal states have equal bytes
+ * and digests whatever their history. Beside the filters runs an exact model, the list of all keys added.
  */
 #include "check.h"
 
@@ -76,8 +76,8 @@ static bool step_add(struct world *world, struct random_source *random)
 static void step_merge(struct world *world, struct random_source *random)
 {
     uint32_t to = random_choice(random, REPLICAS), from = random_choice(random, REPLICAS);
-    roost_filter *source = random_choice(random, 2) ? through_bytes(world->replicas[from])
-                                                    : clone_of(world->replicas[from]);
+    roost_filter *source =
+        random_choice(random, 2) ? through_bytes(world->replicas[from]) : clone_of(world->replicas[from]);
     roost_filter *before = clone_of(world->replicas[to]);
     bool changed;
     assert_ok(roost_filter_merge(world->replicas[to], &changed, source));
@@ -207,8 +207,7 @@ static void configurations_do_not_mix(void **state)
             assert_int_equal(memcmp(&a, &b, sizeof a) == 0, i == j);
             assert_int_equal(roost_filter_equal(filters[i], filters[j]), i == j);
             assert_int_equal(roost_filter_merge(filters[i], NULL, filters[j]), i == j ? ROOST_OK : ROOST_MISMATCH);
-            assert_int_equal(roost_filter_compare(filters[i], &order, filters[j]),
-                             i == j ? ROOST_OK : ROOST_MISMATCH);
+            assert_int_equal(roost_filter_compare(filters[i], &order, filters[j]), i == j ? ROOST_OK : ROOST_MISMATCH);
         }
     for (size_t i = 0; i < COUNT_OF(configs); i++)
         roost_filter_free(filters[i]);
@@ -226,7 +225,8 @@ static void digest_follows_every_change(void **state)
             assert_ok(roost_filter_add_hash(filter, &changed, hash_for_key(key)));
             roost_digest after = roost_filter_digest(filter);
             assert_int_equal(memcmp(&before, &after, sizeof before) != 0, changed);
-            assert_ok(roost_filter_add_hash(later, NULL, hash_for_key(key))); /* whose digest is asked once, at the end */
+            assert_ok(
+                roost_filter_add_hash(later, NULL, hash_for_key(key))); /* whose digest is asked once, at the end */
         }
         assert_same_digest(filter, later);
         roost_filter *decoded = through_bytes(filter);

@@ -64,7 +64,7 @@ typedef enum roost_order {
     ROOST_CONCURRENT = 3, /* each has something that the other lacks */
 } roost_order;
 
-#define ROOST_DEFAULT_SEED UINT64_C(0x526f6f7374)
+#define ROOST_DEFAULT_SEED  UINT64_C(0x526f6f7374)
 #define ROOST_DEFAULT_KICKS 500
 
 /* Filters of equal configuration merge. Start from roost_config_default and change what matters. */
@@ -132,8 +132,8 @@ ROOST_API roost_status roost_filter_add_hash(roost_filter *filter, bool *changed
  * *done (may be NULL) says how many were taken; the refused one and those behind it changed nothing.
  * `changed` is NULL or has `count` places.
  */
-ROOST_API roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done,
-                                             const roost_bytes *keys, size_t count);
+ROOST_API roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                                             size_t count);
 ROOST_API roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done,
                                                   const roost_hash *hashes, size_t count);
 

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define ROOST_API __attribute__((visibility("default")))
+#define ROOST_API        __attribute__((visibility("default")))
 #define ROOST_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define ROOST_API

@@ -2,8 +2,8 @@
  * Memory: every object brings its allocator along. What it hands out is zeroed, so large tables start as untouched
  * pages.
  *
- * A `struct region` is a large array on a cache-line boundary. Beyond a few megabytes it asks the kernel for huge pages:
- * a filter is read at random addresses, and with small pages each read misses the TLB as well.
+ * A `struct region` is a large array on a cache-line boundary. Beyond a few megabytes it asks the kernel for huge
+ * pages: a filter is read at random addresses, and with small pages each read misses the TLB as well.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H

@@ -1,15 +1,15 @@
 /*
  * A radix sort: no comparison, no branch on the data.
  *
- * Many numbers are first dealt out by their highest digit, in one pass through memory, into parts that fit the first cache;
- * each part is then sorted from its lowest digit up, a stable pass for each digit, without leaving that cache.
+ * Many numbers are first dealt out by their highest digit, in one pass through memory, into parts that fit the first
+ * cache; each part is then sorted from its lowest digit up, a stable pass for each digit, without leaving that cache.
  */
 #include "sort.h"
 
 #include <string.h>
 
-#define DIGIT_BITS 8
-#define MOST_DIGITS (1u << 10)
+#define DIGIT_BITS     8
+#define MOST_DIGITS    (1u << 10)
 #define CACHED_NUMBERS 4096
 
 /* Stable: numbers of one digit keep their order. starts[d] is left where the numbers with digit d end. */

@@ -1,7 +1,5 @@
 #include "roost/status.h"
 
-
-
 static const char *const texts[] = {
     [ROOST_OK] = "fine",
     [ROOST_INVALID] = "invalid argument or configuration",

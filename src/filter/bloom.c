@@ -2,22 +2,22 @@
  * Grow-only Bloom filter (GBF): an array of bits that only ever turn on.
  *
  * Specification 2 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.2. Adding a key sets
- * its k bits; a key is contained when all of them are set; merge is the bitwise or, the order is inclusion. The state is
- * the bits and nothing else, so that equal elements give equal bytes however they were added and merged.
+ * its k bits; a key is contained when all of them are set; merge is the bitwise or, the order is inclusion. The state
+ * is the bits and nothing else, so that equal elements give equal bytes however they were added and merged.
  *
  * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, scaled to m). This is what
- * the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one 64-byte block,
- * one cache miss instead of k, and the eight words of a block are tested by one vector instruction. bloom_size.c knows
- * what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a block.
+ * the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one 64-byte
+ * block, one cache miss instead of k, and the eight words of a block are tested by one vector instruction. bloom_size.c
+ * knows what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a block.
  *
  *     words    | block 0: 8 words | block 1 | ... |                      blocked: m = 512 * blocks
  *              | chunk 0: 64 blocks, 4 KiB              | chunk 1 ...    the digest is a sum over chunks
  *     stale    one byte a chunk: its bits changed since its hash was taken
  *     hashes   128 bits a chunk: 0 while the chunk is empty, else the hash of its bytes, keyed by its number
  *
- * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only marks
- * its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that changed,
- * at the speed of reading them: "at no cost" for replicas that have converged.
+ * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only
+ * marks its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that
+ * changed, at the speed of reading them: "at no cost" for replicas that have converged.
  */
 #include "bloom.h"
 
@@ -169,7 +169,8 @@ static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
     return ROOST_OK;
 }
 
-/* ---- elements, classic layout ------------------------------------------------------------------------------------- */
+/* ---- elements, classic layout -------------------------------------------------------------------------------------
+ */
 
 /* Two keys share no cache lines, so a batch asks for all lines of the key that comes this many keys later. */
 #define CLASSIC_AHEAD 8
@@ -183,20 +184,18 @@ static void classic_prefetch(const struct bloom *bloom, const roost_hash *hashes
                            classic_position(hashes[i + CLASSIC_AHEAD], probe, bloom->geometry.bits) / 64);
 }
 
+/* Without a branch on the bits, which are as often set as not. */
 static bool classic_take(struct bloom *bloom, roost_hash hash)
 {
-    uint64_t *words = words_of(bloom);
-    bool grew = false;
+    uint64_t *words = words_of(bloom), grew = 0;
     for (uint32_t probe = 0; probe < bloom->geometry.probes; probe++) {
         uint64_t position = classic_position(hash, probe, bloom->geometry.bits);
         uint64_t bit = UINT64_C(1) << (position & 63), word = words[position / 64];
-        if (!(word & bit)) {
-            words[position / 64] = word | bit;
-            bloom->stale[position / 8 / CHUNK_BYTES] = 1;
-            grew = true;
-        }
+        words[position / 64] = word | bit;
+        bloom->stale[position / 8 / CHUNK_BYTES] |= !(word & bit);
+        grew |= ~word & bit;
     }
-    return grew;
+    return grew != 0;
 }
 
 static bool classic_holds(const struct bloom *bloom, roost_hash hash)
@@ -210,7 +209,8 @@ static bool classic_holds(const struct bloom *bloom, roost_hash hash)
     return true;
 }
 
-/* ---- elements, both layouts --------------------------------------------------------------------------------------- */
+/* ---- elements, both layouts ---------------------------------------------------------------------------------------
+ */
 
 static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
 {
@@ -244,17 +244,6 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
-/* Or of two runs of words; tells whether the first one changed. The compiler makes vectors of this. */
-static bool or_words(uint64_t *restrict words, const uint64_t *restrict other, size_t count)
-{
-    uint64_t fresh = 0;
-    for (size_t i = 0; i < count; i++) {
-        fresh |= other[i] & ~words[i];
-        words[i] |= other[i];
-    }
-    return fresh != 0;
-}
-
 static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
 {
     size_t left = word_count(bloom) - chunk * CHUNK_WORDS;
@@ -265,10 +254,11 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
 {
     struct bloom *bloom = as_bloom(filter);
     const struct bloom *source = as_const_bloom(other);
+    const struct bloom_kernel *kernel = bloom_kernel_in_use();
     *changed = false;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
-        bool grew = or_words(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
-                             words_in_chunk(bloom, chunk));
+        bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
+                                  words_in_chunk(bloom, chunk));
         bloom->stale[chunk] |= grew;
         *changed |= grew;
     }

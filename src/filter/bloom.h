@@ -8,14 +8,14 @@
 #include "../base/memory.h"
 
 #define BLOCK_BYTES 64
-#define BLOCK_BITS 512
+#define BLOCK_BITS  512
 #define BLOCK_WORDS 8
 /* The digest is taken over chunks of this many bytes. */
-#define CHUNK_BYTES 4096
-#define CHUNK_WORDS (CHUNK_BYTES / 8)
-#define MOST_PROBES 64
+#define CHUNK_BYTES       4096
+#define CHUNK_WORDS       (CHUNK_BYTES / 8)
+#define MOST_PROBES       64
 #define MOST_BLOCK_PROBES 16
-#define MOST_BLOOM_BITS (UINT64_C(1) << 56)
+#define MOST_BLOOM_BITS   (UINT64_C(1) << 56)
 
 struct bloom_geometry {
     uint64_t bits;   /* m: a multiple of BLOCK_BITS in the blocked layout */
@@ -31,12 +31,14 @@ struct bloom_blocks {
     bool prefetch;  /* the array is larger than the caches */
 };
 
-/* One implementation of the two hot loops. All give the same bits. `changed` may be NULL. */
+/* One implementation of the hot loops. All give the same bits. `changed` may be NULL. */
 struct bloom_kernel {
     const char *name;
     bool (*usable)(void);
     void (*add)(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count);
     void (*contains)(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count);
+    /* Or of two runs of words, of either layout; tells whether the first one changed. */
+    bool (*merge)(uint64_t *restrict words, const uint64_t *restrict other, size_t count);
 };
 
 extern const struct bloom_kernel bloom_kernel_plain;
@@ -59,7 +61,7 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
 
 /* ---- sizes: bloom_size.c --------------------------------------------------------------------------------------- */
 
-/* ROOST_INVALID if no such filter can be had. */
+/* ROOST_INVALID for a rate out of reach, ROOST_TOO_LARGE for a capacity. */
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
 roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
 
@@ -69,7 +71,8 @@ double bloom_blocked_rate(uint32_t probes, double keys_a_block);
 /* The chance that one key of its block leaves a given bit alone. */
 double bloom_blocked_survival(uint32_t probes);
 
-/* ---- the blocked pattern: one place for all kernels --------------------------------------------------------------- */
+/* ---- the blocked pattern: one place for all kernels ---------------------------------------------------------------
+ */
 
 static inline uint64_t block_of(roost_hash hash, uint64_t blocks)
 {

@@ -37,4 +37,4 @@ static bool usable(void)
     return __builtin_cpu_supports("avx512f");
 }
 
-const struct bloom_kernel bloom_kernel_avx512 = {"avx512", usable, add_batch, contains_batch};
+const struct bloom_kernel bloom_kernel_avx512 = {"avx512", usable, add_batch, contains_batch, merge_words};

@@ -1,13 +1,13 @@
 /*
- * The two loops over a batch of keys, shared by all kernels. A kernel defines, before it includes this,
+ * The loops over a batch of keys, and the merge, shared by all kernels. A kernel defines, before it includes this,
  *
  *     static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes);
  *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   tells whether it changed
  *
- * and gets `add_batch` and `contains_batch`. The number of probes is made a constant where it is eight, which lets the
- * compiler drop all that is not needed for full rounds. In an array larger than the caches each key waits for memory:
- * the line of the key that comes AHEAD keys later is asked for while this one is tested. Inside the caches that would
- * only cost.
+ * and gets `add_batch`, `contains_batch` and `merge_words`. The number of probes is made a constant where it is eight,
+ * which lets the compiler drop all that is not needed for full rounds. In an array larger than the caches each key
+ * waits for memory: the line of the key that comes AHEAD keys later is asked for while this one is tested. Inside the
+ * caches that would only cost.
  */
 #ifndef FILTER_BLOOM_LOOPS_H
 #define FILTER_BLOOM_LOOPS_H
@@ -82,6 +82,17 @@ static void contains_batch(const struct bloom_blocks *blocks, bool *found, const
         contains_loop(blocks, found, hashes, count, 8, false);
     else
         contains_loop(blocks, found, hashes, count, blocks->probes, blocks->prefetch);
+}
+
+/* Plain C: the compiler makes the widest vectors of it that the kernel's instruction set has. */
+static bool merge_words(uint64_t *restrict words, const uint64_t *restrict other, size_t count)
+{
+    uint64_t fresh = 0;
+    for (size_t i = 0; i < count; i++) {
+        fresh |= other[i] & ~words[i];
+        words[i] |= other[i];
+    }
+    return fresh != 0;
 }
 
 #endif

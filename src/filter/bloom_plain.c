@@ -49,4 +49,4 @@ static bool usable(void)
     return true;
 }
 
-const struct bloom_kernel bloom_kernel_plain = {"plain", usable, add_batch, contains_batch};
+const struct bloom_kernel bloom_kernel_plain = {"plain", usable, add_batch, contains_batch, merge_words};

@@ -1,36 +1,37 @@
 /*
  * How large a Bloom filter must be.
  *
- * Classic. With k = ceil(log2 1/eps) probes, a key errs with (1 - e^(-kn/m))^k, so m = -kn / ln(1 - eps^(1/k)) bits keep
- * eps for every eps, and are the papers' optimum where eps is a power of two. That formula is a limit for large n. In a
- * small array the probes of one key meet each other, and the true rate is higher: measured, 3 % too high for a thousand
- * keys at 0.1 %, three times too high for ten. k^2 + 1 extra bits repair that; from 65,536 keys on they would change
- * nothing that can be measured, and m is exactly the papers'.
+ * Classic. With k = ceil(log2 1/eps) probes, a key errs with (1 - e^(-kn/m))^k, so m = -kn / ln(1 - eps^(1/k)) bits
+ * keep eps for every eps, and are the papers' optimum where eps is a power of two. That formula is a limit for large n.
+ * In a small array the probes of one key meet each other, and the true rate is higher: measured, 3 % too high for a
+ * thousand keys at 0.1 %, three times too high for ten. k^2 + 1 extra bits repair that; from 65,536 keys on they would
+ * change nothing that can be measured, and m is exactly the papers'.
  *
  * Blocked. All bits of a key are in one block of eight 64-bit words, and blocks are unevenly full: the number of keys
- * that share a block is Poisson with mean L = n / blocks, and the classic formula does not hold. But the rate can be had
- * exactly. A key with probes k = 8r + s sets r bits in each word (r rounds over all eight) and one more in s neighbouring
- * words, from a random start. A query errs when all of its bits are set; by inclusion and exclusion over the bits T that
- * are *not* set,
+ * that share a block is Poisson with mean L = n / blocks, and the classic formula does not hold. But the rate can be
+ * had exactly. A key with probes k = 8r + s sets r bits in each word (r rounds over all eight) and one more in s
+ * neighbouring words, from a random start. A query errs when all of its bits are set; by inclusion and exclusion over
+ * the bits T that are *not* set,
  *
  *     rate = sum over T of (-1)^|T| * P(no key of the block sets a bit of T)
  *          = sum over T of (-1)^|T| * exp(L * (avoid(T) - 1))
  *
- * where avoid(T) is the chance that one key misses all of T: for a start of its last round, the product over the words w
- * of (1 - t_w / 64)^(bits that the key has in w), averaged over the eight starts; t_w is the number of distinct bits of T
- * in w. The sum over T is a walk over the words, and the exponential comes from the Poisson sum. Keys that are thrown
- * into a finite number of blocks are spread a little more evenly than Poisson, so the true rate is below this one.
+ * where avoid(T) is the chance that one key misses all of T: for a start of its last round, the product over the words
+ * w of (1 - t_w / 64)^(bits that the key has in w), averaged over the eight starts; t_w is the number of distinct bits
+ * of T in w. The sum over T is a walk over the words, and the exponential comes from the Poisson sum. Keys that are
+ * thrown into a finite number of blocks are spread a little more evenly than Poisson, so the true rate is below this
+ * one.
  *
- * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6). The search runs in steps of 1/64 bit
- * a key, so that rounding in the last place of exp() does not make two machines disagree.
+ * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6). The search runs in steps of 1/64
+ * bit a key, so that rounding in the last place of exp() does not make two machines disagree.
  */
 #include "bloom.h"
 
 #include <math.h>
 
-#define STEPS_A_BIT 64
-#define MOST_BITS_A_KEY 1024
-#define SMALL_CAPACITY 65536
+#define STEPS_A_BIT        64
+#define MOST_BITS_A_KEY    1024
+#define SMALL_CAPACITY     65536
 #define LEAST_BLOCKED_RATE 1e-9 /* below, the signs of the sum cancel into the noise of doubles */
 
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
@@ -41,16 +42,18 @@ roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capaci
     bits = ceil(bits * (1 - 1e-12));
     if (capacity < SMALL_CAPACITY)
         bits += probes * probes + 1;
-    if (probes > MOST_PROBES || !(bits < (double)MOST_BLOOM_BITS))
+    if (probes > MOST_PROBES)
         return ROOST_INVALID;
+    if (!(bits < (double)MOST_BLOOM_BITS))
+        return ROOST_TOO_LARGE;
     *geometry = (struct bloom_geometry){(uint64_t)bits, (uint32_t)probes};
     return ROOST_OK;
 }
 
 /* A walk over the words that sums over all T; `avoid[start]` is the product over the words before this one. */
 struct rate_walk {
-    uint32_t rounds, rest;            /* r and s */
-    double keys_a_block;              /* L */
+    uint32_t rounds, rest;               /* r and s */
+    double keys_a_block;                 /* L */
     double weight[2][MOST_BLOCK_PROBES]; /* [0]: a word with r query bits, [1]: with r + 1; signed weight of t_w = t */
 };
 
@@ -135,8 +138,10 @@ roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capaci
         else
             low = middle;
     }
-    if (fpr < LEAST_BLOCKED_RATE || high == MOST_BITS_A_KEY * STEPS_A_BIT || capacity > MOST_BLOOM_BITS / MOST_BITS_A_KEY)
+    if (fpr < LEAST_BLOCKED_RATE || high == MOST_BITS_A_KEY * STEPS_A_BIT)
         return ROOST_INVALID;
+    if (capacity > MOST_BLOOM_BITS / MOST_BITS_A_KEY)
+        return ROOST_TOO_LARGE;
     uint64_t blocks = divide_up((uint64_t)(((uint128)capacity * high) / STEPS_A_BIT) + 1, BLOCK_BITS);
     *geometry = (struct bloom_geometry){blocks * BLOCK_BITS, probes};
     return ROOST_OK;

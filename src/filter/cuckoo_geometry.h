@@ -2,14 +2,14 @@
  * Where an element may live in a cuckoo table, and what its class is.
  *
  * A hash becomes a bucket and a fingerprint. The fingerprint alone fixes c, and the other bucket of the element is
- * (c - bucket) mod n: a reflection, so the other of the other is the first again, and n need not be a power of two (which
- * would waste up to half the memory). Fingerprint 0 stands for a free slot, so fingerprints are uniform over the
+ * (c - bucket) mod n: a reflection, so the other of the other is the first again, and n need not be a power of two
+ * (which would waste up to half the memory). Fingerprint 0 stands for a free slot, so fingerprints are uniform over the
  * 2^bits - 1 others.
  *
  * Elements with equal fingerprint and the same pair of buckets are one *class*: the table cannot tell them apart, and
- * which of the two buckets holds the fingerprint says nothing. So a class needs one name that both buckets lead to. Seen
- * from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c odd)) mod n. The smaller of
- * the two is uniform in [0, n/2], and
+ * which of the two buckets holds the fingerprint says nothing. So a class needs one name that both buckets lead to.
+ * Seen from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c odd)) mod n. The
+ * smaller of the two is uniform in [0, n/2], and
  *
  *     class key = smaller u << bits | fingerprint
  *

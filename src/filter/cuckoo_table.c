@@ -1,31 +1,31 @@
 /*
  * The cuckoo table: buckets of 1, 2, 4 or 8 slots, each slot a fingerprint of 1 to 32 bits, packed without gaps.
  *
- * Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (2014); Algorithm 1 of the thesis
- * "Conflict-Free Replicated Probabilistic Filter" (2024). Where a bucket is, cuckoo_geometry.h says.
+ * Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (2014); Algorithm 1 of the
+ * thesis "Conflict-Free Replicated Probabilistic Filter" (2024). Where a bucket is, cuckoo_geometry.h says.
  *
  *     bytes    |  bucket 0: s0 s1 s2 s3  |  bucket 1: s0 s1 s2 s3  | ... | padding, so that a wide load stays inside
  *     12 bits  |  48 bits, from bit 0    |  from bit 48            |       bucket i starts at bit i * 48
  *
- * Reading. A bucket is one load of a word, or of two when it is wider than 64 bits (eight slots of more than 16 bits: two
- * such loads). All its slots are then compared at once, in lanes of that word: with x = bucket XOR fingerprint-in-every-lane,
- * the lowest lane with a bit set in (x - ones) & ~x & tops is the lowest lane that is 0 in x. A free slot is fingerprint 0
- * and is found in the same way. A slot is named by its first bit inside its bucket, so that nothing is divided by a
- * width.
+ * Reading. A bucket is one load of a word, or of two when it is wider than 64 bits (eight slots of more than 16 bits:
+ * two such loads). All its slots are then compared at once, in lanes of that word: with x = bucket XOR
+ * fingerprint-in-every-lane, the lowest lane with a bit set in (x - ones) & ~x & tops is the lowest lane that is 0 in
+ * x. A free slot is fingerprint 0 and is found in the same way. A slot is named by its first bit inside its bucket, so
+ * that nothing is divided by a width.
  *
  * Inserting. A free slot in either bucket, else one of the buckets' entries must go to its other bucket. If any of them
  * finds a free slot there, that one goes (all of them are looked up at once: the loads do not depend on each other, and
- * the walk gets three times shorter); else a random one is displaced and the search goes on from its other bucket, for at
- * most `kicks` steps. Each step is written into a journal. A failed insertion walks the journal
- * backwards and restores every slot: the walk may have passed a slot twice, so only the reverse order is exact. (Undoing
- * by replacing entries, as in the first implementation of the thesis, loses innocent ones.)
+ * the walk gets three times shorter); else a random one is displaced and the search goes on from its other bucket, for
+ * at most `kicks` steps. Each step is written into a journal. A failed insertion walks the journal backwards and
+ * restores every slot: the walk may have passed a slot twice, so only the reverse order is exact. (Undoing by replacing
+ * entries, as in the first implementation of the thesis, loses innocent ones.)
  *
- * Overflow. Merge must never refuse, so the entries that find no slot go into a stash, a hash set by class. The thesis lets
- * buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo insertion
- * it is under 0.5 %.
+ * Overflow. Merge must never refuse, so the entries that find no slot go into a stash, a hash set by class. The thesis
+ * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
+ * insertion it is under 0.5 %.
  *
- * Each class is held at most once, so the number of entries is the number of classes: the false-positive rate is exactly
- * entries times the probability of a class.
+ * Each class is held at most once, so the number of entries is the number of classes: the false-positive rate is
+ * exactly entries times the probability of a class.
  */
 #include "cuckoo_table.h"
 
@@ -46,13 +46,14 @@ enum form {
 #define NO_SLOT (-1)
 #define PADDING 32
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
-#define CACHED_FOR_LOOKUPS ((size_t)4 << 20)
+#define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
-#define AHEAD 24
+#define AHEAD                 24
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* ---- slots and buckets --------------------------------------------------------------------------------------------- */
+/* ---- slots and buckets ---------------------------------------------------------------------------------------------
+ */
 
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
@@ -138,14 +139,17 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
 /* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    if (form != FOUR_BYTES) /* no short cut: which of the two it is cannot be predicted */
-        return (find_slot(table, form, place.bucket, place.fingerprint) != NO_SLOT) |
-               (find_slot(table, form, place.other, place.fingerprint) != NO_SLOT);
+    if (form != FOUR_BYTES) {
+        int first = find_slot(table, form, place.bucket, place.fingerprint);
+        int second = find_slot(table, form, place.other, place.fingerprint);
+        return (first & second) != NO_SLOT; /* without a branch: which of the two it is cannot be predicted */
+    }
     uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
     return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t slot_bytes(struct cuckoo_geometry geometry)
 {
@@ -213,7 +217,8 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     return true;
 }
 
-/* ---- look-up ------------------------------------------------------------------------------------------------------- */
+/* ---- look-up -------------------------------------------------------------------------------------------------------
+ */
 
 static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
 {
@@ -269,7 +274,8 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
         contains_loop(table, (enum form)table->form, found, hashes, count);
 }
 
-/* ---- insertion ----------------------------------------------------------------------------------------------------- */
+/* ---- insertion -----------------------------------------------------------------------------------------------------
+ */
 
 static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place)
 {
@@ -368,12 +374,16 @@ static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, s
 }
 
 /* Out of line, so that the common insertion into a free slot stays a small function. */
-static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_table *table,
-                                                              const struct place *place,
+static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_table *table, const struct place *place,
                                                               struct random_source *random, uint32_t kicks)
 {
-    bool placed = table->form == FOUR_BYTES ? displace(table, FOUR_BYTES, *place, random, kicks)
-                                            : displace(table, (enum form)table->form, *place, random, kicks);
+    bool placed;
+    if (table->form == FOUR_BYTES)
+        placed = displace(table, FOUR_BYTES, *place, random, kicks);
+    else if (table->form == ONE_WORD)
+        placed = displace(table, ONE_WORD, *place, random, kicks);
+    else
+        placed = displace(table, (enum form)table->form, *place, random, kicks);
     return placed ? PUT_NEW : PUT_NO_ROOM;
 }
 
@@ -392,6 +402,8 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place 
 {
     if (table->form == FOUR_BYTES)
         return put(table, FOUR_BYTES, place, random, kicks);
+    if (table->form == ONE_WORD)
+        return put(table, ONE_WORD, place, random, kicks);
     return put(table, (enum form)table->form, place, random, kicks);
 }
 
@@ -400,7 +412,8 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
     return stash_insert(&table->stash, allocator, class_key(*place, table->geometry));
 }
 
-/* ---- walks --------------------------------------------------------------------------------------------------------- */
+/* ---- walks ---------------------------------------------------------------------------------------------------------
+ */
 
 uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8])
 {
@@ -437,10 +450,13 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
 {
     if (table->form == FOUR_BYTES)
         return elsewhere(table, other, FOUR_BYTES, bucket, places, wanted);
+    if (table->form == ONE_WORD)
+        return elsewhere(table, other, ONE_WORD, bucket, places, wanted);
     return elsewhere(table, other, (enum form)table->form, bucket, places, wanted);
 }
 
-/* ---- invariants ---------------------------------------------------------------------------------------------------- */
+/* ---- invariants ----------------------------------------------------------------------------------------------------
+ */
 
 /* Is this entry of a bucket the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)

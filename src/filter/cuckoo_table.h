@@ -1,6 +1,6 @@
 /*
- * A cuckoo hash table of fingerprints, apart from any replication: each class at most once, in one of its two buckets or
- * in the overflow stash. `cuckoo_table.c` has the essay.
+ * A cuckoo hash table of fingerprints, apart from any replication: each class at most once, in one of its two buckets
+ * or in the overflow stash. `cuckoo_table.c` has the essay.
  */
 #ifndef FILTER_CUCKOO_TABLE_H
 #define FILTER_CUCKOO_TABLE_H

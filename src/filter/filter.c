@@ -11,7 +11,7 @@
 
 #include "../base/hash.h"
 
-#define HASHES_AT_ONCE 512
+#define HASHES_AT_ONCE     512
 #define CONFIGURATION_ROOM 96
 
 static const struct filter_kind *const filter_kinds[] = {&bloom_kind, &gcuckoo_kind};
@@ -41,7 +41,8 @@ roost_config roost_config_default(void)
         .kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .fpr = 0.01, .seed = ROOST_DEFAULT_SEED, .bucket_size = 4};
 }
 
-/* ---- configuration ------------------------------------------------------------------------------------------------- */
+/* ---- configuration -------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t double_bits(double number)
 {
@@ -119,7 +120,8 @@ bool same_configuration(const roost_filter *filter, const roost_filter *other)
     return size == configuration_bytes(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)
 {
@@ -147,7 +149,8 @@ const roost_config *roost_filter_config(const roost_filter *filter)
     return &filter->config;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------ */
+/* ---- elements ------------------------------------------------------------------------------------------------------
+ */
 
 roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
 {
@@ -239,7 +242,8 @@ roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void
     return roost_filter_remove_hash(filter, changed, roost_filter_hash(filter, key, size));
 }
 
-/* ---- replication --------------------------------------------------------------------------------------------------- */
+/* ---- replication ---------------------------------------------------------------------------------------------------
+ */
 
 roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
@@ -285,7 +289,8 @@ void roost_digest_text(roost_digest digest, char text[33])
     text[32] = '\0';
 }
 
-/* ---- report -------------------------------------------------------------------------------------------------------- */
+/* ---- report --------------------------------------------------------------------------------------------------------
+ */
 
 void roost_filter_info(const roost_filter *filter, roost_info *info)
 {

@@ -1,11 +1,11 @@
 /*
  * Grow-only cuckoo filter (GCF): a set of fingerprint classes in a cuckoo table.
  *
- * Specification 3 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.3. Two tables that hold
- * the same fingerprints in other buckets are the same state: the order is inclusion of universes, U(S) = S and its dual.
- * Here that universe has a name for each of its members, the class key of cuckoo_geometry.h. The state is the set of
- * class keys; the table is a way to hold it, and which bucket holds what, what was kicked and what overflowed is layout,
- * which no result depends on.
+ * Specification 3 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.3. Two tables that
+ * hold the same fingerprints in other buckets are the same state: the order is inclusion of universes, U(S) = S and its
+ * dual. Here that universe has a name for each of its members, the class key of cuckoo_geometry.h. The state is the set
+ * of class keys; the table is a way to hold it, and which bucket holds what, what was kicked and what overflowed is
+ * layout, which no result depends on.
  *
  *     state      { class key, ... }                          merge: union; order: inclusion
  *     digest     sum of the hashes of all class keys         each add and each merged entry adds its own
@@ -17,8 +17,8 @@
  * room and then answers ROOST_FULL.
  *
  * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end. Two
- * filters that are equal, the common case of replicas that have converged, are known by their sums and their counts; that
- * two different states share both is as likely as a 128-bit hash that collides.
+ * filters that are equal, the common case of replicas that have converged, are known by their sums and their counts;
+ * that two different states share both is as likely as a 128-bit hash that collides.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
  * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
@@ -31,9 +31,9 @@
 #include "../base/hash.h"
 #include "../base/sort.h"
 
-#define FEWEST_BITS 4
-#define MOST_BITS 32
-#define BATCH 32
+#define FEWEST_BITS  4
+#define MOST_BITS    32
+#define BATCH        32
 #define FEWEST_KICKS 8
 
 static inline struct gcuckoo *as_gcuckoo(roost_filter *filter)
@@ -46,7 +46,8 @@ static inline const struct gcuckoo *as_const_gcuckoo(const roost_filter *filter)
     return (const struct gcuckoo *)filter;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ---------------------------------------------------------------------------------------------------------
+ */
 
 /* How full a table gets by random kicks, less a little so that the last insertions stay cheap. In 1/1000. */
 static uint32_t load_target(uint32_t bucket_size)
@@ -65,8 +66,8 @@ static uint32_t load_target(uint32_t bucket_size)
 
 static roost_status geometry_for(const roost_config *config, struct cuckoo_geometry *geometry)
 {
-    uint128 slots = ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) /
-                    load_target(config->bucket_size);
+    uint128 slots =
+        ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) / load_target(config->bucket_size);
     uint128 buckets = (slots + config->bucket_size - 1) / config->bucket_size;
     if (buckets > UINT32_MAX)
         return ROOST_TOO_LARGE;
@@ -109,7 +110,8 @@ static roost_status gcuckoo_resolve(roost_config *config)
     return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 static void gcuckoo_close(roost_filter *filter)
 {
@@ -140,8 +142,8 @@ static roost_status gcuckoo_open(roost_filter **filter, const roost_config *conf
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
-    gcuckoo->base = (struct roost_filter){&gcuckoo_kind, *config, *environment,
-                                          random_from_seed(environment->random_seed)};
+    gcuckoo->base =
+        (struct roost_filter){&gcuckoo_kind, *config, *environment, random_from_seed(environment->random_seed)};
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
@@ -165,7 +167,8 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     return ROOST_OK;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------ */
+/* ---- elements ------------------------------------------------------------------------------------------------------
+ */
 
 static inline uint128 class_hash(const struct gcuckoo *gcuckoo, const struct place *place)
 {
@@ -223,7 +226,8 @@ static void gcuckoo_contains(const roost_filter *filter, bool *found, const roos
     cuckoo_table_contains_many(&as_const_gcuckoo(filter)->table, found, hashes, count);
 }
 
-/* ---- replication --------------------------------------------------------------------------------------------------- */
+/* ---- replication ---------------------------------------------------------------------------------------------------
+ */
 
 /*
  * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
@@ -314,7 +318,8 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     *changed = false;
-    const struct place *first = same_sum(gcuckoo, as_const_gcuckoo(other)) ? NULL : next_missing(&walk, &gcuckoo->table);
+    const struct place *first =
+        same_sum(gcuckoo, as_const_gcuckoo(other)) ? NULL : next_missing(&walk, &gcuckoo->table);
     if (!first)
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
@@ -347,7 +352,8 @@ static uint128 gcuckoo_digest(roost_filter *filter)
     return as_gcuckoo(filter)->sum;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ---------------------------------------------------------------------------------------------------------
+ */
 
 /*
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
@@ -533,7 +539,8 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- report -------------------------------------------------------------------------------------------------------- */
+/* ---- report --------------------------------------------------------------------------------------------------------
+ */
 
 static void gcuckoo_info(const roost_filter *filter, roost_info *info)
 {
@@ -548,8 +555,8 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
     info->buckets = table->geometry.buckets;
-    info->bytes_memory = cuckoo_table_bytes(table->geometry, table->most_kicks) + stash_bytes(&table->stash) +
-                         sizeof(struct gcuckoo);
+    info->bytes_memory =
+        cuckoo_table_bytes(table->geometry, table->most_kicks) + stash_bytes(&table->stash) + sizeof(struct gcuckoo);
 }
 
 static void add_class_hash(void *context, uint64_t key)

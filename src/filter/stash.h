@@ -1,7 +1,7 @@
 /*
  * The overflow of a cuckoo table: class keys that found no slot. A hash set by open addressing, at most half full, so a
- * look-up reads one or two neighbouring words. It is small when replicas merge within their capacity (under one entry in
- * two hundred), and still correct and fast when they merge far beyond it.
+ * look-up reads one or two neighbouring words. It is small when replicas merge within their capacity (under one entry
+ * in two hundred), and still correct and fast when they merge far beyond it.
  */
 #ifndef FILTER_STASH_H
 #define FILTER_STASH_H

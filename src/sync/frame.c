@@ -7,9 +7,9 @@
  *     +------+---------+------+--------+---------------+-------+----------+
  *                                      |<-------- length ----->|
  *
- * One state has one frame. The checksum (XXH3-64 of all before it) finds accidents; it keeps nobody from writing a frame
- * of his own, so the readers of configuration and state check each number as well. Nothing is allocated beyond what the
- * memory limit of the environment allows.
+ * One state has one frame. The checksum (XXH3-64 of all before it) finds accidents; it keeps nobody from writing a
+ * frame of his own, so the readers of configuration and state check each number as well. Nothing is allocated beyond
+ * what the memory limit of the environment allows.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #include "../base/hash.h"
 #include "../filter/kind.h"
 
-#define MAGIC "Rost"
-#define MAGIC_BYTES 4
-#define FRAME_VERSION 1
+#define MAGIC          "Rost"
+#define MAGIC_BYTES    4
+#define FRAME_VERSION  1
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 

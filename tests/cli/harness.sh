@@ -12,8 +12,10 @@ checks=0
 failures=0
 at_exit=()
 
+main_process=$BASHPID
 clean_up() {
     local command
+    [ "$BASHPID" = "$main_process" ] || return # a child that was killed before it became the program
     for command in "${at_exit[@]+"${at_exit[@]}"}"; do
         eval "$command"
     done
@@ -70,13 +72,14 @@ gives() {
 
 # All that is in the scratch directory. Whoever touches a file changes its inode or the time of its last change.
 snapshot() {
-    find . -mindepth 1 -type f -printf '%P %M %U %G %s %i %C@\n' -o -mindepth 1 -printf '%P %M %U %G %l\n' | sort
+    find . -mindepth 1 -type f -printf '%P %M %U %G %s %i %C@\n' -o -mindepth 1 -printf '%P %M %U %G %l\n'
 }
 
 # one_line PATTERN: standard error is one line, "roost: " and then what the pattern wants; there is no output.
 one_line() {
-    [ "$(wc -l <"$output/err")" -eq 1 ] && grep -q '^roost: ' "$output/err" && grep -qE -- "$1" "$output/err" &&
-        [ ! -s "$output/out" ]
+    local lines
+    mapfile -t lines <"$output/err"
+    [ "${#lines[@]}" -eq 1 ] && [[ ${lines[0]} == "roost: "* ]] && [[ ${lines[0]} =~ $1 ]] && [ ! -s "$output/out" ]
 }
 
 # refuses NAME PATTERN ARGUMENT...: exit 2, one line that matches, and no file made, changed or left behind.

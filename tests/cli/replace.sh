@@ -164,7 +164,8 @@ for ((run = 0; run < 18; run++)); do
     "$ROOST" add expected <batch
     "$ROOST" add victim <batch 2>/dev/null &
     pid=$!
-    sleep "$(printf '0.%06d' $((duration * (run % 9) / 5)))"
+    delay=$((1000 + duration * (run % 9) / 5))
+    sleep "$(printf '%d.%06d' $((delay / 1000000)) $((delay % 1000000)))"
     kill -$signal $pid 2>/dev/null
     wait $pid 2>/dev/null
     status=$?
