@@ -237,14 +237,10 @@ static inline void prefetch_pair(const struct cuckoo_table *table, struct place 
     __builtin_prefetch(table->slots.bytes + bucket_start(table, place.other) / 8);
 }
 
-bool cuckoo_table_outgrows_cache(const struct cuckoo_table *table)
+void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count)
 {
-    return table->slots.size > CACHED_FOR_INSERTIONS;
-}
-
-void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *place)
-{
-    prefetch_pair(table, *place);
+    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++)
+        prefetch_pair(table, places[i]);
 }
 
 static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
@@ -277,27 +273,34 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
 /* ---- insertion -----------------------------------------------------------------------------------------------------
  */
 
+/*
+ * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
+ * emptier is the one whose first free slot comes first. Which one it is cannot be predicted, so there is no branch on
+ * it.
+ */
 static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place)
 {
-    int offset = find_slot(table, form, place.bucket, 0);
-    if (offset == NO_SLOT)
-        return false;
-    slot_write(table, place.bucket, (uint32_t)offset, place.fingerprint);
-    table->filled++;
-    return true;
-}
-
-/* A free slot in either bucket. Two buckets of four bytes are one word, so that which of them it is costs no branch. */
-static ALWAYS_INLINE bool take_free_slot_of_pair(struct cuckoo_table *table, enum form form, struct place place)
-{
-    if (form != FOUR_BYTES)
-        return take_free_slot(table, form, place) || take_free_slot(table, form, other_place(place));
-    uint64_t pair = load_pair_of_four_bytes(table, place);
-    uint64_t free = (pair - EIGHT_ONES) & ~pair & EIGHT_TOPS;
-    if (!free)
-        return false;
-    uint32_t slot = lowest_bit(free) / 8;
-    table->slots.bytes[(size_t)(slot < 4 ? place.bucket : place.other) * 4 + (slot & 3)] = (uint8_t)place.fingerprint;
+    uint32_t first, second; /* offsets; NO_SLOT is larger than all others */
+    if (form == FOUR_BYTES) {
+        uint64_t pair = load_pair_of_four_bytes(table, place);
+        uint64_t free = ~(((pair & ~EIGHT_TOPS) + ~EIGHT_TOPS) | pair) & EIGHT_TOPS; /* exact in every lane */
+        if (!free)
+            return false;
+        first = lowest_bit((free & UINT32_MAX) | UINT64_C(1) << 63);
+        second = lowest_bit(free >> 32 | UINT64_C(1) << 63);
+    } else {
+        first = (uint32_t)find_slot(table, form, place.bucket, 0);
+        second = (uint32_t)find_slot(table, form, place.other, 0);
+        if ((first & second) == (uint32_t)NO_SLOT)
+            return false;
+    }
+    uint32_t take_second = -(uint32_t)(second < first);
+    uint32_t bucket = place.bucket ^ ((place.bucket ^ place.other) & take_second);
+    uint32_t offset = first ^ ((first ^ second) & take_second);
+    if (form == FOUR_BYTES)
+        table->slots.bytes[(size_t)bucket * 4 + offset / 8] = (uint8_t)place.fingerprint;
+    else
+        slot_write(table, bucket, offset, place.fingerprint);
     table->filled++;
     return true;
 }
@@ -373,7 +376,7 @@ static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, s
     return false;
 }
 
-/* Out of line, so that the common insertion into a free slot stays a small function. */
+/* Out of line, so that the common insertion into a free slot stays small and saves no registers. */
 static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_table *table, const struct place *place,
                                                               struct random_source *random, uint32_t kicks)
 {
@@ -392,19 +395,41 @@ static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form f
 {
     if (holds(table, form, *place))
         return PUT_PRESENT;
-    if (take_free_slot_of_pair(table, form, *place))
+    if (take_free_slot(table, form, *place))
         return PUT_NEW;
     return put_by_force(table, place, random, kicks);
+}
+
+/* A function for each of the common forms, so that the compiler finds registers for each alone. */
+static __attribute__((noinline)) enum put_result put_four_bytes(struct cuckoo_table *table, const struct place *place,
+                                                                struct random_source *random, uint32_t kicks)
+{
+    return put(table, FOUR_BYTES, place, random, kicks);
+}
+
+static __attribute__((noinline)) enum put_result put_one_word(struct cuckoo_table *table, const struct place *place,
+                                                              struct random_source *random, uint32_t kicks)
+{
+    return put(table, ONE_WORD, place, random, kicks);
+}
+
+static __attribute__((noinline)) enum put_result put_wide(struct cuckoo_table *table, const struct place *place,
+                                                          struct random_source *random, uint32_t kicks)
+{
+    return put(table, (enum form)table->form, place, random, kicks);
 }
 
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks)
 {
-    if (table->form == FOUR_BYTES)
-        return put(table, FOUR_BYTES, place, random, kicks);
-    if (table->form == ONE_WORD)
-        return put(table, ONE_WORD, place, random, kicks);
-    return put(table, (enum form)table->form, place, random, kicks);
+    switch (table->form) {
+    case FOUR_BYTES:
+        return put_four_bytes(table, place, random, kicks);
+    case ONE_WORD:
+        return put_one_word(table, place, random, kicks);
+    default:
+        return put_wide(table, place, random, kicks);
+    }
 }
 
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator)

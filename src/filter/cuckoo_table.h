@@ -50,9 +50,8 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place 
 /* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 
-/* Asks for the memory of both buckets ahead of their use: worth it where the table is larger than the caches. */
-bool cuckoo_table_outgrows_cache(const struct cuckoo_table *table);
-void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *place);
+/* Asks for the memory of places that entries will soon be put into; nothing to do while the table fits the caches. */
+void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count);
 
 static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
 {

@@ -196,8 +196,7 @@ static void find_places(const struct cuckoo_table *table, struct place *places, 
 {
     for (size_t i = 0; i < count; i++)
         places[i] = place_of_hash(hashes[i], table->geometry);
-    for (size_t i = 0; i < count && cuckoo_table_outgrows_cache(table); i++)
-        cuckoo_table_prefetch(table, &places[i]);
+    cuckoo_table_prefetch(table, places, count);
 }
 
 static roost_status gcuckoo_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
@@ -249,8 +248,7 @@ static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
     for (; walk->count < BATCH && walk->stash_index < stash->room; walk->stash_index++)
         if (stash->keys[walk->stash_index])
             walk->places[walk->count++] = place_of_class(stash->keys[walk->stash_index], table->geometry);
-    for (uint32_t i = 0; i < walk->count && cuckoo_table_outgrows_cache(table); i++)
-        cuckoo_table_prefetch(table, &walk->places[i]);
+    cuckoo_table_prefetch(table, walk->places, walk->count);
     return walk->count > 0;
 }
 
@@ -283,7 +281,8 @@ static roost_status take_in(struct gcuckoo *gcuckoo, const struct place *place, 
     case PUT_PRESENT:
         return ROOST_OK;
     case PUT_NEW:
-        *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
+        if (*kicks < table->most_kicks)
+            *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
         break;
     case PUT_NO_ROOM:
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
@@ -526,8 +525,7 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
         uint64_t batch = left < BATCH ? left : BATCH;
         if (!read_places(reader, geometry, parameter, &next, places, batch))
             return ROOST_CORRUPT;
-        for (uint64_t i = 0; i < batch && cuckoo_table_outgrows_cache(&gcuckoo->table); i++)
-            cuckoo_table_prefetch(&gcuckoo->table, &places[i]);
+        cuckoo_table_prefetch(&gcuckoo->table, places, batch);
         for (uint64_t i = 0; i < batch; i++) {
             roost_status status = take_in(gcuckoo, &places[i], &kicks);
             if (status != ROOST_OK)
