@@ -170,53 +170,64 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
 /* ---- elements ------------------------------------------------------------------------------------------------------
  */
 
-static inline uint128 class_hash(const struct gcuckoo *gcuckoo, const struct place *place)
+/* Counts classes into the digest: a row at a time, so that nothing but the numbers is in the way. */
+static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
-    return hash_number(gcuckoo->base.config.seed, class_key(*place, gcuckoo->table.geometry));
+    const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
+    const uint64_t seed = gcuckoo->base.config.seed;
+    uint128 sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += hash_number(seed, class_key(places[i], geometry));
+    gcuckoo->sum += sum;
 }
 
-static roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
+/* Leaves the digest to the caller. */
+static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
 {
     struct cuckoo_table *table = &gcuckoo->table;
     enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, table->most_kicks);
     *grew = result != PUT_PRESENT;
-    if (result == PUT_NO_ROOM) {
-        if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
-            return ROOST_FULL;
-        if (!cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator))
-            return ROOST_NO_MEMORY;
-    }
-    if (*grew)
-        gcuckoo->sum += class_hash(gcuckoo, place);
-    return ROOST_OK;
+    if (result != PUT_NO_ROOM)
+        return ROOST_OK;
+    if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
+        return ROOST_FULL;
+    return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* Places of a row of hashes; where the table is larger than the caches, their memory is asked for as well. */
-static void find_places(const struct cuckoo_table *table, struct place *places, const roost_hash *hashes, size_t count)
+/* At most BATCH adds; the new ones are gathered at the front of the row and counted together. */
+static roost_status add_row(struct gcuckoo *gcuckoo, bool *changed, size_t *done, const roost_hash *hashes,
+                            size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        places[i] = place_of_hash(hashes[i], table->geometry);
-    cuckoo_table_prefetch(table, places, count);
+    struct place places[BATCH];
+    roost_status status = ROOST_OK;
+    size_t fresh = 0, i = 0;
+    for (; i < count; i++)
+        places[i] = place_of_hash(hashes[i], gcuckoo->table.geometry);
+    cuckoo_table_prefetch(&gcuckoo->table, places, count);
+    for (i = 0; i < count; i++) {
+        bool grew;
+        status = add_place(gcuckoo, &grew, &places[i]);
+        if (status != ROOST_OK)
+            break;
+        places[fresh] = places[i];
+        fresh += grew;
+        if (changed)
+            changed[i] = grew;
+    }
+    count_classes(gcuckoo, places, fresh);
+    *done = i;
+    return status;
 }
 
 static roost_status gcuckoo_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
                                 size_t count)
 {
-    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
     roost_status status = ROOST_OK;
-    struct place places[BATCH];
-    size_t i = 0;
-    for (; i < count; i++) {
-        bool grew;
-        if (i % BATCH == 0)
-            find_places(&gcuckoo->table, places, hashes + i, count - i < BATCH ? count - i : BATCH);
-        status = add_place(gcuckoo, &grew, &places[i % BATCH]);
-        if (status != ROOST_OK)
-            break;
-        if (changed)
-            changed[i] = grew;
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        size_t taken, row = count - *done < BATCH ? count - *done : BATCH;
+        status = add_row(as_gcuckoo(filter), changed ? changed + *done : NULL, &taken, hashes + *done, row);
+        *done += taken;
     }
-    *done = i;
     return status;
 }
 
@@ -252,57 +263,60 @@ static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
     return walk->count > 0;
 }
 
-/* NULL at the end. */
-static const struct place *next_entry(struct entry_walk *walk, const struct cuckoo_table *table)
+/* Goes to the next entry that `table` does not hold at all, and stands there; false if there is none. */
+static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *table)
 {
-    if (walk->next == walk->count && !refill(walk, table))
-        return NULL;
-    return &walk->places[walk->next++];
-}
-
-/* The next entry that `table` does not hold at all. */
-static const struct place *next_missing(struct entry_walk *walk, const struct cuckoo_table *table)
-{
-    const struct place *place;
-    while ((place = next_entry(walk, table)) && cuckoo_table_contains(table, place))
-        ;
-    return place;
+    do
+        for (; walk->next < walk->count; walk->next++)
+            if (!cuckoo_table_contains(table, &walk->places[walk->next]))
+                return true;
+    while (refill(walk, table));
+    return false;
 }
 
 /*
  * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
  * for nothing: a failure halves the quota of those that follow, a success doubles it again.
  */
-static roost_status take_in(struct gcuckoo *gcuckoo, const struct place *place, uint32_t *kicks)
+static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const struct place *place, uint32_t *kicks)
 {
     struct cuckoo_table *table = &gcuckoo->table;
     const roost_environment *environment = &gcuckoo->base.environment;
-    switch (cuckoo_table_put(table, place, &gcuckoo->base.random, *kicks)) {
-    case PUT_PRESENT:
+    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, *kicks);
+    *grew = result != PUT_PRESENT;
+    if (result == PUT_NEW && *kicks < table->most_kicks)
+        *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
+    if (result != PUT_NO_ROOM)
         return ROOST_OK;
-    case PUT_NEW:
-        if (*kicks < table->most_kicks)
-            *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
-        break;
-    case PUT_NO_ROOM:
-        *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
-        if (stash_bytes(&table->stash) + table->slots.size > environment->memory_limit)
-            return ROOST_TOO_LARGE;
-        if (!cuckoo_table_overflow(table, place, &environment->allocator))
-            return ROOST_NO_MEMORY;
-        break;
-    }
-    gcuckoo->sum += class_hash(gcuckoo, place);
-    return ROOST_OK;
+    *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
+    if (stash_bytes(&table->stash) + table->slots.size > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    return cuckoo_table_overflow(table, place, &environment->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* This entry and all that follow it. */
-static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, const struct place *place)
+/* A row of them. The new ones are gathered at its front and counted together. */
+static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, size_t count, uint32_t *kicks)
+{
+    roost_status status = ROOST_OK;
+    size_t fresh = 0;
+    for (size_t i = 0; i < count && status == ROOST_OK; i++) {
+        bool grew;
+        status = take_in(gcuckoo, &grew, &places[i], kicks);
+        places[fresh] = places[i];
+        fresh += grew && status == ROOST_OK;
+    }
+    count_classes(gcuckoo, places, fresh);
+    return status;
+}
+
+/* What the walk has at hand and all that follows. */
+static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk)
 {
     uint32_t kicks = gcuckoo->table.most_kicks;
     roost_status status = ROOST_OK;
-    for (; place && status == ROOST_OK; place = next_entry(walk, &gcuckoo->table))
-        status = take_in(gcuckoo, place, &kicks);
+    do
+        status = take_in_row(gcuckoo, walk->places + walk->next, walk->count - walk->next, &kicks);
+    while (status == ROOST_OK && refill(walk, &gcuckoo->table));
     return status;
 }
 
@@ -317,13 +331,11 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     *changed = false;
-    const struct place *first =
-        same_sum(gcuckoo, as_const_gcuckoo(other)) ? NULL : next_missing(&walk, &gcuckoo->table);
-    if (!first)
+    if (same_sum(gcuckoo, as_const_gcuckoo(other)) || !find_missing(&walk, &gcuckoo->table))
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
-        status = take_in_all(gcuckoo, &walk, first);
+        status = take_in_all(gcuckoo, &walk);
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
     if (status != ROOST_OK)
@@ -335,7 +347,7 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
 static bool lacks_any(const struct gcuckoo *gcuckoo, const struct gcuckoo *other)
 {
     struct entry_walk walk = {.other = &other->table};
-    return next_missing(&walk, &gcuckoo->table) != NULL;
+    return find_missing(&walk, &gcuckoo->table);
 }
 
 static roost_order gcuckoo_compare(const roost_filter *filter, const roost_filter *other)
@@ -526,11 +538,9 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
         if (!read_places(reader, geometry, parameter, &next, places, batch))
             return ROOST_CORRUPT;
         cuckoo_table_prefetch(&gcuckoo->table, places, batch);
-        for (uint64_t i = 0; i < batch; i++) {
-            roost_status status = take_in(gcuckoo, &places[i], &kicks);
-            if (status != ROOST_OK)
-                return status;
-        }
+        roost_status status = take_in_row(gcuckoo, places, batch, &kicks);
+        if (status != ROOST_OK)
+            return status;
         left -= batch;
     }
     read_alignment(reader);
