@@ -18,7 +18,7 @@ all: build/build.ninja
 
 build/build.ninja:
 	@packaging/dependencies build
-	@meson setup build --prefix $(PREFIX) >/dev/null
+	@meson setup build --prefix $(PREFIX) --libdir lib >/dev/null
 
 run: all
 	@build/roost demo
@@ -27,9 +27,12 @@ check: all
 	@packaging/dependencies check
 	@tests/run
 
+# A build folder of its own, so that another PREFIX leaves build/ alone; the loader is told where it is its own system.
 install: all
-	@meson configure build --prefix $(PREFIX) >/dev/null
-	@meson install -C build --quiet
+	@test -f build-install/build.ninja || meson setup build-install >/dev/null
+	@meson configure build-install --prefix $(PREFIX) --libdir lib >/dev/null
+	@ninja -C build-install --quiet && meson install -C build-install --quiet --no-rebuild
+	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
 
 bench: all
 	@build/bench/roost-bench --large --csv bench/results.csv
@@ -58,7 +61,8 @@ fuzz: fuzzers
 	    build-fuzz/fuzz/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -max_len=600 fuzz/corpus/$$name || exit 1; done
 
 format:
+	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf build build-sanitize build-clang build-fuzz
+	@rm -rf build build-install build-sanitize build-clang build-fuzz

@@ -247,9 +247,9 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
     double read_limit = touched * random_lines(info.bytes_memory, false);
     double write_limit = touched * random_lines(info.bytes_memory, true);
     report_times(name, keys, "insert", insert, write_limit);
-    report_times(name, keys, "look-up, present", hit, read_limit);
-    report_times(name, keys, "look-up, absent", miss, read_limit);
-    report_times(name, keys, "look-up, one a call", single, 0);
+    report_times(name, keys, "look-up present", hit, read_limit);
+    report_times(name, keys, "look-up absent", miss, read_limit);
+    report_times(name, keys, "look-up one a call", single, 0);
     report_times(name, keys, "encode", encode, 0);
     report_times(name, keys, "decode", decode, 0);
     report_plain(name, keys, "memory", (double)info.bytes_memory * 8 / (double)keys, "bits/key");
@@ -316,7 +316,7 @@ static void bench_cuckoo_merge(const roost_config *config, uint64_t slots, doubl
         roost_filter_free(c);
     }
     report_times("cuckoo merge", half, what, times, 0);
-    report_times("cuckoo merge, equal", 2 * half, what, equal, 0);
+    report_times("cuckoo merge of equals", 2 * half, what, equal, 0);
 }
 
 /* ---- the whole

@@ -120,6 +120,8 @@ static bool complain_of_configuration(const roost_config *config)
     format_shortest(rate, config->fpr);
     if (config->fingerprint_bits)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
+    if (config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED)
+        return complain("create", "a rate of %s is out of reach for the blocked layout; --layout classic goes lower", rate);
     return complain("create", "a rate of %s is out of reach for this kind of filter", rate);
 }
 

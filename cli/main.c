@@ -113,7 +113,7 @@ static int run_verb(const struct verb *verb, char **words, size_t count)
 static int run_help(char **words, size_t count)
 {
     const struct verb *verb = count > 0 ? find_verb(words[0]) : NULL;
-    if (count == 0)
+    if (count == 0 || strcmp(words[0], "help") == 0)
         return print_general_help();
     return verb ? print_verb_help(verb) : refuse_verb(words[0]);
 }

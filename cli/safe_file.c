@@ -128,12 +128,26 @@ static bool open_and_lock(struct safe_file *file)
     }
 }
 
+static char *temporary_path(const struct safe_file *file);
+
+/* Of a process that was killed while it held the lock that we hold now; gone even if we have nothing to write. */
+static void remove_left_over(const struct safe_file *file)
+{
+    char *path = file->lock >= 0 ? temporary_path(file) : NULL;
+    if (path)
+        unlink(path);
+    free(path);
+}
+
 bool safe_file_open(struct safe_file *file, const char *name)
 {
     *file = (struct safe_file){.name = name, .lock = -1, .target = follow_links(name)};
     if (!file->target)
         return complain(name, "%s", strerror(errno));
-    return open_and_lock(file);
+    if (!open_and_lock(file))
+        return false;
+    remove_left_over(file);
+    return true;
 }
 
 void safe_file_close(struct safe_file *file)
@@ -163,8 +177,6 @@ static char *temporary_path(const struct safe_file *file)
 
 static int open_temporary(const struct safe_file *file, const char *path)
 {
-    if (file->lock >= 0)
-        unlink(path); /* of a process that was killed while it held the lock that we hold now */
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->lock >= 0 ? 0600 : 0666);
 }
 

@@ -8,14 +8,14 @@ check() { # description, command
 root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
 check "installs" make --no-print-directory install DESTDIR="$root" PREFIX=/usr
-lib=$(dirname "$(find "$root" -name libroost.a)")
+lib=$root/usr/lib
 for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/status.h usr/bin/roost \
-    usr/share/man/man1/roost.1; do
+    usr/share/man/man1/roost.1 usr/lib/libroost.a usr/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
 done
 check "has a shared library" test -e "$lib/libroost.so"
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
-check "pkg-config knows it" pkg-config --exists roost
+check "pkg-config knows it, and asks for nothing else" sh -c "pkg-config --exists roost && ! pkg-config --print-requires-private roost | grep ."
 for how in "" --static; do
     # the static build leaves the shared library aside
     archive=; [ -z "$how" ] || archive="-Wl,-Bstatic -lroost -Wl,-Bdynamic"

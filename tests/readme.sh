@@ -19,4 +19,12 @@ block c >"$folder/snippet.c"
 cc -std=c17 -Wall -Wextra -Werror -Iinclude "$folder/snippet.c" build/src/libroost.a -lm -o "$folder/snippet" 2>"$folder/errors"
 result $? "the C snippet builds" || cat "$folder/errors"
 [ "$("$folder/snippet")" = "1 1" ]; result $? "and prints 1 1"
+
+# Every relative link of the README and the docs leads somewhere, and nothing was left to be filled in.
+for page in README.md CONTRIBUTING.md docs/*.md; do
+    missing=$(grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | while read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || echo "$link"; done)
+    [ -z "$missing" ]; result $? "links of $page lead somewhere $missing"
+    ! grep -nE '^[A-Z_]+$' "$page"; result $? "$page is complete"
+done
 exit $fail

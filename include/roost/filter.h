@@ -40,7 +40,7 @@ typedef enum roost_layout {
     ROOST_CLASSIC = 2, /* k bits anywhere, as in the papers */
 } roost_layout;
 
-/* A key: any bytes, none included. */
+/* A key: any bytes. The empty key is a key. */
 typedef struct roost_bytes {
     const void *data;
     size_t size;
@@ -72,9 +72,9 @@ typedef struct roost_config {
     roost_kind kind;
     roost_layout layout;       /* Bloom only */
     uint64_t capacity;         /* elements, over all replicas, for which the promise holds */
-    double fpr;                /* promised false-positive rate, in (0,1); 0: whatever fingerprint_bits give */
+    double fpr;                /* promised false-positive rate, in (0,1); cuckoo: 0 for what fingerprint_bits give */
     uint64_t seed;             /* of the hash; filters made apart with one seed merge */
-    uint32_t fingerprint_bits; /* cuckoo only: 4 to 32; 0: the fewest that keep fpr */
+    uint32_t fingerprint_bits; /* cuckoo only: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr */
     uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
 } roost_config;
 
@@ -151,6 +151,9 @@ ROOST_API roost_status roost_filter_remove_hash(roost_filter *filter, bool *chan
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
 /*
+ * A filter that holds only what is new to a peer is a *delta*: it has the form of a state, encodes short while it is
+ * sparse, and is merged like any other. `roost demo` (cli/demo_replicas.c) keeps replicas in step in this way.
+ *
  * The filter takes in all that `other` holds. Never refuses for lack of room. *changed (may be NULL) tells whether
  * there was anything new. A failure (ROOST_MISMATCH, ROOST_NO_MEMORY, ROOST_TOO_LARGE) leaves both as they were.
  */

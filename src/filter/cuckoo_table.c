@@ -22,7 +22,7 @@
  *
  * Overflow. Merge must never refuse, so the entries that find no slot go into a stash, a hash set by class. The thesis
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
- * insertion it is under 0.5 %.
+ * insertion it is at most 0.6 %.
  *
  * Each class is held at most once, so the number of entries is the number of classes: the false-positive rate is
  * exactly entries times the probability of a class.

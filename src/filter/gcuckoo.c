@@ -16,9 +16,10 @@
  * table have no room for it, it overflows like a merged one; beyond the capacity the table goes on as long as it finds
  * room and then answers ROOST_FULL.
  *
- * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end. Two
- * filters that are equal, the common case of replicas that have converged, are known by their sums and their counts;
- * that two different states share both is as likely as a 128-bit hash that collides.
+ * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
+ * filters that are equal, the common case of replicas that have converged, are told apart before anything is copied. Equal
+ * digests would be a quicker sign, but not a safe one: who knows the seed could choose keys that make them so, and a merge
+ * that trusts them would lose elements.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
  * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
@@ -320,18 +321,13 @@ static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk
     return status;
 }
 
-static bool same_sum(const struct gcuckoo *gcuckoo, const struct gcuckoo *other)
-{
-    return gcuckoo->sum == other->sum && cuckoo_table_entries(&gcuckoo->table) == cuckoo_table_entries(&other->table);
-}
-
 static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter), before = *gcuckoo;
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     *changed = false;
-    if (same_sum(gcuckoo, as_const_gcuckoo(other)) || !find_missing(&walk, &gcuckoo->table))
+    if (!find_missing(&walk, &gcuckoo->table))
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {

@@ -187,6 +187,9 @@ verdict "some of them were really stopped"
 verdict "at most one temporary is left"
 "$ROOST" add victim the-end
 holds "and the next add takes it away" no_litter
+touch ".roost-$(printf '%x' "$(stat -c %i victim)")"
+"$ROOST" add victim the-end
+holds "even one that has nothing to write" no_litter
 rm -f victim expected batch
 
 # A temporary of a process that was killed does not stop the next one.
