@@ -54,7 +54,7 @@ fuzzers:
 	@packaging/dependencies check
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
 	    -Db_sanitize=address,undefined >/dev/null 2>&1
-	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations
+	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations >/dev/null
 
 fuzz: fuzzers
 	@for name in decode operations; do \

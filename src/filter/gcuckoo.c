@@ -195,15 +195,16 @@ static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const 
     return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* At most BATCH adds; the new ones are gathered at the front of the row and counted together. */
+/* From one to BATCH adds; the new ones are gathered at the front of the row and counted together. */
 static roost_status add_row(struct gcuckoo *gcuckoo, bool *changed, size_t *done, const roost_hash *hashes,
                             size_t count)
 {
     struct place places[BATCH];
     roost_status status = ROOST_OK;
     size_t fresh = 0, i = 0;
-    for (; i < count; i++)
+    do
         places[i] = place_of_hash(hashes[i], gcuckoo->table.geometry);
+    while (++i < count);
     cuckoo_table_prefetch(&gcuckoo->table, places, count);
     for (i = 0; i < count; i++) {
         bool grew;
