@@ -271,6 +271,40 @@ static void merge_leaves_little_overflow(void **state)
     roost_filter_free(b);
 }
 
+/* How far the keys of a stash are from where they should be, on average. */
+static double stash_distance(const struct stash *stash)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < stash->room; i++)
+        if (stash->keys[i])
+            sum += (i - stash_start(stash, stash->keys[i])) & (stash->room - 1);
+    return (double)sum / (double)stash->count;
+}
+
+/* One stash poured into another in the order of its array, and keys that a stranger chose to collide: no long runs. */
+static void stashes_do_not_cluster(void **state)
+{
+    (void)state;
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    struct stash first = {0}, second = {0}, chosen = {0};
+    for (uint64_t key = 1; key <= 50000; key++)
+        assert_true(stash_insert(&first, &allocator, hash_for_key(key).low | 1));
+    for (uint64_t i = 0; i < first.room; i++)
+        if (first.keys[i]) {
+            assert_true(stash_insert(&second, &allocator, first.keys[i]));
+            if (second.count % 10000 == 1)
+                assert_true(stash_distance(&second) < 5);
+        }
+    for (uint64_t x = 1; x <= 5000; x++) /* the inverse of the multiplier: without a salt all start at 0 */
+        assert_true(stash_insert(&chosen, &allocator, x * UINT64_C(0xf1de83e19937733d)));
+    printf("mean distances %.2f, %.2f, %.2f\n", stash_distance(&first), stash_distance(&second),
+           stash_distance(&chosen));
+    assert_true(stash_distance(&first) < 2 && stash_distance(&second) < 2 && stash_distance(&chosen) < 5);
+    stash_release(&first, &allocator);
+    stash_release(&second, &allocator);
+    stash_release(&chosen, &allocator);
+}
+
 /* Ten full replicas: far more than the table has slots. Nothing may be lost and nothing refused. */
 static void merge_never_refuses(void **state)
 {
@@ -306,7 +340,8 @@ int main(void)
         cmocka_unit_test(hashes_give_legal_places),     cmocka_unit_test(table_keeps_what_it_took),
         cmocka_unit_test(load_is_high_for_any_size),    cmocka_unit_test(batches_answer_as_single_calls),
         cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
-        cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(merge_never_refuses),
+        cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(stashes_do_not_cluster),
+        cmocka_unit_test(merge_never_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,20 @@ static void a_stash_counts_against_the_limit(void **state)
     assert_ok(roost_filter_new(&one, &config, &limited));
     roost_digest before = roost_filter_digest(one), after;
     assert_int_equal(roost_filter_merge(one, NULL, all), ROOST_TOO_LARGE);
+    roost_info info;
+    for (uint64_t key = 0; key < 20000; key++) { /* what is accepted stays within the limit */
+        roost_filter *other = new_filter(&config);
+        assert_ok(roost_filter_add_hash(other, NULL, hash_for_key(key)));
+        roost_status status = roost_filter_merge(one, NULL, other);
+        roost_filter_free(other);
+        roost_filter_info(one, &info);
+        assert_true(info.bytes_memory <= limited.memory_limit);
+        if (status != ROOST_OK)
+            break;
+    }
+    assert_true(info.bytes_memory > limited.memory_limit / 4);
+    before = roost_filter_digest(one);
+    assert_int_equal(roost_filter_merge(one, NULL, all), ROOST_TOO_LARGE);
     after = roost_filter_digest(one);
     assert_memory_equal(before.bytes, after.bytes, sizeof before.bytes);
     assert_ok(roost_filter_check(one));

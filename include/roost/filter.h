@@ -130,7 +130,7 @@ ROOST_API roost_status roost_filter_add_hash(roost_filter *filter, bool *changed
 /*
  * As many adds in a row, much faster: hashing and memory accesses overlap. Where one is refused the call stops there:
  * *done (may be NULL) says how many were taken; the refused one and those behind it changed nothing.
- * `changed` is NULL or has `count` places.
+ * `changed` is NULL or has `count` places, of which those up to *done are set.
  */
 ROOST_API roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
                                              size_t count);
@@ -160,7 +160,7 @@ ROOST_API roost_status roost_filter_remove_hash(roost_filter *filter, bool *chan
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge(roost_filter *filter, bool *changed,
                                                            const roost_filter *other);
 
-/* Fails only with ROOST_MISMATCH. */
+/* Fails only with ROOST_MISMATCH, and then the order is ROOST_CONCURRENT. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_compare(const roost_filter *filter, roost_order *order,
                                                              const roost_filter *other);
 

@@ -46,6 +46,13 @@ static inline uint64_t scale_to_range(uint64_t uniform, uint64_t range)
     return (uint64_t)(((uint128)uniform * range) >> 64);
 }
 
+/* The two halves of a product, one folded over the other: a quick way to mix. */
+static inline uint64_t multiply_and_fold(uint64_t a, uint64_t b)
+{
+    uint128 product = (uint128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 static inline uint64_t rotate_left(uint64_t word, unsigned count)
 {
     return word << (count & 63) | word >> (-count & 63);

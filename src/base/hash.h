@@ -24,12 +24,6 @@ static inline uint128 hash_to_number(roost_hash hash)
     return (uint128)hash.high << 64 | hash.low;
 }
 
-static inline uint64_t multiply_and_fold(uint64_t a, uint64_t b)
-{
-    uint128 product = (uint128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /*
  * The hash of one number: what a single entry weighs in an additive digest. It is paid on every add, so it is three
  * multiplications instead of XXH3's dozen: the number is mixed once, then folded under two keys for the two halves.

@@ -160,6 +160,8 @@ roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t
 roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)
 {
     size_t done;
+    if (changed)
+        *changed = false;
     return filter->kind->add(filter, changed, &done, &hash, 1);
 }
 
@@ -258,6 +260,7 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
 
 roost_status roost_filter_compare(const roost_filter *filter, roost_order *order, const roost_filter *other)
 {
+    *order = ROOST_CONCURRENT;
     if (!same_configuration(filter, other))
         return ROOST_MISMATCH;
     *order = filter == other ? ROOST_EQUAL : filter->kind->compare(filter, other);

@@ -17,9 +17,9 @@
  * room and then answers ROOST_FULL.
  *
  * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
- * filters that are equal, the common case of replicas that have converged, are told apart before anything is copied. Equal
- * digests would be a quicker sign, but not a safe one: who knows the seed could choose keys that make them so, and a merge
- * that trusts them would lose elements.
+ * filters that are equal, the common case of replicas that have converged, are told apart before anything is copied.
+ * Equal digests would be a quicker sign, but not a safe one: who knows the seed could choose keys that make them so,
+ * and a merge that trusts them would lose elements.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
  * and 10 bits make 1,000 * 2 / (263 * 1,023) = 0.74 %; nine bits would make 1.5 %.
@@ -111,6 +111,12 @@ static roost_status gcuckoo_resolve(roost_config *config)
     return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
 }
 
+/* Without the stash. */
+static uint64_t table_bytes(const struct cuckoo_table *table)
+{
+    return cuckoo_table_bytes(table->geometry, table->most_kicks) + sizeof(struct gcuckoo);
+}
+
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
 
@@ -138,7 +144,7 @@ static roost_status gcuckoo_open(roost_filter **filter, const roost_config *conf
     roost_status status = frame ? read_geometry(frame, config, &geometry) : geometry_for(config, &geometry);
     if (status != ROOST_OK)
         return status;
-    if (cuckoo_table_bytes(geometry, environment->kicks) > environment->memory_limit)
+    if (cuckoo_table_bytes(geometry, environment->kicks) + sizeof(struct gcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
@@ -291,7 +297,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     if (result != PUT_NO_ROOM)
         return ROOST_OK;
     *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
-    if (stash_bytes(&table->stash) + table->slots.size > environment->memory_limit)
+    if (table_bytes(table) + stash_bytes_with_one_more(&table->stash) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &environment->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -487,16 +493,6 @@ static roost_status gcuckoo_write_state(const roost_filter *filter, struct bit_w
     return written && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* What a table of so many entries may need in all: the frame's author chose both numbers. */
-static bool fits_limit(const roost_filter *filter, uint64_t entries)
-{
-    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    uint64_t slots = (uint64_t)table->geometry.buckets * table->geometry.bucket_size;
-    uint64_t overflow = entries > slots ? entries - slots : 0;
-    uint128 bytes = (uint128)overflow * 4 * sizeof(uint64_t) + table->slots.size;
-    return bytes <= filter->environment.memory_limit;
-}
-
 /* A class key that no element has: fingerprint 0, or the larger of the two names of a pair. */
 static bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
 {
@@ -525,8 +521,6 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
     uint64_t entries = read_varint(reader), next = 0;
     if (reader->failed || entries > reader_bits_left(reader))
         return ROOST_CORRUPT;
-    if (!fits_limit(filter, entries))
-        return ROOST_TOO_LARGE;
     unsigned parameter = rice_parameter(class_universe(geometry), entries);
     uint32_t kicks = gcuckoo->table.most_kicks;
     for (uint64_t left = entries; left > 0;) {
@@ -560,8 +554,7 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
     info->buckets = table->geometry.buckets;
-    info->bytes_memory =
-        cuckoo_table_bytes(table->geometry, table->most_kicks) + stash_bytes(&table->stash) + sizeof(struct gcuckoo);
+    info->bytes_memory = table_bytes(table) + stash_bytes(&table->stash);
 }
 
 static void add_class_hash(void *context, uint64_t key)

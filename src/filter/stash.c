@@ -13,12 +13,29 @@ static void put(struct stash *stash, uint64_t key)
     stash->count++;
 }
 
+static bool must_grow(const struct stash *stash)
+{
+    return (stash->count + 1) * 2 > stash->room;
+}
+
+static uint64_t next_room(const struct stash *stash)
+{
+    return stash->room ? stash->room * 2 : SMALLEST_ROOM;
+}
+
+uint64_t stash_bytes_with_one_more(const struct stash *stash)
+{
+    return (must_grow(stash) ? next_room(stash) : stash->room) * sizeof *stash->keys;
+}
+
+/* The address of the array is a number that no other array has and that no stranger knows. */
 static bool grow(struct stash *stash, const roost_allocator *allocator)
 {
-    struct stash larger = {.room = stash->room ? stash->room * 2 : SMALLEST_ROOM};
+    struct stash larger = {.room = next_room(stash)};
     larger.keys = memory_allocate(allocator, larger.room * sizeof *larger.keys);
     if (!larger.keys)
         return false;
+    larger.salt = multiply_and_fold((uintptr_t)larger.keys, UINT64_C(0xd1b54a32d192ed03));
     for (uint64_t i = 0; i < stash->room; i++)
         if (stash->keys[i])
             put(&larger, stash->keys[i]);
@@ -29,7 +46,7 @@ static bool grow(struct stash *stash, const roost_allocator *allocator)
 
 bool stash_insert(struct stash *stash, const roost_allocator *allocator, uint64_t key)
 {
-    if ((stash->count + 1) * 2 > stash->room && !grow(stash, allocator))
+    if (must_grow(stash) && !grow(stash, allocator))
         return false;
     put(stash, key);
     return true;
@@ -44,7 +61,7 @@ bool stash_copy(struct stash *copy, const struct stash *stash, const roost_alloc
     if (!keys)
         return false;
     memcpy(keys, stash->keys, stash->room * sizeof *keys);
-    *copy = (struct stash){keys, stash->room, stash->count};
+    *copy = (struct stash){keys, stash->room, stash->count, stash->salt};
     return true;
 }
 
