@@ -450,34 +450,71 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, 
     return count;
 }
 
-/* A fixed number of steps a bucket, and no branch on what they find; other buckets are worked out afterwards. */
-static ALWAYS_INLINE uint32_t elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other,
-                                        enum form form, uint32_t *bucket, struct place *places, uint32_t wanted)
+/* Which lanes of four bytes are neither free nor anywhere among the other four: all sixteen pairs are compared at once.
+ */
+static inline uint32_t lanes_not_among(uint32_t lanes, uint32_t others)
 {
-    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
-    uint32_t found = 0, i = *bucket;
-    for (; i < table->geometry.buckets && found < wanted; i++)
-        for (uint32_t slot = 0; slot < size; slot++) {
-            uint32_t fingerprint = form == FOUR_BYTES ? other->slots.bytes[(size_t)i * 4 + slot]
-                                                      : slot_read(other, i, slot * table->geometry.bits);
+    const uint32_t low_bits = 0x7f7f7f7f;
+    uint32_t found = 0;
+    for (uint32_t turn = 0; turn < 32; turn += 8) {
+        uint32_t difference = lanes ^ (others >> turn | others << (-turn & 31));
+        found |= ~(((difference & low_bits) + low_bits) | difference | low_bits);
+    }
+    return (((lanes & low_bits) + low_bits) | lanes) & ~found & ~low_bits;
+}
+
+/* The entries of four-byte buckets `from` to `to` that the table lacks there. Plain loops, of which vectors are made.
+ */
+static uint32_t lacking_in_four_bytes(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t from,
+                                      uint32_t to, struct place *places)
+{
+    uint32_t theirs[BUCKETS_AT_ONCE], lacking[BUCKETS_AT_ONCE], found = 0;
+    for (uint32_t i = from; i < to; i++) {
+        theirs[i - from] = load_four_bytes(other, i);
+        lacking[i - from] = lanes_not_among(theirs[i - from], load_four_bytes(table, i));
+    }
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t lane = 0; lane < 32; lane += 8) {
+            places[found].bucket = i;
+            places[found].fingerprint = theirs[i - from] >> lane & 0xff;
+            found += lacking[i - from] >> (lane + 7) & 1;
+        }
+    return found;
+}
+
+/* The same for buckets of any form. */
+static ALWAYS_INLINE uint32_t lacking_in_any(const struct cuckoo_table *table, const struct cuckoo_table *other,
+                                             enum form form, uint32_t from, uint32_t to, struct place *places)
+{
+    uint32_t found = 0;
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
+            uint32_t fingerprint = slot_read(other, i, slot * table->geometry.bits);
             places[found].bucket = i;
             places[found].fingerprint = fingerprint;
             found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
         }
-    for (uint32_t j = 0; j < found; j++)
-        places[j] = place_in(places[j].bucket, places[j].fingerprint, table->geometry);
-    *bucket = i;
     return found;
 }
 
 uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
                                 struct place *places, uint32_t wanted)
 {
-    if (table->form == FOUR_BYTES)
-        return elsewhere(table, other, FOUR_BYTES, bucket, places, wanted);
-    if (table->form == ONE_WORD)
-        return elsewhere(table, other, ONE_WORD, bucket, places, wanted);
-    return elsewhere(table, other, (enum form)table->form, bucket, places, wanted);
+    uint32_t found = 0;
+    while (*bucket < table->geometry.buckets && found < wanted) {
+        uint32_t left = table->geometry.buckets - *bucket;
+        uint32_t to = *bucket + (left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE);
+        if (table->form == FOUR_BYTES)
+            found += lacking_in_four_bytes(table, other, *bucket, to, places + found);
+        else if (table->form == ONE_WORD)
+            found += lacking_in_any(table, other, ONE_WORD, *bucket, to, places + found);
+        else
+            found += lacking_in_any(table, other, (enum form)table->form, *bucket, to, places + found);
+        *bucket = to;
+    }
+    for (uint32_t i = 0; i < found; i++)
+        places[i] = place_in(places[i].bucket, places[i].fingerprint, table->geometry);
+    return found;
 }
 
 /* ---- invariants ----------------------------------------------------------------------------------------------------

@@ -61,9 +61,14 @@ static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
 /* The fingerprints of one bucket, free slots left out; returns how many. */
 uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8]);
 
+#define BUCKETS_AT_ONCE 8
+/* Room for the places of so many more entries than were wanted; one more is written, but not counted. */
+#define PLACES_BEYOND (BUCKETS_AT_ONCE * 8 + 1)
+
 /*
- * The entries of `other` that this table does not hold in the very same bucket, bucket by bucket from *bucket on, until
- * at least `wanted` are found or the buckets end; at most wanted + 7. Tables with equal layouts have none.
+ * The entries of `other` that this table does not hold in the very same bucket, from *bucket on, until at least
+ * `wanted` are found or the buckets end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have
+ * none.
  */
 uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
                                 struct place *places, uint32_t wanted);

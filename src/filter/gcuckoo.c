@@ -255,7 +255,7 @@ struct entry_walk {
     const struct cuckoo_table *other;
     uint32_t bucket;      /* the next one */
     uint64_t stash_index; /* the next place of the other's stash */
-    struct place places[BATCH + 8];
+    struct place places[BATCH + PLACES_BEYOND];
     uint32_t count, next;
 };
 
