@@ -5,7 +5,7 @@
  * its k bits; a key is contained when all of them are set; merge is the bitwise or, the order is inclusion. The state
  * is the bits and nothing else, so that equal elements give equal bytes however they were added and merged.
  *
- * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, scaled to m). This is what
+ * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, mixed and scaled to m). This is what
  * the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one 64-byte
  * block, one cache miss instead of k, and the eight words of a block are tested by one vector instruction. bloom_size.c
  * knows what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a block.

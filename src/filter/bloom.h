@@ -53,10 +53,18 @@ extern const struct bloom_kernel *const bloom_kernels[];
 const struct bloom_kernel *bloom_kernel_in_use(void);
 void bloom_kernel_force(const struct bloom_kernel *kernel);
 
-/* Kirsch-Mitzenmacher probes. */
+/*
+ * Kirsch-Mitzenmacher probes, low + i * high, each through a mixer. Without it the probes are an arithmetic
+ * progression, and one query in about m has a step so short that all its probes meet the same few bits: a floor under
+ * the rate, which a small filter with a low rate would miss its promise by (measured: five times for a thousand keys at
+ * 1e-6).
+ */
 static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_t bits)
 {
-    return scale_to_range(hash.low + probe * (hash.high | 1), bits);
+    uint64_t mixed = hash.low + probe * (hash.high | 1);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return scale_to_range(mixed ^ mixed >> 32, bits);
 }
 
 /* ---- sizes: bloom_size.c --------------------------------------------------------------------------------------- */
