@@ -78,7 +78,7 @@ static void universe_open(struct universe *universe, struct cuckoo_geometry geom
     universe->capacity = capacity < universe->classes ? capacity : universe->classes;
     roost_config config = {.kind = ROOST_CUCKOO,
                            .capacity = universe->capacity,
-                           .fpr = 0.5,
+                           .fpr = 0x1.fffffffffffffp-1, /* the largest below 1 */
                            .seed = 1,
                            .fingerprint_bits = geometry.bits,
                            .bucket_size = geometry.bucket_size};

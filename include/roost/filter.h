@@ -94,7 +94,7 @@ typedef struct roost_allocator {
 typedef struct roost_environment {
     roost_allocator allocator;
     uint64_t random_seed;  /* of the choices that shape a cuckoo table; results never depend on it */
-    uint64_t memory_limit; /* bytes that one filter may take; new, decode and merge answer ROOST_TOO_LARGE beyond */
+    uint64_t memory_limit; /* bytes that one filter may take; calls that need more answer ROOST_TOO_LARGE */
     uint32_t kicks;        /* how many entries one insertion may displace before the table counts as full */
 } roost_environment;
 

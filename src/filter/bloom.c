@@ -5,10 +5,11 @@
  * its k bits; a key is contained when all of them are set; merge is the bitwise or, the order is inclusion. The state
  * is the bits and nothing else, so that equal elements give equal bytes however they were added and merged.
  *
- * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, mixed and scaled to m). This is what
- * the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one 64-byte
- * block, one cache miss instead of k, and the eight words of a block are tested by one vector instruction. bloom_size.c
- * knows what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a block.
+ * Two layouts. *Classic*: k bits anywhere in m, by double hashing (bit i at low + i * high, mixed and scaled to m).
+ * This is what the papers compute with, and the smallest at a low error rate. *Blocked*: the key's bits are all in one
+ * 64-byte block, one cache miss instead of k, and the eight words of a block are tested by one vector instruction.
+ * bloom_size.c knows what that costs in bits and makes the array large enough; bloom_plain.c draws the pattern of a
+ * block.
  *
  *     words    | block 0: 8 words | block 1 | ... |                      blocked: m = 512 * blocks
  *              | chunk 0: 64 blocks, 4 KiB              | chunk 1 ...    the digest is a sum over chunks
@@ -81,6 +82,12 @@ static roost_status bloom_resolve(roost_config *config)
         return ROOST_INVALID;
     config->bucket_size = 0;
     return ROOST_OK;
+}
+
+static bool bloom_is_resolved(const roost_config *config)
+{
+    roost_config again = *config;
+    return bloom_resolve(&again) == ROOST_OK && config->bucket_size == 0;
 }
 
 static roost_status read_geometry(struct bit_reader *reader, const roost_config *config,
@@ -533,6 +540,7 @@ const struct filter_kind bloom_kind = {
     .code = ROOST_BLOOM,
     .name = "bloom",
     .resolve = bloom_resolve,
+    .is_resolved = bloom_is_resolved,
     .open = bloom_open,
     .close = bloom_close,
     .clone = bloom_clone,

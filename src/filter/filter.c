@@ -84,25 +84,19 @@ static roost_config read_configuration(struct bit_reader *reader)
     return config;
 }
 
-static bool same_fields(const roost_config *a, const roost_config *b)
-{
-    return a->kind == b->kind && a->layout == b->layout && a->capacity == b->capacity && a->fpr == b->fpr &&
-           a->seed == b->seed && a->fingerprint_bits == b->fingerprint_bits && a->bucket_size == b->bucket_size;
-}
-
 static roost_status resolve(roost_config *config)
 {
     const struct filter_kind *kind = filter_kind_of(config->kind);
     return !kind || config->capacity == 0 ? ROOST_INVALID : kind->resolve(config);
 }
 
-/* What a frame carries was resolved by its author: a configuration with anything left to resolve is a forgery. */
 roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
 {
-    roost_config config = read_configuration(reader), resolved = config;
-    if (reader->failed || resolve(&resolved) != ROOST_OK || !same_fields(&config, &resolved))
+    roost_config config = read_configuration(reader);
+    const struct filter_kind *kind = filter_kind_of(config.kind);
+    if (reader->failed || !kind || config.capacity == 0 || !kind->is_resolved(&config))
         return ROOST_CORRUPT;
-    return filter_kind_of(config.kind)->open(filter, &config, environment, reader);
+    return kind->open(filter, &config, environment, reader);
 }
 
 static size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM])

@@ -83,14 +83,28 @@ static double rate_at_capacity(const roost_config *config, struct cuckoo_geometr
     return fmin((double)config->capacity * class_probability(geometry), nextafter(1, 0));
 }
 
+static bool is_bucket_size(uint32_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static bool is_width(uint32_t bits)
+{
+    return bits >= FEWEST_BITS && bits <= MOST_BITS;
+}
+
+static bool gcuckoo_is_resolved(const roost_config *config)
+{
+    return config->layout == 0 && is_bucket_size(config->bucket_size) && is_width(config->fingerprint_bits) &&
+           config->fpr > 0 && config->fpr < 1;
+}
+
 static roost_status gcuckoo_resolve(roost_config *config)
 {
-    uint32_t size = config->bucket_size;
     bool bits_given = config->fingerprint_bits != 0;
-    if (size != 1 && size != 2 && size != 4 && size != 8)
+    if (!is_bucket_size(config->bucket_size))
         return ROOST_INVALID;
-    if (bits_given ? config->fingerprint_bits < FEWEST_BITS || config->fingerprint_bits > MOST_BITS
-                   : !(config->fpr > 0))
+    if (bits_given ? !is_width(config->fingerprint_bits) : !(config->fpr > 0))
         return ROOST_INVALID;
     if (!(config->fpr >= 0 && config->fpr < 1))
         return ROOST_INVALID;
@@ -134,7 +148,7 @@ static roost_status read_geometry(struct bit_reader *frame, const roost_config *
     if (frame->failed || buckets == 0 || buckets > UINT32_MAX)
         return ROOST_CORRUPT;
     *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size};
-    return ROOST_OK;
+    return rate_at_capacity(config, *geometry, geometry->bits) > config->fpr ? ROOST_CORRUPT : ROOST_OK;
 }
 
 static roost_status gcuckoo_open(roost_filter **filter, const roost_config *config,
@@ -198,6 +212,8 @@ static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const 
         return ROOST_OK;
     if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
         return ROOST_FULL;
+    if (table_bytes(table) + stash_bytes_with_one_more(&table->stash) > gcuckoo->base.environment.memory_limit)
+        return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -575,6 +591,7 @@ const struct filter_kind gcuckoo_kind = {
     .code = ROOST_CUCKOO,
     .name = "cuckoo",
     .resolve = gcuckoo_resolve,
+    .is_resolved = gcuckoo_is_resolved,
     .open = gcuckoo_open,
     .close = gcuckoo_close,
     .clone = gcuckoo_clone,

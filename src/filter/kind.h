@@ -18,6 +18,9 @@ struct filter_kind {
 
     /* Fills in what the configuration leaves open and checks the rest; ROOST_INVALID. */
     roost_status (*resolve)(roost_config *config);
+    /* Whether a configuration that a frame carries could have come from `resolve`: ranges only, nothing is derived, so
+     * that frames outlive a change in how sizes are chosen. */
+    bool (*is_resolved)(const roost_config *config);
     /* An empty filter; the configuration is resolved, the environment complete. `geometry` is NULL, or where a frame
      * states the sizes that `resolve` would otherwise derive. */
     roost_status (*open)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
