@@ -4,5 +4,6 @@
 
 #include "roost/status.h"
 #include "roost/filter.h"
+#include "roost/sync.h"
 
 #endif

@@ -120,7 +120,7 @@ static void put_layout(const struct universe *universe, uint32_t replica, struct
     filter->sum = 0;
     for (uint32_t i = 0; i < universe->classes; i++) {
         if (layout.stash >> i & 1)
-            must(stash_insert(&filter->table.stash, allocator, universe->keys[i]), "memory");
+            must(stash_insert(&filter->table.stash, allocator, universe->keys[i], 0), "memory");
         if (layout.model >> i & 1)
             filter->sum += hash_number(filter->base.config.seed, universe->keys[i]);
     }
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
     for (uint32_t buckets = 2; buckets <= 4; buckets += 2)
         for (uint32_t bits = 1; bits <= 3; bits++)
             for (uint32_t size = 1; size <= 2; size++) {
-                struct cuckoo_geometry geometry = {buckets, bits, size};
+                struct cuckoo_geometry geometry = {buckets, bits, size, 0};
                 for (uint32_t capacity = 1; capacity <= 4; capacity += 3) {
                     run_universe(geometry, 4, 2, capacity, deep ? 10 : 6);
                     run_universe(geometry, 4, 3, capacity, deep ? 7 : 5);

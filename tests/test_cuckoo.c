@@ -8,7 +8,7 @@
 static struct cuckoo_geometry geometries(uint32_t number)
 {
     static const uint32_t buckets[] = {1, 2, 3, 4, 5, 7, 16, 27, 64, 250, 263};
-    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4};
+    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0};
 }
 
 /* Both buckets lead to one class key, the key leads back to one of them, and keys are a tight range. */
@@ -17,7 +17,7 @@ static void classes_have_one_name(void **state)
     (void)state;
     for (uint32_t n = 1; n < 70; n++)
         for (uint32_t bits = 1; bits <= 6; bits++) {
-            struct cuckoo_geometry geometry = {n, bits, 4};
+            struct cuckoo_geometry geometry = {n, bits, 4, 0};
             for (uint32_t fingerprint = 1; fingerprint < 1u << bits; fingerprint++)
                 for (uint32_t bucket = 0; bucket < n; bucket++) {
                     struct place place = place_in(bucket, fingerprint, geometry), other = other_place(place);
@@ -43,7 +43,7 @@ static void classes_have_one_name(void **state)
 static void class_keys_are_uniform(void **state)
 {
     (void)state;
-    struct cuckoo_geometry geometry = {1001, 12, 4};
+    struct cuckoo_geometry geometry = {1001, 12, 4, 0};
     int counts[51] = {0};
     for (uint64_t i = 0; i < 500000; i++)
         counts[(class_key(place_of_hash(hash_for_key(i), geometry), geometry) >> 12) / 10]++;
@@ -151,7 +151,7 @@ static void load_is_high_for_any_size(void **state)
         for (uint32_t bits = 8; bits <= 12; bits += 4) {
             struct cuckoo_table table;
             struct random_source random = random_from_seed(bits);
-            struct cuckoo_geometry geometry = {buckets[i], bits, 4};
+            struct cuckoo_geometry geometry = {buckets[i], bits, 4, 0};
             assert_true(cuckoo_table_init(&table, geometry, 500, &allocator));
             struct place place = place_of_hash(hash_for_key(0), geometry);
             for (uint64_t key = 1; cuckoo_table_put(&table, &place, &random, 500) != PUT_NO_ROOM; key++)
@@ -271,38 +271,71 @@ static void merge_leaves_little_overflow(void **state)
     roost_filter_free(b);
 }
 
-/* How far the keys of a stash are from where they should be, on average. */
+/* How far the classes of a stash are from where they should be, on average. */
 static double stash_distance(const struct stash *stash)
 {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < stash->room; i++)
-        if (stash->keys[i])
-            sum += (i - stash_start(stash, stash->keys[i])) & (stash->room - 1);
+    uint64_t sum = 0, mask = 2 * stash->room - 1;
+    for (uint64_t i = 0; i <= mask; i++)
+        if (stash->by_class[i])
+            sum += (i - stash_start(stash, stash->nodes[stash->by_class[i] - 1].key)) & mask;
     return (double)sum / (double)stash->count;
 }
 
-/* One stash poured into another in the order of its array, and keys that a stranger chose to collide: no long runs. */
+/* One stash poured into another in the order of its index, and keys that a stranger chose to collide: no long runs. */
 static void stashes_do_not_cluster(void **state)
 {
     (void)state;
     roost_allocator allocator = allocator_or_default((roost_allocator){0});
     struct stash first = {0}, second = {0}, chosen = {0};
     for (uint64_t key = 1; key <= 50000; key++)
-        assert_true(stash_insert(&first, &allocator, hash_for_key(key).low | 1));
-    for (uint64_t i = 0; i < first.room; i++)
-        if (first.keys[i]) {
-            assert_true(stash_insert(&second, &allocator, first.keys[i]));
+        assert_true(stash_insert(&first, &allocator, hash_for_key(key).low | 1, 0));
+    for (uint64_t i = 0; i < 2 * first.room; i++)
+        if (first.by_class[i]) {
+            assert_true(stash_insert(&second, &allocator, first.nodes[first.by_class[i] - 1].key, 0));
             if (second.count % 10000 == 1)
                 assert_true(stash_distance(&second) < 5);
         }
     for (uint64_t x = 1; x <= 5000; x++) /* the inverse of the multiplier: without a salt all start at 0 */
-        assert_true(stash_insert(&chosen, &allocator, x * UINT64_C(0xf1de83e19937733d)));
+        assert_true(stash_insert(&chosen, &allocator, x * UINT64_C(0xf1de83e19937733d), 0));
     printf("mean distances %.2f, %.2f, %.2f\n", stash_distance(&first), stash_distance(&second),
            stash_distance(&chosen));
     assert_true(stash_distance(&first) < 2 && stash_distance(&second) < 2 && stash_distance(&chosen) < 5);
     stash_release(&first, &allocator);
     stash_release(&second, &allocator);
     stash_release(&chosen, &allocator);
+}
+
+/* Random insertions and removals beside a plain table of what should be there. */
+static void stashes_shadow_a_model(void **state)
+{
+    (void)state;
+    enum { KEYS = 40, TAGS = 25 };
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    struct random_source random = random_from_seed(test_seed(7));
+    struct stash stash = {.tagged = true};
+    bool model[KEYS + 1][TAGS] = {{0}};
+    uint64_t most = 0, removed = 0;
+    for (uint32_t step = 0; step < 200000; step++) {
+        uint64_t key = 1 + random_choice(&random, KEYS), tag = random_choice(&random, TAGS);
+        bool growing = step / 5000 % 2 == 0, add = random_choice(&random, 4) < (growing ? 3u : 1u);
+        uint64_t node = stash_find_entry(&stash, key, tag);
+        assert_int_equal(node != NO_NODE, model[key][tag]);
+        if (add && node == NO_NODE)
+            assert_true(stash_insert(&stash, &allocator, key, tag));
+        else if (!add && node != NO_NODE)
+            stash_remove(&stash, node), removed++;
+        model[key][tag] = add;
+        uint64_t copies = 0;
+        for (uint64_t i = 0; i < TAGS; i++)
+            copies += model[key][i];
+        assert_int_equal(stash_copies(&stash, key), copies);
+        assert_int_equal(stash_contains(&stash, key), copies > 0);
+        most = stash.count > most ? stash.count : most;
+        if (step % 1000 == 0)
+            assert_true(stash_check(&stash));
+    }
+    assert_true(most > KEYS * TAGS / 2 && removed > 10000);
+    stash_release(&stash, &allocator);
 }
 
 /* Ten full replicas: far more than the table has slots. Nothing may be lost and nothing refused. */
@@ -341,6 +374,7 @@ int main(void)
         cmocka_unit_test(load_is_high_for_any_size),    cmocka_unit_test(batches_answer_as_single_calls),
         cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
         cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(stashes_do_not_cluster),
+        cmocka_unit_test(stashes_shadow_a_model),
         cmocka_unit_test(merge_never_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,8 +31,9 @@ typedef struct roost_filter roost_filter;
 /* ---- small values ---------------------------------------------------------------------------------------------- */
 
 typedef enum roost_kind {
-    ROOST_BLOOM = 1,  /* grow-only Bloom filter (GBF): fastest, never full */
-    ROOST_CUCKOO = 2, /* grow-only cuckoo filter (GCF): smaller on the wire, full when its table is */
+    ROOST_BLOOM = 1,    /* grow-only Bloom filter (GBF): fastest, never full */
+    ROOST_CUCKOO = 2,   /* grow-only cuckoo filter (GCF): smaller on the wire, full when its table is */
+    ROOST_ORCUCKOO = 3, /* observed-remove cuckoo filter (ORCF): elements can be removed again */
 } roost_kind;
 
 typedef enum roost_layout {
@@ -56,6 +57,20 @@ typedef struct roost_digest {
     uint8_t bytes[16];
 } roost_digest;
 
+/*
+ * The name of one addition to an observed-remove filter: which actor made it, and how many it had made by then. An
+ * actor is one incarnation of one replica, a number drawn at random when it first adds. No two additions share a dot;
+ * actor 0 and counter 0 are none.
+ */
+typedef struct roost_dot {
+    uint64_t actor, counter;
+} roost_dot;
+
+/* A place in the journal of one filter, for roost_filter_delta. Opaque; all zero means "nothing so far". */
+typedef struct roost_cursor {
+    uint64_t incarnation, sequence;
+} roost_cursor;
+
 /* How two states stand in the order that merge derives. */
 typedef enum roost_order {
     ROOST_EQUAL = 0,
@@ -74,8 +89,11 @@ typedef struct roost_config {
     uint64_t capacity;         /* elements, over all replicas, for which the promise holds */
     double fpr;                /* promised false-positive rate, in (0,1); cuckoo: 0 for what fingerprint_bits give */
     uint64_t seed;             /* of the hash; filters made apart with one seed merge */
-    uint32_t fingerprint_bits; /* cuckoo only: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr */
+    uint32_t fingerprint_bits; /* cuckoo: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr.
+                                  orcuckoo: 16 to 28, in a multiset 8 to 28; 0: 24, or more where fpr needs it */
     uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
+    uint32_t entry_bits;       /* orcuckoo only: 64, or 32 (multiset, fingerprints of 8 bits); 0: 64 */
+    bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
 } roost_config;
 
 /* Bloom, blocked, 1 %, the default seed, buckets of four. The capacity is 0 and must be set. */
@@ -90,12 +108,24 @@ typedef struct roost_allocator {
     void (*release)(void *context, void *memory);
 } roost_allocator;
 
-/* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS. */
+/*
+ * Fills `size` bytes with numbers that nobody else draws, and answers whether it could. Actors are made of them: two
+ * replicas that drew the same would lose each other's elements.
+ */
+typedef struct roost_entropy {
+    void *context;
+    bool (*draw)(void *context, void *bytes, size_t size);
+} roost_entropy;
+
+/* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS, the operating system's entropy,
+   a journal of an eighth of the capacity. */
 typedef struct roost_environment {
     roost_allocator allocator;
     uint64_t random_seed;  /* of the choices that shape a cuckoo table; results never depend on it */
     uint64_t memory_limit; /* bytes that one filter may take; calls that need more answer ROOST_TOO_LARGE */
     uint32_t kicks;        /* how many entries one insertion may displace before the table counts as full */
+    roost_entropy entropy;
+    uint64_t journal; /* how many changes are remembered for those who ask for deltas; oldest first forgotten */
 } roost_environment;
 
 typedef struct roost_buffer {
@@ -113,6 +143,7 @@ ROOST_API void roost_buffer_release(roost_buffer *buffer);
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
                                                          const roost_environment *environment);
 ROOST_API void roost_filter_free(roost_filter *filter); /* NULL is fine */
+/* The state and the environment; the copy is a replica of its own, without actor, journal or cursors. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy);
 
 /* The configuration with nothing left to derive. Lives as long as the filter. */
@@ -144,16 +175,47 @@ ROOST_API void roost_filter_contains_many(const roost_filter *filter, bool *foun
 ROOST_API void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes,
                                                size_t count);
 
-/* Grow-only kinds answer ROOST_UNSUPPORTED. */
+/* How many of it there are: copies of its class in a multiset, else 1 or 0. */
+ROOST_API uint64_t roost_filter_count(const roost_filter *filter, const void *key, size_t size);
+ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash);
+
+/*
+ * The rest of this part is for observed-remove filters; grow-only kinds answer ROOST_UNSUPPORTED.
+ *
+ * Add as above, and the dot of this addition. In a set, the new dot takes the place of those that were seen of the
+ * element before, so adding it over and over costs nothing. An add answers ROOST_EXHAUSTED where no actor can be had:
+ * no entropy, or as many actors as a filter can know.
+ */
+ROOST_API roost_status roost_filter_add_dot(roost_filter *filter, roost_dot *dot, const void *key, size_t size);
+ROOST_API roost_status roost_filter_add_dot_hash(roost_filter *filter, roost_dot *dot, roost_hash hash);
+
+/*
+ * Removes every addition of the element that this replica has seen; one made elsewhere at the same time survives. Only
+ * remove what was added: an element that was not, and that `contains` reports nevertheless, takes with it the one that
+ * it was mistaken for. *changed (may be NULL) tells whether anything was there.
+ */
 ROOST_API roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size);
 ROOST_API roost_status roost_filter_remove_hash(roost_filter *filter, bool *changed, roost_hash hash);
+
+/* As many removals in a row, much faster; `changed` is NULL or has `count` places. */
+ROOST_API roost_status roost_filter_remove_many(roost_filter *filter, bool *changed, const roost_bytes *keys,
+                                                size_t count);
+ROOST_API roost_status roost_filter_remove_many_hash(roost_filter *filter, bool *changed, const roost_hash *hashes,
+                                                     size_t count);
+
+/* One copy, in a multiset; ROOST_UNSUPPORTED in a set. */
+ROOST_API roost_status roost_filter_remove_one(roost_filter *filter, bool *changed, const void *key, size_t size);
+ROOST_API roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash);
+
+/* The one addition that had this dot, of this element, in sets and multisets: never takes anything else with it. */
+ROOST_API roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const void *key, size_t size,
+                                               roost_dot dot);
+ROOST_API roost_status roost_filter_remove_dot_hash(roost_filter *filter, bool *changed, roost_hash hash,
+                                                    roost_dot dot);
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
 /*
- * A filter that holds only what is new to a peer is a *delta*: it has the form of a state, encodes short while it is
- * sparse, and is merged like any other. `roost demo` (cli/demo_replicas.c) keeps replicas in step in this way.
- *
  * The filter takes in all that `other` holds. Never refuses for lack of room. *changed (may be NULL) tells whether
  * there was anything new. A failure (ROOST_MISMATCH, ROOST_NO_MEMORY, ROOST_TOO_LARGE) leaves both as they were.
  */
@@ -180,11 +242,37 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode(const roost_filter *
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
                                                             const roost_environment *environment);
 
+/* Merges what a frame holds, a state or a delta, in time that follows the size of the frame. As merge and decode. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const void *frame,
+                                                                 size_t size);
+
+/*
+ * What changed since the cursor, as a frame: a *delta* has the form of a state, and merging it is idempotent, so deltas
+ * may be lost, doubled and reordered; a peer that got them all has all. *next is the cursor to ask with the next time.
+ * A cursor that this filter did not hand out, or that is older than its journal, gets the whole state; so does the
+ * cursor that is all zero, and from then on the filter keeps a journal. `next` and `since` may be the same.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame,
+                                                           roost_cursor *next, const roost_cursor *since);
+
+/* ---- replica: what belongs to this very object, and is never part of a frame ---------------------------------------
+ *
+ * Identity (the actor) and journal, so that a filter that is put to sleep in a file can go on as the same replica.
+ * Restore it only into the state that it was saved with, and only if that state was never given to anyone who restored
+ * it too: two objects with one actor lose each other's elements. A copy, a backup, a clone must start without.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer *bytes);
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_restore_replica(roost_filter *filter, const void *bytes,
+                                                                     size_t size);
+
+/* 0 while it has none. */
+ROOST_API uint64_t roost_filter_actor(const roost_filter *filter);
+
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
 typedef struct roost_info {
     double elements;       /* estimate of the distinct elements that the filter holds */
-    uint64_t entries;      /* exact: bits set (Bloom), fingerprint classes (cuckoo) */
+    uint64_t entries;      /* exact: bits set (Bloom), fingerprint classes (cuckoo), additions not removed (orcuckoo) */
     uint64_t overflow;     /* entries in the overflow stash (cuckoo) */
     double load;           /* part of the bits set (Bloom), of the slots filled (cuckoo) */
     double fpr_now;        /* false-positive rate of the present state */
@@ -193,6 +281,10 @@ typedef struct roost_info {
     uint32_t probes;       /* Bloom: bits a key */
     uint32_t buckets;      /* cuckoo */
     uint64_t bytes_memory; /* all that the filter takes */
+    uint64_t actors;       /* orcuckoo: how many this filter knows */
+    uint64_t dots;         /* orcuckoo: additions that it has seen, removed ones too */
+    uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
+    uint64_t journal;      /* changes that deltas can still tell */
 } roost_info;
 
 /* Reads the whole filter. */

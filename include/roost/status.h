@@ -26,6 +26,8 @@ typedef enum roost_status {
     ROOST_VERSION = 8,     /* a frame of a later version */
     ROOST_TRUNCATED = 9,   /* a frame that ends too soon */
     ROOST_CORRUPT = 10,    /* a frame whose checksum or content is wrong */
+    ROOST_EXHAUSTED = 11,  /* no actor can be had for one more addition */
+    ROOST_PROTOCOL = 12,   /* the peer of a sync speaks something else, or a later version */
 } roost_status;
 
 /* A short lower-case phrase, never NULL; "unknown status" for a value that is none of the above. */

@@ -79,3 +79,51 @@ void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned b
     for (unsigned digit = 0; digit < 1u << digit_bits; begin = ends[digit++])
         sort_part(numbers + begin, scratch + begin, ends[digit] - begin, rest);
 }
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------
+ */
+
+#define PAIR_DIGIT_BITS 11
+
+static void deal_out_pairs(struct sort_pair *to, const struct sort_pair *from, size_t count, unsigned shift)
+{
+    size_t starts[1u << PAIR_DIGIT_BITS] = {0}, start = 0;
+    const uint64_t mask = (1u << PAIR_DIGIT_BITS) - 1;
+    for (size_t i = 0; i < count; i++)
+        starts[from[i].key >> shift & mask]++;
+    for (size_t digit = 0; digit <= mask; digit++) {
+        size_t next = start + starts[digit];
+        starts[digit] = start;
+        start = next;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[starts[from[i].key >> shift & mask]++] = from[i];
+}
+
+static void sort_pairs_by_insertion(struct sort_pair *pairs, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct sort_pair pair = pairs[i];
+        size_t j = i;
+        for (; j > 0 && pairs[j - 1].key > pair.key; j--)
+            pairs[j] = pairs[j - 1];
+        pairs[j] = pair;
+    }
+}
+
+void sort_pairs(struct sort_pair *pairs, struct sort_pair *scratch, size_t count, unsigned bits)
+{
+    if (count <= 64) {
+        sort_pairs_by_insertion(pairs, count);
+        return;
+    }
+    struct sort_pair *from = pairs, *to = scratch;
+    for (unsigned shift = 0; shift < bits; shift += PAIR_DIGIT_BITS) {
+        deal_out_pairs(to, from, count, shift);
+        struct sort_pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, count * sizeof *pairs);
+}

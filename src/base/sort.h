@@ -1,4 +1,4 @@
-/* Sorting numbers. */
+/* Sorting numbers, alone or with something that travels along. */
 #ifndef BASE_SORT_H
 #define BASE_SORT_H
 
@@ -7,5 +7,13 @@
 
 /* Ascending; `scratch` has as much room as `numbers`. Numbers are below 2^bits: fewer bits, fewer passes. */
 void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits);
+
+/* A number with something that travels along. */
+struct sort_pair {
+    uint64_t key, value;
+};
+
+/* By key, ascending; pairs of equal keys keep their order. */
+void sort_pairs(struct sort_pair *pairs, struct sort_pair *scratch, size_t count, unsigned bits);
 
 #endif

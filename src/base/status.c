@@ -12,6 +12,8 @@ static const char *const texts[] = {
     [ROOST_VERSION] = "made by a later version of Roost",
     [ROOST_TRUNCATED] = "truncated",
     [ROOST_CORRUPT] = "corrupt",
+    [ROOST_EXHAUSTED] = "no actor left for one more addition",
+    [ROOST_PROTOCOL] = "the peer does not speak this version of the sync protocol",
 };
 
 const char *roost_status_text(roost_status status)

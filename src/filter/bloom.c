@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
+#include "../base/sort.h"
 
 struct bloom {
     struct roost_filter base;
@@ -78,9 +79,10 @@ static roost_status bloom_resolve(roost_config *config)
 {
     if (config->layout != ROOST_BLOCKED && config->layout != ROOST_CLASSIC)
         return ROOST_INVALID;
-    if (!(config->fpr > 0 && config->fpr < 1) || config->fingerprint_bits != 0)
+    if (!(config->fpr > 0 && config->fpr < 1) || config->fingerprint_bits != 0 || config->multiset)
         return ROOST_INVALID;
     config->bucket_size = 0;
+    config->entry_bits = 0;
     return ROOST_OK;
 }
 
@@ -110,6 +112,7 @@ static void bloom_close(roost_filter *filter)
     region_release(&bloom->words, &allocator);
     memory_release(&allocator, bloom->stale);
     memory_release(&allocator, bloom->chunk_hashes);
+    journal_release(&filter->journal, &allocator);
     memory_release(&allocator, bloom);
 }
 
@@ -131,7 +134,10 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     if (!bloom)
         return NULL;
     size_t bytes = divide_up(geometry.bits, 64) * 8;
-    *bloom = (struct bloom){.base = {&bloom_kind, *config, *environment, random_from_seed(environment->random_seed)},
+    *bloom = (struct bloom){.base = {.kind = &bloom_kind,
+                                     .config = *config,
+                                     .environment = *environment,
+                                     .random = random_from_seed(environment->random_seed)},
                             .geometry = geometry,
                             .chunks = chunks_for(bytes)};
     bloom->stale = memory_allocate(allocator, bloom->chunks);
@@ -219,13 +225,11 @@ static bool classic_holds(const struct bloom *bloom, roost_hash hash)
 /* ---- elements, both layouts ---------------------------------------------------------------------------------------
  */
 
-static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
+static void add_some(struct bloom *bloom, bool *changed, const roost_hash *hashes, size_t count)
 {
-    struct bloom *bloom = as_bloom(filter);
-    *done = count;
     if (is_blocked(bloom)) {
         bloom_kernel_in_use()->add(&bloom->blocks, changed, hashes, count);
-        return ROOST_OK;
+        return;
     }
     for (size_t i = 0; i < count; i++) {
         classic_prefetch(bloom, hashes, i, count);
@@ -233,6 +237,57 @@ static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done,
         if (changed)
             changed[i] = grew;
     }
+}
+
+/* The bits of a key, in no order. */
+static uint32_t positions_of(const struct bloom *bloom, uint64_t positions[MOST_PROBES], roost_hash hash)
+{
+    const uint32_t probes = bloom->geometry.probes;
+    for (uint32_t probe = 0; probe < probes && !is_blocked(bloom); probe++)
+        positions[probe] = classic_position(hash, probe, bloom->geometry.bits);
+    if (!is_blocked(bloom))
+        return probes;
+    return block_positions(positions, hash, bloom->geometry.bits / BLOCK_BITS, probes);
+}
+
+/*
+ * A key in the journal is its hash, which is shorter than its bits. A single bit, which a merge brought, has a tag of
+ * 0: a key whose hash ends in 64 zeros is noted bit by bit.
+ */
+static void note_key(struct bloom *bloom, roost_hash hash)
+{
+    uint64_t positions[MOST_PROBES];
+    if (hash.high) {
+        journal_note(&bloom->base.journal, hash.low, hash.high);
+        return;
+    }
+    for (uint32_t i = positions_of(bloom, positions, hash); i > 0; i--)
+        journal_note(&bloom->base.journal, positions[i - 1], 0);
+}
+
+#define NOTED_AT_ONCE 256
+
+static void add_and_note(struct bloom *bloom, bool *changed, const roost_hash *hashes, size_t count)
+{
+    bool grew[NOTED_AT_ONCE];
+    for (size_t done = 0, some; done < count; done += some) {
+        some = count - done < NOTED_AT_ONCE ? count - done : NOTED_AT_ONCE;
+        add_some(bloom, grew, hashes + done, some);
+        for (size_t i = 0; i < some; i++)
+            if (grew[i])
+                note_key(bloom, hashes[done + i]);
+        if (changed)
+            memcpy(changed + done, grew, some * sizeof *grew);
+    }
+}
+
+static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
+{
+    *done = count;
+    if (journal_is_on(&filter->journal))
+        add_and_note(as_bloom(filter), changed, hashes, count);
+    else
+        add_some(as_bloom(filter), changed, hashes, count);
     return ROOST_OK;
 }
 
@@ -257,6 +312,14 @@ static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
     return left < CHUNK_WORDS ? left : CHUNK_WORDS;
 }
 
+/* The bits that a merge of this chunk is about to bring. */
+static void note_news(struct bloom *bloom, const struct bloom *source, size_t chunk)
+{
+    for (size_t i = chunk * CHUNK_WORDS, left = words_in_chunk(bloom, chunk); left > 0; i++, left--)
+        for (uint64_t news = words_of(source)[i] & ~words_of(bloom)[i]; news; news &= news - 1)
+            journal_note(&bloom->base.journal, i * 64 + lowest_bit(news), 0);
+}
+
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct bloom *bloom = as_bloom(filter);
@@ -264,6 +327,8 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
     *changed = false;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
+        if (journal_is_on(&filter->journal))
+            note_news(bloom, source, chunk);
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
                                   words_in_chunk(bloom, chunk));
         bloom->stale[chunk] |= grew;
@@ -462,6 +527,111 @@ static roost_status bloom_read_state(roost_filter *filter, struct bit_reader *re
     return status;
 }
 
+/* ---- deltas ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t positions_of_change(const struct bloom *bloom, uint64_t *positions, struct change change)
+{
+    if (change.tag)
+        return positions_of(bloom, positions, (roost_hash){change.key, change.tag});
+    *positions = change.key;
+    return 1;
+}
+
+static void write_positions(struct bit_writer *writer, uint64_t *positions, uint64_t count, uint64_t bits)
+{
+    uint64_t set = 0, next = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (set == 0 || positions[set - 1] != positions[i])
+            positions[set++] = positions[i];
+    unsigned parameter = rice_parameter(bits, set);
+    write_byte(writer, RICE_POSITIONS);
+    write_varint(writer, set);
+    for (uint64_t i = 0; i < set; i++) {
+        write_rice(writer, positions[i] - next, parameter);
+        next = positions[i] + 1;
+    }
+    write_alignment(writer);
+}
+
+static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    uint64_t most = (filter->journal.next - since) * bloom->geometry.probes + MOST_PROBES, count = 0;
+    uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * most * sizeof *positions);
+    if (!positions)
+        return ROOST_NO_MEMORY;
+    for (uint64_t i = since; i < filter->journal.next; i++)
+        count += positions_of_change(bloom, positions + count, *journal_change(&filter->journal, i));
+    sort_numbers(positions, positions + most, count, highest_bit(bloom->geometry.bits) + 1);
+    write_positions(writer, positions, count, bloom->geometry.bits);
+    memory_release(&filter->environment.allocator, positions);
+    return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
+{
+    uint64_t *word = &words_of(bloom)[position / 64], bit = UINT64_C(1) << (position & 63);
+    if (*word & bit)
+        return;
+    *word |= bit;
+    bloom->stale[position / 8 / CHUNK_BYTES] = 1;
+    journal_note(&bloom->base.journal, position, 0);
+    *changed = true;
+}
+
+/* Twice through the bytes: once to see that they are right, once to do what they say. */
+static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct bloom *bloom = as_bloom(filter);
+    uint64_t bits = bloom->geometry.bits;
+    *changed = false;
+    if (read_byte(reader) != RICE_POSITIONS)
+        return ROOST_CORRUPT;
+    uint64_t set = read_varint(reader);
+    if (reader->failed || set > bits || set > reader_bits_left(reader))
+        return ROOST_CORRUPT;
+    unsigned parameter = rice_parameter(bits, set);
+    for (int pass = 0; pass < 2; pass++) {
+        struct bit_reader again = *reader;
+        uint64_t next = 0;
+        for (uint64_t i = 0; i < set; i++, next++) {
+            uint64_t gap = read_rice(&again, parameter);
+            if (again.failed || gap >= bits - next)
+                return ROOST_CORRUPT;
+            next += gap;
+            if (pass == 1)
+                take_bit(bloom, changed, next);
+        }
+        read_alignment(&again);
+        if (again.failed || reader_bits_left(&again) != 0)
+            return ROOST_CORRUPT;
+    }
+    return ROOST_OK;
+}
+
+static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    (void)space;
+    *summary =
+        (struct summary){.universe = bloom->geometry.bits, .seed = filter->config.seed, .words = words_of(bloom)};
+    return ROOST_OK;
+}
+
+static roost_status bloom_settle(roost_filter *filter, bool *changed, const struct history *space,
+                                 const uint64_t *positions, uint64_t count)
+{
+    (void)space;
+    for (uint64_t i = 0; i < count; i++)
+        take_bit(as_bloom(filter), changed, positions[i]);
+    return ROOST_OK;
+}
+
+static bool bloom_is_change(const roost_filter *filter, struct change change)
+{
+    return change.tag != 0 || change.key < as_const_bloom(filter)->geometry.bits;
+}
+
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
 /* The exact chance that a random key finds all its bits set in this very array (classic: but for clustering). */
@@ -519,7 +689,8 @@ static void bloom_info(const roost_filter *filter, roost_info *info)
     info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
     info->bits = bloom->geometry.bits;
     info->probes = bloom->geometry.probes;
-    info->bytes_memory = bytes_needed(bloom->words.size);
+    info->bytes_memory = bytes_needed(bloom->words.size) + journal_bytes(&filter->journal);
+    info->journal = journal_length(&filter->journal);
 }
 
 static roost_status bloom_check(const roost_filter *filter)
@@ -552,6 +723,11 @@ const struct filter_kind bloom_kind = {
     .write_geometry = bloom_write_geometry,
     .write_state = bloom_write_state,
     .read_state = bloom_read_state,
+    .write_delta = bloom_write_delta,
+    .merge_delta = bloom_merge_delta,
+    .summarize = bloom_summarize,
+    .settle = bloom_settle,
+    .is_change = bloom_is_change,
     .info = bloom_info,
     .check = bloom_check,
 };

@@ -98,6 +98,9 @@ static inline uint32_t block_round_start(uint64_t word)
     return (uint32_t)(word >> 61);
 }
 
+/* The bits of a key, as positions in the whole array; some may be equal. Returns how many: the probes. */
+uint32_t block_positions(uint64_t *positions, roost_hash hash, uint64_t blocks, uint32_t probes);
+
 /* Which of the eight words a round touches: all, or as many as probes are left, in a row from the start, wrapping. */
 static inline uint32_t block_round_lanes(uint64_t word, uint32_t probes_left)
 {

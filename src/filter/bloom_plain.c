@@ -42,6 +42,20 @@ static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes)
     return missing != 0;
 }
 
+uint32_t block_positions(uint64_t *positions, roost_hash hash, uint64_t blocks, uint32_t probes)
+{
+    uint64_t start = block_of(hash, blocks) * BLOCK_BITS;
+    uint32_t count = 0;
+    for (uint32_t round = 0; round * 8 < probes; round++) {
+        uint64_t word = block_round_word(hash, round);
+        uint32_t lanes = block_round_lanes(word, probes - round * 8);
+        for (uint32_t lane = 0; lane < BLOCK_WORDS; lane++)
+            if (lanes >> lane & 1)
+                positions[count++] = start + lane * 64 + (word >> (6 * lane) & 63);
+    }
+    return count;
+}
+
 #include "bloom_loops.h"
 
 static bool usable(void)

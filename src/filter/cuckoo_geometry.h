@@ -30,7 +30,13 @@ struct cuckoo_geometry {
     uint32_t buckets;     /* n, at least 1 */
     uint32_t bits;        /* of a fingerprint, 1 to 32 */
     uint32_t bucket_size; /* slots: 1, 2, 4 or 8 */
+    uint32_t tag_bits;    /* what else a slot holds, above the fingerprint: 0, or as many as fill 32 or 64 bits */
 };
+
+static inline uint32_t slot_width(struct cuckoo_geometry geometry)
+{
+    return geometry.bits + geometry.tag_bits;
+}
 
 /* A fingerprint and its two buckets, in either order: the one that is meant comes first. */
 struct place {

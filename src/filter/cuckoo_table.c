@@ -1,5 +1,6 @@
 /*
- * The cuckoo table: buckets of 1, 2, 4 or 8 slots, each slot a fingerprint of 1 to 32 bits, packed without gaps.
+ * The cuckoo table: buckets of 1, 2, 4 or 8 slots, each slot a fingerprint of 1 to 32 bits, packed without gaps; or,
+ * with a tag above the fingerprint, a slot of 32 or 64 bits.
  *
  * Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than Bloom" (2014); Algorithm 1 of the
  * thesis "Conflict-Free Replicated Probabilistic Filter" (2024). Where a bucket is, cuckoo_geometry.h says.
@@ -24,15 +25,17 @@
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
  * insertion it is at most 0.6 %.
  *
- * Each class is held at most once, so the number of entries is the number of classes: the false-positive rate is
- * exactly entries times the probability of a class.
+ * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
+ * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
+ * mean is the business of whoever owns the table (orcuckoo.c).
  */
 #include "cuckoo_table.h"
 
 #include <string.h>
 
 struct kick {
-    uint32_t bucket, offset, victim;
+    uint32_t bucket, offset;
+    uint64_t victim;
 };
 
 /* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
@@ -41,6 +44,8 @@ enum form {
     ONE_WORD,   /* up to 64 bits, wherever they start */
     TWO_WORDS,  /* up to 128 bits */
     TWO_HALVES, /* two halves of up to 128 bits */
+    TAGGED_32,  /* slots of 32 bits, a tag above the fingerprint */
+    TAGGED_64,
 };
 
 #define NO_SLOT (-1)
@@ -57,22 +62,27 @@ enum form {
 
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
-    return (uint64_t)bucket * (table->geometry.bits * table->geometry.bucket_size);
+    return (uint64_t)bucket * (slot_width(table->geometry) * table->geometry.bucket_size);
 }
 
-static inline uint32_t slot_read(const struct cuckoo_table *table, uint32_t bucket, uint32_t offset)
+static inline uint64_t slot_mask(const struct cuckoo_table *table)
+{
+    return ~UINT64_C(0) >> (64 - slot_width(table->geometry));
+}
+
+/* A slot of 64 bits starts at a whole byte, so that no slot is wider than what is left of the word. */
+static inline uint64_t slot_read(const struct cuckoo_table *table, uint32_t bucket, uint32_t offset)
 {
     uint64_t bit = bucket_start(table, bucket) + offset;
-    uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
-    return (uint32_t)(word & ((UINT64_C(1) << table->geometry.bits) - 1));
+    return load_word(table->slots.bytes + bit / 8) >> (bit & 7) & slot_mask(table);
 }
 
-static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint32_t fingerprint)
+static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint64_t word)
 {
     uint64_t bit = bucket_start(table, bucket) + offset;
     uint8_t *bytes = table->slots.bytes + bit / 8;
-    uint64_t mask = ((UINT64_C(1) << table->geometry.bits) - 1) << (bit & 7);
-    store_word(bytes, (load_word(bytes) & ~mask) | (uint64_t)fingerprint << (bit & 7));
+    uint64_t mask = slot_mask(table) << (bit & 7);
+    store_word(bytes, (load_word(bytes) & ~mask) | word << (bit & 7));
 }
 
 /* The first bit of the lowest lane of `bucket` that equals the fingerprint, or NO_SLOT. */
@@ -118,9 +128,35 @@ static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table,
     return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
 }
 
+static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
+{
+    uint64_t word = load_word(bytes);
+    return width == 64 ? word : word & UINT32_MAX;
+}
+
+/* Slots of whole words: the fingerprint is the low part of each. All are compared, without a branch on any. */
+static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                     uint32_t fingerprint)
+{
+    const uint32_t size = table->geometry.bucket_size, bytes = width / 8;
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * bytes;
+    const uint64_t mask = (UINT64_C(1) << table->geometry.bits) - 1;
+    uint32_t found = 0;
+    if (size == 4) {
+        for (uint32_t slot = 0; slot < 4; slot++)
+            found |= (uint32_t)(((load_tagged(slots + slot * bytes, width) ^ fingerprint) & mask) == 0) << slot;
+    } else {
+        for (uint32_t slot = 0; slot < size; slot++)
+            found |= (uint32_t)(((load_tagged(slots + slot * bytes, width) ^ fingerprint) & mask) == 0) << slot;
+    }
+    return found ? (int)(lowest_bit(found) * width) : NO_SLOT;
+}
+
 static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                    uint32_t fingerprint)
 {
+    if (form == TAGGED_64 || form == TAGGED_32)
+        return find_tagged(table, form == TAGGED_64 ? 64 : 32, bucket, fingerprint);
     if (form == FOUR_BYTES)
         return find_lane(load_four_bytes(table, bucket), fingerprint, (uint32_t)EIGHT_ONES, (uint32_t)EIGHT_TOPS, 8);
     uint64_t bit = bucket_start(table, bucket);
@@ -153,7 +189,7 @@ static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum fo
 
 static uint64_t slot_bytes(struct cuckoo_geometry geometry)
 {
-    return divide_up((uint64_t)geometry.buckets * (geometry.bits * geometry.bucket_size), 8) + PADDING;
+    return divide_up((uint64_t)geometry.buckets * (slot_width(geometry) * geometry.bucket_size), 8) + PADDING;
 }
 
 uint64_t cuckoo_table_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks)
@@ -170,6 +206,8 @@ static uint32_t largest_shift(uint32_t bucket_bits)
 static enum form form_for(struct cuckoo_geometry geometry)
 {
     uint32_t bucket_bits = geometry.bits * geometry.bucket_size;
+    if (geometry.tag_bits)
+        return slot_width(geometry) == 64 ? TAGGED_64 : TAGGED_32;
     if (geometry.bits == 8 && geometry.bucket_size == 4)
         return FOUR_BYTES;
     if (bucket_bits + largest_shift(bucket_bits) <= 64)
@@ -180,9 +218,12 @@ static enum form form_for(struct cuckoo_geometry geometry)
 bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
                        const roost_allocator *allocator)
 {
-    *table = (struct cuckoo_table){.geometry = geometry, .most_kicks = most_kicks, .form = form_for(geometry)};
+    *table = (struct cuckoo_table){.geometry = geometry,
+                                   .most_kicks = most_kicks,
+                                   .form = form_for(geometry),
+                                   .stash.tagged = geometry.tag_bits > 0};
     uint32_t lanes = table->form == TWO_HALVES ? geometry.bucket_size / 2 : geometry.bucket_size;
-    for (uint32_t lane = 0; lane < lanes; lane++) {
+    for (uint32_t lane = 0; lane < lanes && geometry.tag_bits == 0; lane++) {
         table->wide_ones |= (uint128)1 << (lane * geometry.bits);
         table->wide_tops |= (uint128)1 << (lane * geometry.bits + geometry.bits - 1);
     }
@@ -228,7 +269,14 @@ static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
-    return table->form == FOUR_BYTES ? holds(table, FOUR_BYTES, *place) : holds(table, (enum form)table->form, *place);
+    switch (table->form) {
+    case FOUR_BYTES:
+        return holds(table, FOUR_BYTES, *place);
+    case TAGGED_64:
+        return holds(table, TAGGED_64, *place);
+    default:
+        return holds(table, (enum form)table->form, *place);
+    }
 }
 
 static inline void prefetch_pair(const struct cuckoo_table *table, struct place place)
@@ -266,6 +314,8 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
         contains_loop(table, FOUR_BYTES, found, hashes, count);
     else if (table->form == ONE_WORD)
         contains_loop(table, ONE_WORD, found, hashes, count);
+    else if (table->form == TAGGED_64)
+        contains_loop(table, TAGGED_64, found, hashes, count);
     else
         contains_loop(table, (enum form)table->form, found, hashes, count);
 }
@@ -278,7 +328,7 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
  * emptier is the one whose first free slot comes first. Which one it is cannot be predicted, so there is no branch on
  * it.
  */
-static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place)
+static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
 {
     uint32_t first, second; /* offsets; NO_SLOT is larger than all others */
     if (form == FOUR_BYTES) {
@@ -300,7 +350,7 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
     if (form == FOUR_BYTES)
         table->slots.bytes[(size_t)bucket * 4 + offset / 8] = (uint8_t)place.fingerprint;
     else
-        slot_write(table, bucket, offset, place.fingerprint);
+        slot_write(table, bucket, offset, word);
     table->filled++;
     return true;
 }
@@ -316,6 +366,7 @@ static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
 /* An entry of a full bucket, with the bucket it could go to and a free slot there, or NO_SLOT. */
 struct mover {
     struct place to;
+    uint64_t word;
     uint32_t offset;
     int free;
 };
@@ -325,25 +376,26 @@ static ALWAYS_INLINE void find_movers(const struct cuckoo_table *table, enum for
                                       struct mover movers[8])
 {
     const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
-    const uint32_t bits = form == FOUR_BYTES ? 8 : table->geometry.bits;
+    const uint32_t width = form == FOUR_BYTES ? 8 : slot_width(table->geometry);
     for (uint32_t slot = 0; slot < size; slot++) {
         struct mover *mover = &movers[slot];
-        mover->offset = slot * bits;
-        mover->to = other_place(place_in(bucket, slot_read(table, bucket, mover->offset), table->geometry));
+        mover->offset = slot * width;
+        mover->word = slot_read(table, bucket, mover->offset);
+        mover->to = other_place(place_in(bucket, word_fingerprint(mover->word, table->geometry), table->geometry));
         mover->free = find_slot(table, form, mover->to.bucket, 0);
     }
 }
 
 /* The first one that has somewhere to go, from a random one on, goes there and leaves its slot to the newcomer. */
-static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, struct place newcomer,
+static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, uint32_t bucket, uint64_t newcomer,
                                    const struct mover movers[8], uint32_t first)
 {
     const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
     for (uint32_t i = 0; i < size; i++) {
         const struct mover *mover = &movers[(first + i) & (size - 1)];
         if (mover->free != NO_SLOT) {
-            slot_write(table, mover->to.bucket, (uint32_t)mover->free, mover->to.fingerprint);
-            slot_write(table, newcomer.bucket, mover->offset, newcomer.fingerprint);
+            slot_write(table, mover->to.bucket, (uint32_t)mover->free, mover->word);
+            slot_write(table, bucket, mover->offset, newcomer);
             table->filled++;
             return true;
         }
@@ -352,25 +404,27 @@ static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, s
 }
 
 /* Both buckets of the place are full. The first step looks at the entries of both, later ones at one bucket each. */
-static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, struct place place,
+static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, struct place place, uint64_t word,
                                    struct random_source *random, uint32_t kicks)
 {
     struct mover movers[8];
+    uint32_t bucket = place.bucket;
     kicks = kicks < table->most_kicks ? kicks : table->most_kicks;
     if (kicks > 0) {
-        find_movers(table, form, place.bucket, movers);
-        if (move_one(table, form, place, movers, random_choice(random, table->geometry.bucket_size)))
+        find_movers(table, form, bucket, movers);
+        if (move_one(table, form, bucket, word, movers, random_choice(random, table->geometry.bucket_size)))
             return true;
-        place = other_place(place);
+        bucket = place.other;
     }
     for (uint32_t step = 0; step < kicks; step++) {
         uint32_t first = random_choice(random, table->geometry.bucket_size);
-        find_movers(table, form, place.bucket, movers);
-        if (move_one(table, form, place, movers, first))
+        find_movers(table, form, bucket, movers);
+        if (move_one(table, form, bucket, word, movers, first))
             return true;
-        slot_write(table, place.bucket, movers[first].offset, place.fingerprint);
-        table->journal[step] = (struct kick){place.bucket, movers[first].offset, movers[first].to.fingerprint};
-        place = movers[first].to;
+        slot_write(table, bucket, movers[first].offset, word);
+        table->journal[step] = (struct kick){bucket, movers[first].offset, movers[first].word};
+        word = movers[first].word;
+        bucket = movers[first].to.bucket;
     }
     undo_kicks(table, kicks);
     return false;
@@ -378,15 +432,18 @@ static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, s
 
 /* Out of line, so that the common insertion into a free slot stays small and saves no registers. */
 static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_table *table, const struct place *place,
-                                                              struct random_source *random, uint32_t kicks)
+                                                              uint64_t word, struct random_source *random,
+                                                              uint32_t kicks)
 {
     bool placed;
     if (table->form == FOUR_BYTES)
-        placed = displace(table, FOUR_BYTES, *place, random, kicks);
+        placed = displace(table, FOUR_BYTES, *place, word, random, kicks);
     else if (table->form == ONE_WORD)
-        placed = displace(table, ONE_WORD, *place, random, kicks);
+        placed = displace(table, ONE_WORD, *place, word, random, kicks);
+    else if (table->form == TAGGED_64)
+        placed = displace(table, TAGGED_64, *place, word, random, kicks);
     else
-        placed = displace(table, (enum form)table->form, *place, random, kicks);
+        placed = displace(table, (enum form)table->form, *place, word, random, kicks);
     return placed ? PUT_NEW : PUT_NO_ROOM;
 }
 
@@ -395,9 +452,9 @@ static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form f
 {
     if (holds(table, form, *place))
         return PUT_PRESENT;
-    if (take_free_slot(table, form, *place))
+    if (take_free_slot(table, form, *place, place->fingerprint))
         return PUT_NEW;
-    return put_by_force(table, place, random, kicks);
+    return put_by_force(table, place, place->fingerprint, random, kicks);
 }
 
 /* A function for each of the common forms, so that the compiler finds registers for each alone. */
@@ -434,7 +491,97 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place 
 
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator)
 {
-    return stash_insert(&table->stash, allocator, class_key(*place, table->geometry));
+    return stash_insert(&table->stash, allocator, class_key(*place, table->geometry), 0);
+}
+
+/* ---- tags ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Both buckets are full of one class: displacing its entries would only swap them. */
+static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
+{
+    struct slot_match matches[MOST_MATCHES];
+    uint32_t slots = table->geometry.bucket_size * (place->bucket == place->other ? 1 : 2);
+    return cuckoo_table_matches(table, place, matches) == slots;
+}
+
+enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                                    struct random_source *random, uint32_t kicks)
+{
+    uint64_t word = tag << table->geometry.bits | place->fingerprint;
+    bool taken = table->form == TAGGED_64 ? take_free_slot(table, TAGGED_64, *place, word)
+                                          : take_free_slot(table, TAGGED_32, *place, word);
+    if (taken)
+        return PUT_NEW;
+    return is_crowded(table, place) ? PUT_NO_ROOM : put_by_force(table, place, word, random, kicks);
+}
+
+static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                             uint32_t fingerprint, struct slot_match *matches)
+{
+    const uint32_t size = table->geometry.bucket_size;
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
+    uint32_t found = 0;
+    for (uint32_t slot = 0; slot < size; slot++) {
+        uint64_t word = load_tagged(slots + slot * (width / 8), width);
+        matches[found] = (struct slot_match){bucket, slot * width, word >> table->geometry.bits};
+        found += word_fingerprint(word, table->geometry) == fingerprint;
+    }
+    return found;
+}
+
+uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
+                              struct slot_match matches[MOST_MATCHES])
+{
+    struct slot_match row[MOST_MATCHES + 1]; /* one more is written than is found */
+    uint32_t width = slot_width(table->geometry);
+    uint32_t found = bucket_matches(table, width, place->bucket, place->fingerprint, row);
+    if (place->bucket != place->other)
+        found += bucket_matches(table, width, place->other, place->fingerprint, row + found);
+    memcpy(matches, row, found * sizeof *row);
+    return found;
+}
+
+static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t width, uint32_t bucket, uint64_t wanted)
+{
+    const uint32_t size = table->geometry.bucket_size;
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
+    for (uint32_t slot = 0; slot < size; slot++)
+        if (load_tagged(slots + slot * (width / 8), width) == wanted)
+            return (int)(slot * width);
+    return NO_SLOT;
+}
+
+bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                             struct slot_match *match)
+{
+    uint64_t word = tag << table->geometry.bits | place->fingerprint;
+    uint32_t width = slot_width(table->geometry), bucket = place->bucket;
+    int offset = find_word(table, width, bucket, word);
+    if (offset == NO_SLOT) {
+        bucket = place->other;
+        offset = find_word(table, width, bucket, word);
+    }
+    *match = (struct slot_match){bucket, (uint32_t)offset, tag};
+    return offset != NO_SLOT;
+}
+
+void cuckoo_table_clear_slot(struct cuckoo_table *table, const struct slot_match *match)
+{
+    slot_write(table, match->bucket, match->offset, 0);
+    table->filled--;
+}
+
+void cuckoo_table_retag_slot(struct cuckoo_table *table, const struct slot_match *match, uint64_t tag)
+{
+    uint64_t fingerprint = word_fingerprint(slot_read(table, match->bucket, match->offset), table->geometry);
+    slot_write(table, match->bucket, match->offset, tag << table->geometry.bits | fingerprint);
+}
+
+void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint64_t words[8])
+{
+    for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++)
+        words[slot] = slot_read(table, bucket, slot * slot_width(table->geometry));
 }
 
 /* ---- walks ---------------------------------------------------------------------------------------------------------
@@ -444,7 +591,8 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, 
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
-        fingerprints[count] = slot_read(table, bucket, slot * table->geometry.bits);
+        uint64_t word = slot_read(table, bucket, slot * slot_width(table->geometry));
+        fingerprints[count] = word_fingerprint(word, table->geometry);
         count += fingerprints[count] != 0;
     }
     return count;
@@ -489,7 +637,7 @@ static ALWAYS_INLINE uint32_t lacking_in_any(const struct cuckoo_table *table, c
     uint32_t found = 0;
     for (uint32_t i = from; i < to; i++)
         for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
-            uint32_t fingerprint = slot_read(other, i, slot * table->geometry.bits);
+            uint32_t fingerprint = (uint32_t)slot_read(other, i, slot * table->geometry.bits);
             places[found].bucket = i;
             places[found].fingerprint = fingerprint;
             found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
@@ -523,7 +671,7 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
 /* Is this entry of a bucket the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)
 {
-    uint32_t copies = stash_contains(&table->stash, class_key(place, table->geometry));
+    uint64_t copies = stash_copies(&table->stash, class_key(place, table->geometry));
     for (int side = 0; side < (place.bucket == place.other ? 1 : 2); side++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, side ? place.other : place.bucket, fingerprints);
         for (uint32_t i = 0; i < count; i++)
@@ -543,21 +691,21 @@ static bool padding_is_zero(const struct cuckoo_table *table)
 
 bool cuckoo_table_check(const struct cuckoo_table *table)
 {
-    uint64_t filled = 0, stashed = 0;
+    uint64_t filled = 0;
     for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
         filled += count;
         for (uint32_t i = 0; i < count; i++)
-            if (!held_once(table, place_in(bucket, fingerprints[i], table->geometry)))
+            if (table->geometry.tag_bits == 0 && !held_once(table, place_in(bucket, fingerprints[i], table->geometry)))
                 return false;
     }
-    for (uint64_t i = 0; i < table->stash.room; i++) {
-        uint64_t key = table->stash.keys[i];
-        stashed += key != 0;
-        if (key && (!stash_contains(&table->stash, key) ||
-                    find_in_pair(table, (enum form)table->form, place_of_class(key, table->geometry)) ||
-                    class_key(place_of_class(key, table->geometry), table->geometry) != key))
+    for (uint64_t i = 0; i < table->stash.used; i++) {
+        uint64_t key = table->stash.nodes[i].key;
+        if (key && class_key(place_of_class(key, table->geometry), table->geometry) != key)
+            return false;
+        if (key && table->geometry.tag_bits == 0 &&
+            find_in_pair(table, (enum form)table->form, place_of_class(key, table->geometry)))
             return false;
     }
-    return filled == table->filled && stashed == table->stash.count && padding_is_zero(table);
+    return filled == table->filled && stash_check(&table->stash) && padding_is_zero(table);
 }

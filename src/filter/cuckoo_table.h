@@ -1,6 +1,7 @@
 /*
- * A cuckoo hash table of fingerprints, apart from any replication: each class at most once, in one of its two buckets
- * or in the overflow stash. `cuckoo_table.c` has the essay.
+ * A cuckoo hash table of fingerprints, apart from any replication. Without tags each class is held at most once, in one
+ * of its two buckets or in the overflow stash; with tags a class may have many entries, each with a tag of its own.
+ * `cuckoo_table.c` has the essay.
  */
 #ifndef FILTER_CUCKOO_TABLE_H
 #define FILTER_CUCKOO_TABLE_H
@@ -13,8 +14,8 @@
 struct kick;
 
 /*
- * Invariants (cuckoo_table_check): `filled` counts the slots that are not 0; no class is held twice, in slots and stash
- * together; the bits behind the last slot are 0.
+ * Invariants (cuckoo_table_check): `filled` counts the slots that are not 0; without tags no class is held twice, in
+ * slots and stash together; the bits behind the last slot are 0.
  */
 struct cuckoo_table {
     struct cuckoo_geometry geometry;
@@ -49,6 +50,43 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place 
 
 /* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
+
+/* ---- tables with tags ----------------------------------------------------------------------------------------------
+ */
+
+/* One slot that holds an entry of some class. */
+struct slot_match {
+    uint32_t bucket, offset; /* the offset in bits */
+    uint64_t tag;
+};
+#define MOST_MATCHES 16
+
+/* As put, without asking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
+enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                                    struct random_source *random, uint32_t kicks);
+
+/* The slots that hold the class; its entries in the stash come on top. */
+uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
+                              struct slot_match matches[MOST_MATCHES]);
+/* The slot that holds this very entry. */
+bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                             struct slot_match *match);
+void cuckoo_table_clear_slot(struct cuckoo_table *table, const struct slot_match *match);
+void cuckoo_table_retag_slot(struct cuckoo_table *table, const struct slot_match *match, uint64_t tag);
+
+/* All slots of a bucket as they are, free ones (0) included: a tag above a fingerprint. */
+void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint64_t words[8]);
+static inline uint64_t word_tag(uint64_t word, struct cuckoo_geometry geometry)
+{
+    return word >> geometry.bits;
+}
+static inline uint32_t word_fingerprint(uint64_t word, struct cuckoo_geometry geometry)
+{
+    return (uint32_t)(word & ((UINT64_C(1) << geometry.bits) - 1));
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Asks for the memory of places that entries will soon be put into; nothing to do while the table fits the caches. */
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count);

@@ -9,12 +9,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "../base/entropy.h"
 #include "../base/hash.h"
 
-#define HASHES_AT_ONCE     512
-#define CONFIGURATION_ROOM 96
+#define HASHES_AT_ONCE    512
+#define FEWEST_CHANGES    4096
+#define CAPACITY_A_CHANGE 8
 
-static const struct filter_kind *const filter_kinds[] = {&bloom_kind, &gcuckoo_kind};
+static const struct filter_kind *const filter_kinds[] = {&bloom_kind, &gcuckoo_kind, &orcuckoo_kind};
 
 const struct filter_kind *filter_kind_of(roost_kind code)
 {
@@ -32,6 +34,7 @@ roost_environment environment_or_default(const roost_environment *environment)
         complete.memory_limit = SIZE_MAX / 2;
     if (complete.kicks == 0)
         complete.kicks = ROOST_DEFAULT_KICKS;
+    complete.entropy = entropy_or_default(complete.entropy);
     return complete;
 }
 
@@ -99,7 +102,7 @@ roost_status open_configured(roost_filter **filter, struct bit_reader *reader, c
     return kind->open(filter, &config, environment, reader);
 }
 
-static size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM])
+size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM])
 {
     struct bit_writer writer = bit_writer_over(bytes, CONFIGURATION_ROOM);
     write_configuration(filter, &writer);
@@ -112,6 +115,13 @@ bool same_configuration(const roost_filter *filter, const roost_filter *other)
     uint8_t bytes[CONFIGURATION_ROOM], other_bytes[CONFIGURATION_ROOM];
     size_t size = configuration_bytes(filter, bytes);
     return size == configuration_bytes(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
+}
+
+roost_hash configuration_hash(const roost_filter *filter)
+{
+    uint8_t bytes[CONFIGURATION_ROOM];
+    size_t size = configuration_bytes(filter, bytes);
+    return hash_bytes(filter->config.seed, bytes, size);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -224,18 +234,83 @@ void roost_filter_contains_many(const roost_filter *filter, bool *found, const r
     }
 }
 
+uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
+{
+    return filter->kind->count ? filter->kind->count(filter, hash) : roost_filter_contains_hash(filter, hash);
+}
+
+uint64_t roost_filter_count(const roost_filter *filter, const void *key, size_t size)
+{
+    return roost_filter_count_hash(filter, roost_filter_hash(filter, key, size));
+}
+
+roost_status roost_filter_add_dot_hash(roost_filter *filter, roost_dot *dot, roost_hash hash)
+{
+    *dot = (roost_dot){0, 0};
+    return filter->kind->add_dot ? filter->kind->add_dot(filter, dot, hash) : ROOST_UNSUPPORTED;
+}
+
+roost_status roost_filter_add_dot(roost_filter *filter, roost_dot *dot, const void *key, size_t size)
+{
+    return roost_filter_add_dot_hash(filter, dot, roost_filter_hash(filter, key, size));
+}
+
+roost_status roost_filter_remove_many_hash(roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count)
+{
+    if (changed)
+        memset(changed, 0, count * sizeof *changed);
+    return filter->kind->remove ? filter->kind->remove(filter, changed, hashes, count) : ROOST_UNSUPPORTED;
+}
+
+roost_status roost_filter_remove_many(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
+{
+    roost_hash hashes[HASHES_AT_ONCE];
+    roost_status status = ROOST_OK;
+    for (size_t total = 0, some; total < count && status == ROOST_OK; total += some) {
+        some = hash_some(filter, hashes, keys + total, count - total);
+        status = roost_filter_remove_many_hash(filter, changed ? changed + total : NULL, hashes, some);
+    }
+    return status;
+}
+
 roost_status roost_filter_remove_hash(roost_filter *filter, bool *changed, roost_hash hash)
 {
-    (void)filter;
-    (void)hash;
-    if (changed)
-        *changed = false;
-    return ROOST_UNSUPPORTED;
+    return roost_filter_remove_many_hash(filter, changed, &hash, 1);
 }
 
 roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
     return roost_filter_remove_hash(filter, changed, roost_filter_hash(filter, key, size));
+}
+
+roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    bool removed = false;
+    roost_status status =
+        filter->kind->remove_one ? filter->kind->remove_one(filter, &removed, hash) : ROOST_UNSUPPORTED;
+    if (changed)
+        *changed = removed;
+    return status;
+}
+
+roost_status roost_filter_remove_one(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return roost_filter_remove_one_hash(filter, changed, roost_filter_hash(filter, key, size));
+}
+
+roost_status roost_filter_remove_dot_hash(roost_filter *filter, bool *changed, roost_hash hash, roost_dot dot)
+{
+    bool removed = false;
+    roost_status status =
+        filter->kind->remove_dot ? filter->kind->remove_dot(filter, &removed, hash, dot) : ROOST_UNSUPPORTED;
+    if (changed)
+        *changed = removed;
+    return status;
+}
+
+roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const void *key, size_t size, roost_dot dot)
+{
+    return roost_filter_remove_dot_hash(filter, changed, roost_filter_hash(filter, key, size), dot);
 }
 
 /* ---- replication ---------------------------------------------------------------------------------------------------
@@ -250,6 +325,27 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
     if (changed)
         *changed = grew;
     return status;
+}
+
+roost_status begin_journal(roost_filter *filter)
+{
+    uint64_t incarnation, room = filter->environment.journal;
+    if (journal_is_on(&filter->journal))
+        return ROOST_OK;
+    if (room == 0)
+        room = filter->config.capacity / CAPACITY_A_CHANGE;
+    room = room > FEWEST_CHANGES || filter->environment.journal ? room : FEWEST_CHANGES;
+    if (room > SIZE_MAX / 2 / sizeof(struct change))
+        return ROOST_TOO_LARGE;
+    if (!entropy_number(&filter->environment.entropy, &incarnation))
+        return ROOST_EXHAUSTED;
+    return journal_begin(&filter->journal, room, incarnation, &filter->environment.allocator) ? ROOST_OK
+                                                                                              : ROOST_NO_MEMORY;
+}
+
+uint64_t roost_filter_actor(const roost_filter *filter)
+{
+    return filter->kind->actor ? filter->kind->actor(filter) : 0;
 }
 
 roost_status roost_filter_compare(const roost_filter *filter, roost_order *order, const roost_filter *other)
@@ -269,9 +365,7 @@ bool roost_filter_equal(const roost_filter *filter, const roost_filter *other)
 
 roost_digest roost_filter_digest(roost_filter *filter)
 {
-    uint8_t bytes[CONFIGURATION_ROOM];
-    size_t size = configuration_bytes(filter, bytes);
-    uint128 sum = filter->kind->digest(filter) + hash_to_number(hash_bytes(filter->config.seed, bytes, size));
+    uint128 sum = filter->kind->digest(filter) + hash_to_number(configuration_hash(filter));
     roost_digest digest;
     store_double_word(digest.bytes, sum);
     return digest;

@@ -29,6 +29,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuckoo_size.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
 
@@ -50,44 +51,6 @@ static inline const struct gcuckoo *as_const_gcuckoo(const roost_filter *filter)
 /* ---- sizes ---------------------------------------------------------------------------------------------------------
  */
 
-/* How full a table gets by random kicks, less a little so that the last insertions stay cheap. In 1/1000. */
-static uint32_t load_target(uint32_t bucket_size)
-{
-    switch (bucket_size) {
-    case 1:
-        return 470;
-    case 2:
-        return 830;
-    case 4:
-        return 953;
-    default:
-        return 980;
-    }
-}
-
-static roost_status geometry_for(const roost_config *config, struct cuckoo_geometry *geometry)
-{
-    uint128 slots =
-        ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) / load_target(config->bucket_size);
-    uint128 buckets = (slots + config->bucket_size - 1) / config->bucket_size;
-    if (buckets > UINT32_MAX)
-        return ROOST_TOO_LARGE;
-    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size};
-    return ROOST_OK;
-}
-
-/* The rate when the capacity is reached: exact, because each class is held once, until there are no more classes. */
-static double rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry, uint32_t bits)
-{
-    geometry.bits = bits;
-    return fmin((double)config->capacity * class_probability(geometry), nextafter(1, 0));
-}
-
-static bool is_bucket_size(uint32_t size)
-{
-    return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 static bool is_width(uint32_t bits)
 {
     return bits >= FEWEST_BITS && bits <= MOST_BITS;
@@ -106,22 +69,22 @@ static roost_status gcuckoo_resolve(roost_config *config)
         return ROOST_INVALID;
     if (bits_given ? !is_width(config->fingerprint_bits) : !(config->fpr > 0))
         return ROOST_INVALID;
-    if (!(config->fpr >= 0 && config->fpr < 1))
+    if (!(config->fpr >= 0 && config->fpr < 1) || config->multiset)
         return ROOST_INVALID;
     struct cuckoo_geometry geometry;
-    roost_status status = geometry_for(config, &geometry);
+    roost_status status = cuckoo_size(&geometry, config);
     if (status != ROOST_OK)
         return status;
     config->layout = 0;
-    uint32_t bits = bits_given ? config->fingerprint_bits : FEWEST_BITS;
-    while (!bits_given && bits <= MOST_BITS && rate_at_capacity(config, geometry, bits) > config->fpr)
-        bits++;
-    if (bits > MOST_BITS)
+    config->entry_bits = 0;
+    if (!bits_given)
+        geometry.bits = cuckoo_bits_for(config, geometry, FEWEST_BITS, MOST_BITS);
+    if (geometry.bits == 0)
         return ROOST_INVALID;
-    double rate = rate_at_capacity(config, geometry, bits);
+    double rate = cuckoo_rate_at_capacity(config, geometry);
     if (config->fpr == 0)
         config->fpr = rate;
-    config->fingerprint_bits = bits;
+    config->fingerprint_bits = geometry.bits;
     return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
 }
 
@@ -138,6 +101,7 @@ static void gcuckoo_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
     cuckoo_table_release(&as_gcuckoo(filter)->table, &allocator);
+    journal_release(&filter->journal, &allocator);
     memory_release(&allocator, filter);
 }
 
@@ -147,30 +111,36 @@ static roost_status read_geometry(struct bit_reader *frame, const roost_config *
     uint64_t buckets = read_varint(frame);
     if (frame->failed || buckets == 0 || buckets > UINT32_MAX)
         return ROOST_CORRUPT;
-    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size};
-    return rate_at_capacity(config, *geometry, geometry->bits) > config->fpr ? ROOST_CORRUPT : ROOST_OK;
+    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size, 0};
+    return cuckoo_rate_at_capacity(config, *geometry) > config->fpr ? ROOST_CORRUPT : ROOST_OK;
 }
 
-static roost_status gcuckoo_open(roost_filter **filter, const roost_config *config,
-                                 const roost_environment *environment, struct bit_reader *frame)
+static roost_status open_with(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                              struct cuckoo_geometry geometry)
 {
-    struct cuckoo_geometry geometry;
-    roost_status status = frame ? read_geometry(frame, config, &geometry) : geometry_for(config, &geometry);
-    if (status != ROOST_OK)
-        return status;
     if (cuckoo_table_bytes(geometry, environment->kicks) + sizeof(struct gcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
-    gcuckoo->base =
-        (struct roost_filter){&gcuckoo_kind, *config, *environment, random_from_seed(environment->random_seed)};
+    gcuckoo->base = (struct roost_filter){.kind = &gcuckoo_kind,
+                                          .config = *config,
+                                          .environment = *environment,
+                                          .random = random_from_seed(environment->random_seed)};
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
     }
     *filter = &gcuckoo->base;
     return ROOST_OK;
+}
+
+static roost_status gcuckoo_open(roost_filter **filter, const roost_config *config,
+                                 const roost_environment *environment, struct bit_reader *frame)
+{
+    struct cuckoo_geometry geometry;
+    roost_status status = frame ? read_geometry(frame, config, &geometry) : cuckoo_size(&geometry, config);
+    return status == ROOST_OK ? open_with(filter, config, environment, geometry) : status;
 }
 
 static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **copy)
@@ -180,6 +150,7 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = *as_const_gcuckoo(filter);
+    twin->base.journal = (struct journal){0};
     if (!cuckoo_table_copy(&twin->table, &as_const_gcuckoo(filter)->table, allocator)) {
         memory_release(allocator, twin);
         return ROOST_NO_MEMORY;
@@ -191,9 +162,17 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
 /* ---- elements ------------------------------------------------------------------------------------------------------
  */
 
-/* Counts classes into the digest: a row at a time, so that nothing but the numbers is in the way. */
+static void note_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        journal_note(&gcuckoo->base.journal, class_key(places[i], gcuckoo->table.geometry), 0);
+}
+
+/* Counts new classes into the digest: a row at a time, so that nothing but the numbers is in the way. */
 static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
+    if (journal_is_on(&gcuckoo->base.journal))
+        note_classes(gcuckoo, places, count);
     const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
     const uint64_t seed = gcuckoo->base.config.seed;
     uint128 sum = 0;
@@ -212,7 +191,7 @@ static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const 
         return ROOST_OK;
     if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
         return ROOST_FULL;
-    if (table_bytes(table) + stash_bytes_with_one_more(&table->stash) > gcuckoo->base.environment.memory_limit)
+    if (table_bytes(table) + stash_bytes_with(&table->stash, 1) > gcuckoo->base.environment.memory_limit)
         return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -280,9 +259,8 @@ static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
     const struct stash *stash = &walk->other->stash;
     walk->next = 0;
     walk->count = cuckoo_table_elsewhere(table, walk->other, &walk->bucket, walk->places, BATCH);
-    for (; walk->count < BATCH && walk->stash_index < stash->room; walk->stash_index++)
-        if (stash->keys[walk->stash_index])
-            walk->places[walk->count++] = place_of_class(stash->keys[walk->stash_index], table->geometry);
+    for (; walk->count < BATCH && walk->stash_index < stash->used; walk->stash_index++)
+        walk->places[walk->count++] = place_of_class(stash->nodes[walk->stash_index].key, table->geometry);
     cuckoo_table_prefetch(table, walk->places, walk->count);
     return walk->count > 0;
 }
@@ -313,7 +291,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     if (result != PUT_NO_ROOM)
         return ROOST_OK;
     *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
-    if (table_bytes(table) + stash_bytes_with_one_more(&table->stash) > environment->memory_limit)
+    if (table_bytes(table) + stash_bytes_with(&table->stash, 1) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &environment->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -344,6 +322,16 @@ static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk
     return status;
 }
 
+/* The journal may have overwritten old changes with ones that are now void. */
+static void take_back(struct gcuckoo *gcuckoo, const struct gcuckoo *before)
+{
+    struct journal journal = gcuckoo->base.journal;
+    *gcuckoo = *before;
+    gcuckoo->base.journal = journal;
+    if (journal.next != before->base.journal.next)
+        journal_forget(&gcuckoo->base.journal);
+}
+
 static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter), before = *gcuckoo;
@@ -358,7 +346,7 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
     if (status != ROOST_OK)
-        *gcuckoo = before;
+        take_back(gcuckoo, &before);
     *changed = status == ROOST_OK;
     return status;
 }
@@ -411,9 +399,8 @@ static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo
         for (uint32_t i = 0; i < count; i++)
             visit(context, class_key(place_in(bucket, fingerprints[i], geometry), geometry));
     }
-    for (uint64_t i = 0; i < table->stash.room; i++)
-        if (table->stash.keys[i])
-            visit(context, table->stash.keys[i]);
+    for (uint64_t i = 0; i < table->stash.used; i++)
+        visit(context, table->stash.nodes[i].key);
 }
 
 static void count_key(void *context, uint64_t key)
@@ -509,14 +496,6 @@ static roost_status gcuckoo_write_state(const roost_filter *filter, struct bit_w
     return written && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* A class key that no element has: fingerprint 0, or the larger of the two names of a pair. */
-static bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
-{
-    uint64_t fingerprint = key & ((UINT64_C(1) << geometry.bits) - 1);
-    return key < class_universe(geometry) && fingerprint != 0 && key >> geometry.bits < geometry.buckets &&
-           class_key(place_of_class(key, geometry), geometry) == key;
-}
-
 static bool read_places(struct bit_reader *reader, struct cuckoo_geometry geometry, unsigned parameter, uint64_t *next,
                         struct place *places, uint64_t count)
 {
@@ -554,6 +533,172 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;
 }
 
+/* ---- deltas --------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (kept == 0 || numbers[kept - 1] != numbers[i])
+            numbers[kept++] = numbers[i];
+    return kept;
+}
+
+static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    uint64_t count = filter->journal.next - since;
+    uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (count + 1) * sizeof *keys);
+    if (!keys)
+        return ROOST_NO_MEMORY;
+    for (uint64_t i = 0; i < count; i++)
+        keys[i] = journal_change(&filter->journal, since + i)->key;
+    sort_numbers(keys, keys + count + 1, count, universe_bits(table));
+    count = drop_doubles(keys, count);
+    struct key_coder coder = {writer, rice_parameter(class_universe(table->geometry), count), 0};
+    write_varint(writer, count);
+    write_keys(&coder, keys, count);
+    write_alignment(writer);
+    memory_release(&filter->environment.allocator, keys);
+    return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+/* The keys of a part, from the first on; false when the bytes are wrong. */
+struct key_reader {
+    struct bit_reader reader;
+    struct cuckoo_geometry geometry;
+    unsigned parameter;
+    uint64_t left, next;
+};
+
+static struct key_reader read_keys(struct bit_reader reader, struct cuckoo_geometry geometry)
+{
+    uint64_t count = read_varint(&reader);
+    reader.failed |= count > reader_bits_left(&reader);
+    return (struct key_reader){reader, geometry, rice_parameter(class_universe(geometry), count), count, 0};
+}
+
+static bool next_places(struct key_reader *keys, struct place *places, uint64_t *count)
+{
+    *count = keys->left < BATCH ? keys->left : BATCH;
+    keys->left -= *count;
+    return !keys->reader.failed &&
+           read_places(&keys->reader, keys->geometry, keys->parameter, &keys->next, places, *count);
+}
+
+static bool keys_are_sound(struct key_reader keys)
+{
+    struct place places[BATCH];
+    uint64_t count;
+    while (keys.left > 0)
+        if (!next_places(&keys, places, &count))
+            return false;
+    read_alignment(&keys.reader);
+    return !keys.reader.failed && reader_bits_left(&keys.reader) == 0;
+}
+
+/* By way of a filter that holds the part: for parts so large that room for all of it would be a waste. */
+static roost_status merge_by_filter(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    roost_filter *other;
+    roost_status status = open_with(&other, &filter->config, &filter->environment, as_gcuckoo(filter)->table.geometry);
+    if (status != ROOST_OK)
+        return status;
+    status = gcuckoo_read_state(other, reader);
+    if (status == ROOST_OK)
+        status = gcuckoo_merge(filter, changed, other);
+    gcuckoo_close(other);
+    return status;
+}
+
+static roost_status reserve_overflow(struct gcuckoo *gcuckoo, uint64_t count)
+{
+    const roost_environment *environment = &gcuckoo->base.environment;
+    struct stash *stash = &gcuckoo->table.stash;
+    if (table_bytes(&gcuckoo->table) + stash_bytes_with(stash, count) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static void release_reserve(struct gcuckoo *gcuckoo)
+{
+    if (gcuckoo->table.stash.count == 0)
+        stash_release(&gcuckoo->table.stash, &gcuckoo->base.environment.allocator);
+}
+
+/* With room for all of it in the stash nothing can fail half-way. */
+static roost_status gcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    struct key_reader keys = read_keys(*reader, gcuckoo->table.geometry);
+    uint64_t entries = cuckoo_table_entries(&gcuckoo->table), count;
+    *changed = false;
+    if (!keys_are_sound(keys))
+        return ROOST_CORRUPT;
+    if (keys.left > 1024 + entries / 16)
+        return merge_by_filter(filter, changed, reader);
+    roost_status status = reserve_overflow(gcuckoo, keys.left);
+    uint32_t kicks = gcuckoo->table.most_kicks;
+    while (keys.left > 0 && status == ROOST_OK) {
+        struct place places[BATCH];
+        next_places(&keys, places, &count);
+        status = take_in_row(gcuckoo, places, count, &kicks);
+    }
+    release_reserve(gcuckoo);
+    *changed = cuckoo_table_entries(&gcuckoo->table) > entries;
+    return status;
+}
+
+static void list_key(void *context, uint64_t key)
+{
+    struct gather *gather = context;
+    gather->keys[gather->count++] = key;
+}
+
+static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    uint64_t count = cuckoo_table_entries(table);
+    (void)space;
+    struct gather gather = {.keys =
+                                memory_allocate(&filter->environment.allocator, (2 * count + 1) * sizeof(uint64_t))};
+    if (!gather.keys)
+        return ROOST_NO_MEMORY;
+    visit_keys(table, list_key, &gather);
+    summary_of_positions(summary, gather.keys, count, class_universe(table->geometry), filter->config.seed);
+    return ROOST_OK;
+}
+
+static roost_status gcuckoo_settle(roost_filter *filter, bool *changed, const struct history *space,
+                                   const uint64_t *positions, uint64_t count)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    uint64_t entries = cuckoo_table_entries(&gcuckoo->table);
+    (void)space;
+    for (uint64_t i = 0; i < count; i++)
+        if (!is_class_key(positions[i], gcuckoo->table.geometry))
+            return ROOST_CORRUPT;
+    roost_status status = reserve_overflow(gcuckoo, count);
+    uint32_t kicks = gcuckoo->table.most_kicks;
+    for (uint64_t done = 0; done < count && status == ROOST_OK;) {
+        struct place places[BATCH];
+        uint64_t row = count - done < BATCH ? count - done : BATCH;
+        for (uint64_t i = 0; i < row; i++)
+            places[i] = place_of_class(positions[done + i], gcuckoo->table.geometry);
+        status = take_in_row(gcuckoo, places, row, &kicks);
+        done += row;
+    }
+    release_reserve(gcuckoo);
+    *changed |= cuckoo_table_entries(&gcuckoo->table) > entries;
+    return status;
+}
+
+static bool gcuckoo_is_change(const roost_filter *filter, struct change change)
+{
+    return change.tag == 0 && is_class_key(change.key, as_const_gcuckoo(filter)->table.geometry);
+}
+
 /* ---- report --------------------------------------------------------------------------------------------------------
  */
 
@@ -570,7 +715,8 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
     info->buckets = table->geometry.buckets;
-    info->bytes_memory = table_bytes(table) + stash_bytes(&table->stash);
+    info->bytes_memory = table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->journal);
+    info->journal = journal_length(&filter->journal);
 }
 
 static void add_class_hash(void *context, uint64_t key)
@@ -603,6 +749,11 @@ const struct filter_kind gcuckoo_kind = {
     .write_geometry = gcuckoo_write_geometry,
     .write_state = gcuckoo_write_state,
     .read_state = gcuckoo_read_state,
+    .write_delta = gcuckoo_write_delta,
+    .merge_delta = gcuckoo_merge_delta,
+    .summarize = gcuckoo_summarize,
+    .settle = gcuckoo_settle,
+    .is_change = gcuckoo_is_change,
     .info = gcuckoo_info,
     .check = gcuckoo_check,
 };

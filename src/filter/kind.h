@@ -8,9 +8,12 @@
 #define FILTER_KIND_H
 
 #include "roost/filter.h"
+#include "journal.h"
+#include "summary.h"
 #include "../base/bits.h"
 #include "../base/bitstream.h"
 #include "../base/random.h"
+#include "../causal/history.h"
 
 struct filter_kind {
     roost_kind code;
@@ -31,6 +34,14 @@ struct filter_kind {
     roost_status (*add)(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);
 
+    /* Only where elements can be removed; NULL elsewhere. */
+    roost_status (*add_dot)(roost_filter *filter, roost_dot *dot, roost_hash hash);
+    roost_status (*remove)(roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count);
+    roost_status (*remove_one)(roost_filter *filter, bool *changed, roost_hash hash);
+    roost_status (*remove_dot)(roost_filter *filter, bool *changed, roost_hash hash, roost_dot dot);
+    uint64_t (*count)(const roost_filter *filter, roost_hash hash);
+    uint64_t (*actor)(const roost_filter *filter);
+
     /* Those with two filters are called with equal configuration and geometry, and never with the same filter twice. */
     roost_status (*merge)(roost_filter *filter, bool *changed, const roost_filter *other);
     roost_order (*compare)(const roost_filter *filter, const roost_filter *other);
@@ -41,6 +52,37 @@ struct filter_kind {
     roost_status (*write_state)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*read_state)(roost_filter *filter, struct bit_reader *reader);
 
+    /*
+     * What the journal tells from record `since` on, in the form of a state; it knows that record. Reading takes in
+     * such a part of a state, all of it or nothing; it is all that the reader has left.
+     */
+    roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+    roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
+
+    /*
+     * For replicas that have lost their cursors (../sync/session.h). `space` is a history that both know, NULL for
+     * kinds that have none. Of positions that differ, a grow-only kind takes those that it lacks, an observed-remove
+     * kind drops those that the other side has lost: `settle` does that with the positions it is given, all of them or
+     * none.
+     */
+    roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct history *space);
+    roost_status (*settle)(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
+                           uint64_t count);
+    /* Observed-remove kinds alone: the history, now and at a record of the journal; and what the filter holds of some
+     * dots, in the form of a state. */
+    const struct history *(*history)(const roost_filter *filter);
+    roost_status (*history_then)(const roost_filter *filter, struct history *history, uint64_t record);
+    roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
+
+    /* What the replica has beyond state and journal; a change of the journal as it will read after a decode. NULL:
+     * nothing and the change as it is. */
+    void (*write_replica)(const roost_filter *filter, struct bit_writer *writer);
+    roost_status (*read_replica)(roost_filter *filter, struct bit_reader *reader);
+    void (*forget_replica)(roost_filter *filter);
+    struct change (*portable_change)(const roost_filter *filter, struct change change);
+    /* Whether a change that was stored could be one of this filter's. */
+    bool (*is_change)(const roost_filter *filter, struct change change);
+
     void (*info)(const roost_filter *filter, roost_info *info);
     roost_status (*check)(const roost_filter *filter);
 };
@@ -50,9 +92,10 @@ struct roost_filter {
     roost_config config;           /* resolved */
     roost_environment environment; /* complete: no default left open */
     struct random_source random;   /* never part of the state */
+    struct journal journal;        /* nor this */
 };
 
-extern const struct filter_kind bloom_kind, gcuckoo_kind;
+extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
 
 /* NULL for a code that is none. */
 const struct filter_kind *filter_kind_of(roost_kind code);
@@ -64,6 +107,14 @@ roost_environment environment_or_default(const roost_environment *environment);
 void write_configuration(const roost_filter *filter, struct bit_writer *writer);
 roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment);
 
+#define CONFIGURATION_ROOM 96
+size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM]);
+
 bool same_configuration(const roost_filter *filter, const roost_filter *other);
+/* What two filters of the same configuration, and hardly any others, agree upon. */
+roost_hash configuration_hash(const roost_filter *filter);
+
+/* Begins the journal if it has not begun. */
+roost_status begin_journal(roost_filter *filter);
 
 #endif

@@ -7,15 +7,16 @@
  *     +------+---------+------+--------+---------------+-------+----------+
  *                                      |<-------- length ----->|
  *
- * One state has one frame. The checksum (XXH3-64 of all before it) finds accidents; it keeps nobody from writing a
- * frame of his own, so the readers of configuration and state check each number as well. Nothing is allocated beyond
- * what the memory limit of the environment allows.
+ * One state has one frame. A delta is a frame of another type, with a part of a state for its body: deltas are not
+ * canonical, since what changed says nothing about when. The checksum (XXH3-64 of all before it) finds accidents; it
+ * keeps nobody from writing a frame of his own, so the readers of configuration and state check each number as well.
+ * Nothing is allocated beyond what the memory limit of the environment allows.
  */
 #include <assert.h>
 #include <string.h>
 
+#include "frame.h"
 #include "../base/hash.h"
-#include "../filter/kind.h"
 
 #define MAGIC          "Rost"
 #define MAGIC_BYTES    4
@@ -23,17 +24,15 @@
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 
-enum frame_type { STATE_FRAME = 1 };
-
 /* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */
-static void finish_frame(struct bit_writer *writer)
+static void finish_frame(struct bit_writer *writer, enum frame_type type)
 {
     uint8_t header[LARGEST_HEADER + 8];
     struct bit_writer front = bit_writer_over(header, sizeof header);
     size_t body = writer->buffer.size - LARGEST_HEADER;
     write_bytes(&front, MAGIC, MAGIC_BYTES);
     write_byte(&front, FRAME_VERSION);
-    write_byte(&front, STATE_FRAME);
+    write_byte(&front, (uint8_t)type);
     write_varint(&front, body);
     assert(!front.failed);
     uint8_t *data = writer->buffer.data;
@@ -43,27 +42,35 @@ static void finish_frame(struct bit_writer *writer)
     write_fixed64(writer, checksum_bytes(data, writer->buffer.size));
 }
 
-roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame)
+void frame_begin(struct bit_writer *writer, const roost_filter *filter)
 {
-    struct bit_writer writer;
     static const uint8_t room_for_header[LARGEST_HEADER];
-    bit_writer_init(&writer, filter->environment.allocator);
-    write_bytes(&writer, room_for_header, sizeof room_for_header);
-    write_configuration(filter, &writer);
-    roost_status status = filter->kind->write_state(filter, &writer);
-    bit_writer_reserve(&writer, CHECKSUM_BYTES);
-    if (status == ROOST_OK && writer.failed)
+    bit_writer_init(writer, filter->environment.allocator);
+    write_bytes(writer, room_for_header, sizeof room_for_header);
+    write_configuration(filter, writer);
+}
+
+roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status)
+{
+    bit_writer_reserve(writer, CHECKSUM_BYTES);
+    if (status == ROOST_OK && writer->failed)
         status = ROOST_NO_MEMORY;
     if (status == ROOST_OK)
-        finish_frame(&writer);
+        finish_frame(writer, type);
     else
-        bit_writer_release(&writer);
-    *frame = writer.buffer;
+        bit_writer_release(writer);
+    *frame = writer->buffer;
     return status;
 }
 
-/* From the magic to the checksum; `reader` then stands at the body. */
-static roost_status open_frame(struct bit_reader *reader, const uint8_t *frame, size_t size)
+roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame)
+{
+    struct bit_writer writer;
+    frame_begin(&writer, filter);
+    return frame_end(&writer, frame, STATE_FRAME, filter->kind->write_state(filter, &writer));
+}
+
+roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, const uint8_t *frame, size_t size)
 {
     if (size == 0 || memcmp(frame, MAGIC, size < MAGIC_BYTES ? size : MAGIC_BYTES) != 0)
         return ROOST_NOT_FRAME;
@@ -75,8 +82,9 @@ static roost_status open_frame(struct bit_reader *reader, const uint8_t *frame, 
         return ROOST_VERSION;
     if (reader->failed)
         return size < LARGEST_HEADER ? ROOST_TRUNCATED : ROOST_CORRUPT;
-    if (version != FRAME_VERSION || type != STATE_FRAME)
+    if (version != FRAME_VERSION || (type != STATE_FRAME && type != DELTA_FRAME))
         return ROOST_CORRUPT;
+    *frame_type = type;
     size_t header = reader->position / 8;
     if (size < header + CHECKSUM_BYTES || length > size - header - CHECKSUM_BYTES)
         return ROOST_TRUNCATED;
@@ -88,20 +96,32 @@ static roost_status open_frame(struct bit_reader *reader, const uint8_t *frame, 
     return ROOST_OK;
 }
 
+static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
+{
+    roost_status status = filter->kind->read_state(filter, reader);
+    return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
+}
+
+/* A delta alone is a state as well. */
+static roost_status read_part(roost_filter *filter, struct bit_reader *reader)
+{
+    bool changed;
+    return filter->kind->merge_delta(filter, &changed, reader);
+}
+
 roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
                                  const roost_environment *environment)
 {
     *filter = NULL;
     struct bit_reader reader;
+    enum frame_type type;
     roost_filter *decoded = NULL;
     roost_environment complete = environment_or_default(environment);
-    roost_status status = open_frame(&reader, frame, size);
+    roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK)
         status = open_configured(&decoded, &reader, &complete);
     if (status == ROOST_OK)
-        status = decoded->kind->read_state(decoded, &reader);
-    if (status == ROOST_OK && reader_bits_left(&reader) != 0)
-        status = ROOST_CORRUPT;
+        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_part(decoded, &reader);
     if (status == ROOST_OK)
         *filter = decoded;
     else

@@ -1,0 +1,55 @@
+#include "cuckoo_size.h"
+
+#include <math.h>
+
+/* How full a table gets by random kicks, less a little so that the last insertions stay cheap. In 1/1000. */
+static uint32_t load_target(uint32_t bucket_size)
+{
+    switch (bucket_size) {
+    case 1:
+        return 470;
+    case 2:
+        return 830;
+    case 4:
+        return 953;
+    default:
+        return 980;
+    }
+}
+
+roost_status cuckoo_size(struct cuckoo_geometry *geometry, const roost_config *config)
+{
+    uint128 slots =
+        ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) / load_target(config->bucket_size);
+    uint128 buckets = (slots + config->bucket_size - 1) / config->bucket_size;
+    if (buckets > UINT32_MAX)
+        return ROOST_TOO_LARGE;
+    *geometry = (struct cuckoo_geometry){
+        .buckets = (uint32_t)buckets, .bits = config->fingerprint_bits, .bucket_size = config->bucket_size};
+    return ROOST_OK;
+}
+
+double cuckoo_rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry)
+{
+    return fmin((double)config->capacity * class_probability(geometry), nextafter(1, 0));
+}
+
+uint32_t cuckoo_bits_for(const roost_config *config, struct cuckoo_geometry geometry, uint32_t fewest, uint32_t most)
+{
+    for (geometry.bits = fewest; geometry.bits <= most; geometry.bits++)
+        if (cuckoo_rate_at_capacity(config, geometry) <= config->fpr)
+            return geometry.bits;
+    return 0;
+}
+
+bool is_bucket_size(uint32_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
+{
+    uint64_t fingerprint = key & ((UINT64_C(1) << geometry.bits) - 1);
+    return key < class_universe(geometry) && fingerprint != 0 && key >> geometry.bits < geometry.buckets &&
+           class_key(place_of_class(key, geometry), geometry) == key;
+}

@@ -1,0 +1,23 @@
+/* How large a cuckoo table must be, and how often it then errs: the same for all cuckoo filters. */
+#ifndef FILTER_CUCKOO_SIZE_H
+#define FILTER_CUCKOO_SIZE_H
+
+#include <stdbool.h>
+
+#include "cuckoo_geometry.h"
+
+/* The buckets for a capacity; the configuration's bits and bucket size. ROOST_TOO_LARGE past 2^32 buckets. */
+roost_status cuckoo_size(struct cuckoo_geometry *geometry, const roost_config *config);
+
+/* The rate when the capacity is reached: exact where each class is held once, until there are no more classes. */
+double cuckoo_rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry);
+
+/* The fewest bits from `fewest` to `most` that keep the configured rate, or 0. */
+uint32_t cuckoo_bits_for(const roost_config *config, struct cuckoo_geometry geometry, uint32_t fewest, uint32_t most);
+
+bool is_bucket_size(uint32_t size);
+
+/* A class key that some element has: not fingerprint 0, nor the larger of the two names of a pair. */
+bool is_class_key(uint64_t key, struct cuckoo_geometry geometry);
+
+#endif

@@ -1,0 +1,761 @@
+/*
+ * Observed-remove cuckoo filter (ORCF): a cuckoo filter from which elements can be removed, at any replica, at any
+ * time.
+ *
+ * Specification 4 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.4, after the
+ * optimised observed-remove set. Every addition has a name of its own, a *dot*: the actor that made it and a counter.
+ * An entry of the table is a fingerprint with the dot of its addition; beside the table stands the history, all dots
+ * ever seen. A dot that is in the history but not in the table was removed. So each dot goes up a chain of three,
+ *
+ *     unseen  <  live (an entry, of one class)  <  dead
+ *
+ * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
+ * dropped, one that only the other side has seen is taken in. Removed elements leave nothing behind but a number in the
+ * history, which is a range of counters for each actor: a thousand million removals cost no more than one.
+ *
+ *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
+ *     entry, 32 bits   | fingerprint  8 | counter 20 | index of the actor  4 |
+ *     history          actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3                     ../causal/history.h
+ *     digest           sum of the hashes of (class, dot) over all entries, and of the history's runs
+ *
+ * In a *set* (the default) an add takes the place of the entries that this replica has seen of the element, and remove
+ * drops all of them; an addition that is made elsewhere at the same time has a dot that the remove has not seen, and
+ * survives: add wins. The fingerprint must then tell elements apart, for a remove takes all of its class with it: with
+ * 24 bits, 2^20 elements at full load, another element is in the class of a given one with probability 4.5e-7. In a
+ * *multiset* each add makes an entry, and remove_one drops one. That is the thesis's filter; two replicas that remove
+ * colliding elements at the same time may then pick the wrong entries, whatever rule they follow (proofs/removal.smt2),
+ * and only remove_dot is exact. remove_one picks the smallest dot that it finds in the slots: replicas that remove the
+ * same element at the same time then mostly agree, and remove one too few rather than one too many.
+ *
+ * Where we differ from the thesis. Actors are random numbers of 64 bits, taken at the first own addition, one for each
+ * incarnation of each object, so nobody has to hand out ids and a restored backup cannot use a dot twice; in the
+ * entries they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh
+ * actor. Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to
+ * the stash.
+ *
+ * Worked example: A adds x (dot A1), B gets it, B removes x: B's history {A1}, no entry. Meanwhile A adds x again: A2
+ * takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
+ */
+#include "orcuckoo.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cuckoo_size.h"
+#include "../base/entropy.h"
+#include "../base/hash.h"
+
+#define BATCH             32
+#define FEWEST_KICKS      8
+#define DEFAULT_BITS      24
+#define MOST_BITS         28
+#define FEWEST_SET_BITS   16
+#define FEWEST_BITS       8
+#define NARROW_BITS       8
+#define NARROW_COUNTER    20
+#define INDEX_BITS        16
+#define MOST_COUNTER_BITS 32
+
+/* ---- sizes ---------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_width(const roost_config *config, uint32_t bits)
+{
+    if (config->entry_bits == 32)
+        return bits == NARROW_BITS;
+    return bits >= (config->multiset ? FEWEST_BITS : FEWEST_SET_BITS) && bits <= MOST_BITS;
+}
+
+static bool entries_fit(const roost_config *config)
+{
+    return config->entry_bits == 64 || (config->entry_bits == 32 && config->multiset);
+}
+
+/* What a frame says before its geometry; the rest is read by `read_geometry`. */
+static bool orcuckoo_is_resolved(const roost_config *config)
+{
+    return config->layout == 0 && is_bucket_size(config->bucket_size) && config->fpr > 0 && config->fpr < 1;
+}
+
+static uint32_t default_bits(const roost_config *config, struct cuckoo_geometry geometry)
+{
+    if (config->entry_bits == 32)
+        return NARROW_BITS;
+    return config->fpr > 0 ? cuckoo_bits_for(config, geometry, DEFAULT_BITS, MOST_BITS) : DEFAULT_BITS;
+}
+
+static roost_status orcuckoo_resolve(roost_config *config)
+{
+    struct cuckoo_geometry geometry;
+    config->entry_bits = config->entry_bits ? config->entry_bits : 64;
+    if (!is_bucket_size(config->bucket_size) || !entries_fit(config) || !(config->fpr >= 0 && config->fpr < 1))
+        return ROOST_INVALID;
+    roost_status status = cuckoo_size(&geometry, config);
+    if (status != ROOST_OK)
+        return status;
+    if (geometry.bits == 0)
+        geometry.bits = default_bits(config, geometry);
+    if (!is_width(config, geometry.bits))
+        return ROOST_INVALID;
+    double rate = cuckoo_rate_at_capacity(config, geometry);
+    config->layout = 0;
+    config->fingerprint_bits = geometry.bits;
+    config->fpr = config->fpr > 0 ? config->fpr : rate;
+    return rate > config->fpr ? ROOST_INVALID : ROOST_OK;
+}
+
+static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
+{
+    if (slot_width(geometry) == 32)
+        return NARROW_COUNTER;
+    uint32_t bits = geometry.tag_bits - INDEX_BITS;
+    return bits < MOST_COUNTER_BITS ? bits : MOST_COUNTER_BITS;
+}
+
+/* Without stash, history and actors. */
+static uint64_t table_bytes(const struct cuckoo_table *table)
+{
+    return cuckoo_table_bytes(table->geometry, table->most_kicks) + sizeof(struct orcuckoo);
+}
+
+uint64_t orcuckoo_bytes(const struct orcuckoo *filter)
+{
+    return table_bytes(&filter->table) + stash_bytes(&filter->table.stash) +
+           filter->history.room * sizeof *filter->history.runs + actors_bytes(&filter->actors) +
+           journal_bytes(&filter->base.journal);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
+
+static void orcuckoo_close(roost_filter *base)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    const roost_allocator allocator = base->environment.allocator;
+    cuckoo_table_release(&filter->table, &allocator);
+    history_release(&filter->history, &allocator);
+    actors_release(&filter->actors, &allocator);
+    journal_release(&base->journal, &allocator);
+    memory_release(&allocator, filter);
+}
+
+static roost_status read_geometry(struct bit_reader *frame, roost_config *config, struct cuckoo_geometry *geometry)
+{
+    uint8_t entry_bits = read_byte(frame), multiset = read_byte(frame);
+    uint64_t buckets = read_varint(frame);
+    config->entry_bits = entry_bits;
+    config->multiset = multiset == 1;
+    if (frame->failed || multiset > 1 || buckets == 0 || buckets > UINT32_MAX || !entries_fit(config) ||
+        !is_width(config, config->fingerprint_bits))
+        return ROOST_CORRUPT;
+    *geometry = (struct cuckoo_geometry){
+        .buckets = (uint32_t)buckets, .bits = config->fingerprint_bits, .bucket_size = config->bucket_size};
+    return cuckoo_rate_at_capacity(config, *geometry) > config->fpr ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static void orcuckoo_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_byte(writer, (uint8_t)filter->config.entry_bits);
+    write_byte(writer, filter->config.multiset);
+    write_varint(writer, as_const_orcuckoo(filter)->table.geometry.buckets);
+}
+
+static roost_status open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
+                              struct cuckoo_geometry geometry)
+{
+    if (cuckoo_table_bytes(geometry, environment->kicks) + sizeof(struct orcuckoo) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
+    if (!filter)
+        return ROOST_NO_MEMORY;
+    filter->base = (struct roost_filter){.kind = &orcuckoo_kind,
+                                         .config = *config,
+                                         .environment = *environment,
+                                         .random = random_from_seed(environment->random_seed)};
+    filter->counter_bits = counter_bits_for(geometry);
+    uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
+    actors_init(&filter->actors, index_bits < MOST_ACTORS_BITS ? 1u << index_bits : MOST_ACTORS);
+    if (!cuckoo_table_init(&filter->table, geometry, environment->kicks, &environment->allocator)) {
+        memory_release(&environment->allocator, filter);
+        return ROOST_NO_MEMORY;
+    }
+    *opened = &filter->base;
+    return ROOST_OK;
+}
+
+static roost_status orcuckoo_open(roost_filter **opened, const roost_config *given,
+                                  const roost_environment *environment, struct bit_reader *frame)
+{
+    struct cuckoo_geometry geometry;
+    roost_config config = *given;
+    roost_status status = frame ? read_geometry(frame, &config, &geometry) : cuckoo_size(&geometry, &config);
+    if (status != ROOST_OK)
+        return status;
+    geometry.tag_bits = config.entry_bits - geometry.bits;
+    return open_with(opened, &config, environment, geometry);
+}
+
+roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter)
+{
+    return open_with(opened, &filter->base.config, &filter->base.environment, filter->table.geometry);
+}
+
+static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    struct orcuckoo *twin = memory_allocate(allocator, sizeof *twin);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    *twin = *filter;
+    twin->table = (struct cuckoo_table){0};
+    twin->history = (struct history){0};
+    twin->actors = (struct actors){0};
+    twin->base.journal = (struct journal){0};
+    twin->actor = 0;
+    if (!cuckoo_table_copy(&twin->table, &filter->table, allocator) ||
+        !history_copy(&twin->history, &filter->history, allocator) ||
+        !actors_copy(&twin->actors, &filter->actors, allocator)) {
+        orcuckoo_close(&twin->base);
+        return ROOST_NO_MEMORY;
+    }
+    *copy = &twin->base;
+    return ROOST_OK;
+}
+
+/* ---- entries -------------------------------------------------------------------------------------------------------
+ */
+
+uint128 entry_hash(const struct orcuckoo *filter, struct entry entry)
+{
+    uint8_t bytes[24];
+    store_word(bytes, entry.key);
+    store_word(bytes + 8, filter->actors.list[entry.number].id);
+    store_word(bytes + 16, entry.counter);
+    return hash_to_number(hash_bytes(filter->base.config.seed, bytes, sizeof bytes));
+}
+
+static roost_status overflow(struct orcuckoo *filter, struct entry entry)
+{
+    struct stash *stash = &filter->table.stash;
+    const roost_environment *environment = &filter->base.environment;
+    if (orcuckoo_bytes(filter) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    uint64_t tag = stash_tag(entry.number, entry.counter);
+    return stash_insert(stash, &environment->allocator, entry.key, tag) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* Into a slot, if the actor has an index and the table has room. */
+static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
+{
+    uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+    if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
+                                                 &filter->base.random, kicks) == PUT_NO_ROOM)
+        return false;
+    actors_entered_slot(&filter->actors, entry.number);
+    return true;
+}
+
+roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
+{
+    struct stash *stash = &filter->table.stash;
+    const roost_environment *environment = &filter->base.environment;
+    if (orcuckoo_bytes(filter) - stash_bytes(stash) + stash_bytes_with(stash, count) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* Once the table is as good as full, a failure halves the kicks of those that follow, a success doubles them again. */
+roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks)
+{
+    roost_status status = ROOST_OK;
+    uint32_t most = filter->table.most_kicks;
+    if (enter_slot(filter, place, entry, *kicks)) {
+        *kicks = *kicks < most / 2 ? *kicks * 2 : most;
+    } else {
+        *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
+        status = overflow(filter, entry);
+    }
+    if (status == ROOST_OK)
+        filter->sum += entry_hash(filter, entry);
+    return status;
+}
+
+/* What both ways of dropping an entry share. */
+static void count_out(struct orcuckoo *filter, struct entry entry)
+{
+    filter->sum -= entry_hash(filter, entry);
+    note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
+}
+
+void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
+{
+    struct entry entry = entry_of_slot(filter, match->tag, key);
+    cuckoo_table_clear_slot(&filter->table, match);
+    actors_left_slot(&filter->actors, entry.number);
+    count_out(filter, entry);
+}
+
+void drop_node(struct orcuckoo *filter, uint64_t node)
+{
+    struct entry entry = entry_of_node(&filter->table.stash.nodes[node]);
+    stash_remove(&filter->table.stash, node);
+    count_out(filter, entry);
+}
+
+static bool find_in_slots(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter,
+                          struct slot_match *match)
+{
+    uint32_t index = filter->actors.list[number].index;
+    return index != NO_INDEX && cuckoo_table_find_entry(&filter->table, place, slot_tag(filter, index, counter), match);
+}
+
+bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter)
+{
+    struct slot_match match;
+    return find_in_slots(filter, place, number, counter, &match) ||
+           (filter->table.stash.count &&
+            stash_find_entry(&filter->table.stash, class_key(*place, filter->table.geometry),
+                             stash_tag(number, counter)) != NO_NODE);
+}
+
+bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
+{
+    struct slot_match match;
+    if (find_in_slots(filter, place, entry.number, entry.counter, &match)) {
+        drop_slot(filter, &match, entry.key);
+        return true;
+    }
+    uint64_t node = stash_find_entry(&filter->table.stash, entry.key, stash_tag(entry.number, entry.counter));
+    if (node == NO_NODE)
+        return false;
+    drop_node(filter, node);
+    return true;
+}
+
+/* ---- the actor of this replica -------------------------------------------------------------------------------------
+ */
+
+void leave_shared_actor(struct orcuckoo *filter)
+{
+    if (filter->actor && history_largest(&filter->history, filter->actor) > filter->counter)
+        filter->actor = 0;
+}
+
+static roost_status take_fresh_actor(struct orcuckoo *filter)
+{
+    uint64_t actor;
+    if (filter->actors.count >= MOST_ACTORS)
+        return ROOST_EXHAUSTED;
+    do
+        if (!entropy_number(&filter->base.environment.entropy, &actor))
+            return ROOST_EXHAUSTED;
+    while (actors_find(&filter->actors, actor) != NO_ACTOR);
+    uint32_t number = actors_number(&filter->actors, actor, &filter->base.environment.allocator);
+    if (number == NO_ACTOR)
+        return ROOST_NO_MEMORY;
+    filter->actor = actor;
+    filter->number = number;
+    filter->counter = 0;
+    return ROOST_OK;
+}
+
+/* An actor that can make one more dot, and room for it in the history. */
+static inline roost_status ready_actor(struct orcuckoo *filter)
+{
+    if (__builtin_expect(filter->actor == 0 || filter->counter >= most_counter(filter), 0)) {
+        roost_status status = take_fresh_actor(filter);
+        if (status != ROOST_OK)
+            return status;
+    }
+    if (filter->history.count < filter->history.room)
+        return ROOST_OK;
+    return history_reserve(&filter->history, &filter->base.environment.allocator, 1) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* The next dot is seen. It follows the run of the one before, which is nearly always where it was the last time. */
+static inline void count_own_dot(struct orcuckoo *filter)
+{
+    struct history *history = &filter->history;
+    uint32_t counter = ++filter->counter;
+    if (filter->run < history->count && history->runs[filter->run].actor == filter->actor &&
+        history->runs[filter->run].last == counter - 1) {
+        history->runs[filter->run].last = counter;
+        history->dots++;
+        return;
+    }
+    history_add(history, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
+    filter->run = history_run_of(history, filter->actor, counter);
+}
+
+/* ---- add -----------------------------------------------------------------------------------------------------------
+ */
+
+static roost_status put_new(struct orcuckoo *filter, const struct place *place, struct entry entry)
+{
+    if (enter_slot(filter, place, entry, filter->table.most_kicks))
+        return ROOST_OK;
+    if (cuckoo_table_entries(&filter->table) >= filter->base.config.capacity)
+        return ROOST_FULL;
+    return overflow(filter, entry);
+}
+
+/* The newcomer has the place of an entry in a slot, in the stash, or a new one in the stash: all without a kick. */
+static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct slot_match *matches, uint32_t *count)
+{
+    struct stash *stash = &filter->table.stash;
+    uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+    uint64_t node = stash_find_class(stash, entry.key);
+    if (*count > 0 && index != NO_INDEX) {
+        const struct slot_match *match = &matches[--*count];
+        struct entry old = entry_of_slot(filter, match->tag, entry.key);
+        cuckoo_table_retag_slot(&filter->table, match, slot_tag(filter, index, entry.counter));
+        actors_left_slot(&filter->actors, old.number);
+        actors_entered_slot(&filter->actors, entry.number);
+        count_out(filter, old);
+    } else if (node != NO_NODE) {
+        drop_node(filter, node);
+        stash_insert(stash, &filter->base.environment.allocator, entry.key, stash_tag(entry.number, entry.counter));
+    } else {
+        return overflow(filter, entry);
+    }
+    return ROOST_OK;
+}
+
+/* Drops what was seen of the class, but for the newcomer. */
+static void drop_rest(struct orcuckoo *filter, struct entry entry, const struct slot_match *matches, uint32_t count)
+{
+    struct stash *stash = &filter->table.stash;
+    while (count > 0)
+        drop_slot(filter, &matches[--count], entry.key);
+    uint64_t newcomer = stash_find_entry(stash, entry.key, stash_tag(entry.number, entry.counter)), node;
+    while ((node = stash_find_class(stash, entry.key)) != NO_NODE) {
+        if (node == newcomer) {
+            if (!stash->nodes[node].next)
+                return;
+            node = stash->nodes[node].next - 1;
+        }
+        drop_node(filter, node);
+    }
+}
+
+static roost_status supersede(struct orcuckoo *filter, const struct place *place, struct entry entry, bool *fresh)
+{
+    struct slot_match matches[MOST_MATCHES];
+    uint32_t count = cuckoo_table_matches(&filter->table, place, matches);
+    *fresh = count == 0 && !stash_contains(&filter->table.stash, entry.key);
+    if (*fresh)
+        return put_new(filter, place, entry);
+    roost_status status = put_over(filter, entry, matches, &count);
+    if (status == ROOST_OK && (count > 0 || filter->table.stash.count > 0))
+        drop_rest(filter, entry, matches, count);
+    return status;
+}
+
+static roost_status add_place(struct orcuckoo *filter, const struct place *place, bool *fresh)
+{
+    roost_status status = ready_actor(filter);
+    if (status != ROOST_OK)
+        return status;
+    struct entry entry = {filter->number, filter->counter + 1, class_key(*place, filter->table.geometry)};
+    *fresh = true;
+    status = filter->base.config.multiset ? put_new(filter, place, entry) : supersede(filter, place, entry, fresh);
+    if (status != ROOST_OK)
+        return status;
+    count_own_dot(filter);
+    filter->sum += entry_hash(filter, entry);
+    note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+    return ROOST_OK;
+}
+
+static size_t places_of_row(const struct orcuckoo *filter, struct place *places, const roost_hash *hashes, size_t count)
+{
+    size_t row = count < BATCH ? count : BATCH;
+    for (size_t i = 0; i < row; i++)
+        places[i] = place_of_hash(hashes[i], filter->table.geometry);
+    cuckoo_table_prefetch(&filter->table, places, row);
+    return row;
+}
+
+static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done, const roost_hash *hashes,
+                                 size_t count)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place places[BATCH];
+    for (*done = 0; *done < count;) {
+        size_t row = places_of_row(filter, places, hashes + *done, count - *done);
+        for (size_t i = 0; i < row; i++, ++*done) {
+            bool fresh;
+            roost_status status = add_place(filter, &places[i], &fresh);
+            if (status != ROOST_OK)
+                return status;
+            if (changed)
+                changed[*done] = fresh;
+        }
+    }
+    return ROOST_OK;
+}
+
+static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_hash hash)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place place = place_of_hash(hash, filter->table.geometry);
+    bool fresh;
+    roost_status status = add_place(filter, &place, &fresh);
+    *dot = status == ROOST_OK ? (roost_dot){filter->actor, filter->counter} : (roost_dot){0, 0};
+    return status;
+}
+
+/* ---- remove and look up --------------------------------------------------------------------------------------------
+ */
+
+static bool remove_place(struct orcuckoo *filter, const struct place *place)
+{
+    struct slot_match matches[MOST_MATCHES];
+    struct stash *stash = &filter->table.stash;
+    uint64_t before = cuckoo_table_entries(&filter->table), node;
+    uint32_t count = cuckoo_table_matches(&filter->table, place, matches);
+    if (count == 0 && stash->count == 0)
+        return false;
+    uint64_t key = class_key(*place, filter->table.geometry);
+    for (uint32_t i = 0; i < count; i++)
+        drop_slot(filter, &matches[i], key);
+    while ((node = stash_find_class(stash, key)) != NO_NODE)
+        drop_node(filter, node);
+    return cuckoo_table_entries(&filter->table) < before;
+}
+
+static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place places[BATCH];
+    for (size_t done = 0; done < count;) {
+        size_t row = places_of_row(filter, places, hashes + done, count - done);
+        for (size_t i = 0; i < row; i++, done++) {
+            bool found = remove_place(filter, &places[i]);
+            if (changed)
+                changed[done] = found;
+        }
+    }
+    return ROOST_OK;
+}
+
+static bool is_before(const struct orcuckoo *filter, struct entry first, struct entry second)
+{
+    uint64_t actor = filter->actors.list[first.number].id, other = filter->actors.list[second.number].id;
+    return actor != other ? actor < other : first.counter < second.counter;
+}
+
+static roost_status orcuckoo_remove_one(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct slot_match matches[MOST_MATCHES];
+    if (!base->config.multiset)
+        return ROOST_UNSUPPORTED;
+    struct place place = place_of_hash(hash, filter->table.geometry);
+    uint64_t key = class_key(place, filter->table.geometry);
+    uint32_t count = cuckoo_table_matches(&filter->table, &place, matches), smallest = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (is_before(filter, entry_of_slot(filter, matches[i].tag, key),
+                      entry_of_slot(filter, matches[smallest].tag, key)))
+            smallest = i;
+    uint64_t node = count ? NO_NODE : stash_find_class(&filter->table.stash, key);
+    *changed = count > 0 || node != NO_NODE;
+    if (count > 0)
+        drop_slot(filter, &matches[smallest], key);
+    else if (node != NO_NODE)
+        drop_node(filter, node);
+    return ROOST_OK;
+}
+
+static roost_status orcuckoo_remove_dot(roost_filter *base, bool *changed, roost_hash hash, roost_dot dot)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place place = place_of_hash(hash, filter->table.geometry);
+    uint32_t number = actors_find(&filter->actors, dot.actor);
+    if (number == NO_ACTOR || dot.counter == 0 || dot.counter > most_counter(filter))
+        return ROOST_OK;
+    struct entry entry = {number, (uint32_t)dot.counter, class_key(place, filter->table.geometry)};
+    *changed = drop_entry(filter, &place, entry);
+    return ROOST_OK;
+}
+
+static void orcuckoo_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    cuckoo_table_contains_many(&as_const_orcuckoo(filter)->table, found, hashes, count);
+}
+
+static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
+{
+    const struct cuckoo_table *table = &as_const_orcuckoo(base)->table;
+    struct slot_match matches[MOST_MATCHES];
+    struct place place = place_of_hash(hash, table->geometry);
+    uint64_t copies =
+        cuckoo_table_matches(table, &place, matches) + stash_copies(&table->stash, class_key(place, table->geometry));
+    return base->config.multiset ? copies : copies > 0;
+}
+
+/* ---- digest, replica, report ---------------------------------------------------------------------------------------
+ */
+
+static uint128 orcuckoo_digest(roost_filter *base)
+{
+    const struct orcuckoo *filter = as_orcuckoo(base);
+    uint128 sum = filter->sum;
+    for (size_t i = 0; i < filter->history.count; i++) {
+        const struct dot_run *run = &filter->history.runs[i];
+        uint8_t bytes[16];
+        store_word(bytes, run->actor);
+        store_word(bytes + 8, (uint64_t)run->last << 32 | run->first);
+        sum += hash_to_number(hash_bytes(~base->config.seed, bytes, sizeof bytes));
+    }
+    return sum;
+}
+
+static uint64_t orcuckoo_actor(const roost_filter *filter)
+{
+    return as_const_orcuckoo(filter)->actor;
+}
+
+static void orcuckoo_write_replica(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_fixed64(writer, as_const_orcuckoo(filter)->actor);
+}
+
+/* The actor's own dots must be all there: it goes on counting where they end. */
+static roost_status orcuckoo_read_replica(roost_filter *base, struct bit_reader *reader)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    uint64_t actor = read_fixed64(reader);
+    uint32_t number = actor ? actors_find(&filter->actors, actor) : NO_ACTOR;
+    if (reader->failed)
+        return ROOST_CORRUPT;
+    if (number == NO_ACTOR) /* it never made a dot, so another one is as good */
+        return ROOST_OK;
+    if (history_contiguous(&filter->history, actor) != history_largest(&filter->history, actor))
+        return ROOST_CORRUPT;
+    filter->actor = actor;
+    filter->number = number;
+    filter->counter = history_largest(&filter->history, actor);
+    return ROOST_OK;
+}
+
+static void orcuckoo_forget_replica(roost_filter *filter)
+{
+    as_orcuckoo(filter)->actor = 0;
+}
+
+/* A decode numbers actors in their order in the history. */
+static struct change orcuckoo_portable_change(const roost_filter *base, struct change change)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    uint64_t actor = filter->actors.list[change.tag >> 32].id;
+    return (struct change){change.key,
+                           stash_tag((uint32_t)history_actor_order(&filter->history, actor), (uint32_t)change.tag)};
+}
+
+static bool orcuckoo_is_change(const roost_filter *base, struct change change)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    uint32_t counter = (uint32_t)change.tag;
+    if (change.tag >> 32 >= filter->actors.count || counter == 0 || counter > most_counter(filter))
+        return false;
+    if (change_kind_of(change) == CHANGE_RUN)
+        return change_key(change) >= counter && change_key(change) <= most_counter(filter);
+    return change_kind_of(change) <= CHANGE_DEAD && is_class_key(change_key(change), filter->table.geometry);
+}
+
+static void orcuckoo_info(const roost_filter *base, roost_info *info)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct cuckoo_table *table = &filter->table;
+    info->entries = cuckoo_table_entries(table);
+    info->overflow = table->stash.count;
+    info->load = (double)info->entries / ((double)table->geometry.buckets * table->geometry.bucket_size);
+    info->fpr_now = fmin((double)info->entries * class_probability(table->geometry), 1);
+    info->elements = (double)info->entries;
+    info->promise_holds = info->fpr_now <= base->config.fpr;
+    info->buckets = table->geometry.buckets;
+    info->bytes_memory = orcuckoo_bytes(filter);
+    info->actors = history_actors(&filter->history);
+    info->dots = filter->history.dots;
+    info->gaps = history_gaps(&filter->history);
+    info->journal = journal_length(&base->journal);
+}
+
+struct audit {
+    const struct orcuckoo *filter;
+    uint128 sum;
+    uint64_t unseen;
+};
+
+static void audit_entry(void *context, struct entry entry)
+{
+    struct audit *audit = context;
+    audit->sum += entry_hash(audit->filter, entry);
+    audit->unseen +=
+        !history_contains(&audit->filter->history, audit->filter->actors.list[entry.number].id, entry.counter);
+}
+
+static uint64_t slots_of_actors(const struct actors *actors)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < actors->count; i++)
+        sum += actors->list[i].in_slots;
+    return sum;
+}
+
+static roost_status orcuckoo_check(const roost_filter *base)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    struct audit audit = {.filter = filter};
+    if (!cuckoo_table_check(&filter->table) || !history_check(&filter->history) || !actors_check(&filter->actors))
+        return ROOST_CORRUPT;
+    visit_entries(filter, audit_entry, &audit);
+    if (audit.unseen || audit.sum != filter->sum || slots_of_actors(&filter->actors) != filter->table.filled)
+        return ROOST_CORRUPT;
+    for (size_t i = 0; i < filter->history.count; i++)
+        if (actors_find(&filter->actors, filter->history.runs[i].actor) == NO_ACTOR)
+            return ROOST_CORRUPT;
+    bool actor_is_sound = !filter->actor || (filter->actors.list[filter->number].id == filter->actor &&
+                                             history_largest(&filter->history, filter->actor) == filter->counter);
+    return actor_is_sound ? ROOST_OK : ROOST_CORRUPT;
+}
+
+const struct filter_kind orcuckoo_kind = {
+    .code = ROOST_ORCUCKOO,
+    .name = "orcuckoo",
+    .resolve = orcuckoo_resolve,
+    .is_resolved = orcuckoo_is_resolved,
+    .open = orcuckoo_open,
+    .close = orcuckoo_close,
+    .clone = orcuckoo_clone,
+    .add = orcuckoo_add,
+    .contains = orcuckoo_contains,
+    .add_dot = orcuckoo_add_dot,
+    .remove = orcuckoo_remove,
+    .remove_one = orcuckoo_remove_one,
+    .remove_dot = orcuckoo_remove_dot,
+    .count = orcuckoo_count,
+    .actor = orcuckoo_actor,
+    .merge = orcuckoo_merge,
+    .compare = orcuckoo_compare,
+    .digest = orcuckoo_digest,
+    .write_geometry = orcuckoo_write_geometry,
+    .write_state = orcuckoo_write_state,
+    .read_state = orcuckoo_read_state,
+    .write_delta = orcuckoo_write_delta,
+    .merge_delta = orcuckoo_merge_delta,
+    .summarize = orcuckoo_summarize,
+    .settle = orcuckoo_settle,
+    .history = orcuckoo_history,
+    .history_then = orcuckoo_history_then,
+    .write_part_of = orcuckoo_write_part_of,
+    .write_replica = orcuckoo_write_replica,
+    .read_replica = orcuckoo_read_replica,
+    .forget_replica = orcuckoo_forget_replica,
+    .portable_change = orcuckoo_portable_change,
+    .is_change = orcuckoo_is_change,
+    .info = orcuckoo_info,
+    .check = orcuckoo_check,
+};

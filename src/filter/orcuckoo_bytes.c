@@ -1,0 +1,808 @@
+/*
+ * The observed-remove cuckoo filter as bytes, whole or in part. docs/format.md is the specification.
+ *
+ *     history      the dots that this is about: for a state all that were ever seen, for a delta those that changed
+ *     live         how many of them are entries; the others were removed
+ *     hinted       how many of those removed have their class told (a delta; 0 in a state)
+ *     positions    which of the dots are live, then which of the others are hinted: by rank in the history
+ *     classes      of the live ones, then of the hinted ones, in the order of their ranks
+ *
+ * Entries are sorted by dot and not by class, as the other cuckoo filter sorts them. Either order saves the same bits,
+ * those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a frame
+ * cannot name one twice, nor one that its history lacks, nor one both live and dead, so there is no need to look for
+ * such frames; and reading needs no sorting.
+ *
+ * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. A class
+ * is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
+ *
+ * A removal needs no class to be right: whoever reads it looks through the table for the dot. With the class told, it
+ * is found at once, and merging a delta takes time that follows the delta and not the table.
+ *
+ * Example: 2^20 entries of one actor, none removed, fingerprints of 24 bits, 275,072 buckets: 0 bits for the positions,
+ * 17.1 + 24 for a class: 5.14 bytes an entry.
+ */
+#include "orcuckoo.h"
+
+#include "cuckoo_size.h"
+#include "../base/sort.h"
+
+/* ---- classes -------------------------------------------------------------------------------------------------------
+ */
+
+/* Truncated binary: numbers below `short_ones` take `bits`, the others one bit more. */
+struct class_code {
+    uint32_t fingerprint_bits;
+    uint32_t bits;
+    uint64_t short_ones;
+};
+
+static struct class_code class_code_for(struct cuckoo_geometry geometry)
+{
+    uint64_t pairs = (uint64_t)geometry.buckets / 2 + 1;
+    uint32_t bits = highest_bit(pairs);
+    return (struct class_code){geometry.bits, bits, (UINT64_C(2) << bits) - pairs};
+}
+
+static void write_class(struct bit_writer *writer, const struct class_code *code, uint64_t key)
+{
+    uint64_t pair = key >> code->fingerprint_bits;
+    if (pair < code->short_ones) {
+        write_bits(writer, pair, code->bits);
+    } else {
+        uint64_t longer = pair + code->short_ones;
+        write_bits(writer, longer >> 1 | (longer & 1) << code->bits, code->bits + 1);
+    }
+    write_bits(writer, key, code->fingerprint_bits);
+}
+
+static uint64_t read_class(struct bit_reader *reader, const struct class_code *code)
+{
+    uint64_t pair = read_bits(reader, code->bits);
+    if (pair >= code->short_ones)
+        pair = (pair << 1 | read_bits(reader, 1)) - code->short_ones;
+    return pair << code->fingerprint_bits | read_bits(reader, code->fingerprint_bits);
+}
+
+/* ---- sets of ranks -------------------------------------------------------------------------------------------------
+ */
+
+/* Keys are ranks, ascending. */
+static void write_ranks(struct bit_writer *writer, const struct sort_pair *members, uint64_t count, uint64_t universe)
+{
+    bool others = count > universe - count;
+    unsigned parameter = rice_parameter(universe, others ? universe - count : count);
+    uint64_t next = 0, last = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        for (; others && next < members[i].key; next++, last = next)
+            write_rice(writer, next - last, parameter);
+        if (!others)
+            write_rice(writer, members[i].key - next, parameter);
+        next = members[i].key + 1;
+    }
+    for (; others && next < universe; next++, last = next)
+        write_rice(writer, next - last, parameter);
+}
+
+struct rank_reader {
+    struct bit_reader *reader;
+    unsigned parameter;
+    bool others;      /* the members are those that are not named */
+    uint64_t named;   /* how many are still to be read */
+    uint64_t next;    /* the smallest that can be a member */
+    uint64_t skipped; /* the next that is not a member; or the universe */
+    uint64_t from;    /* where the next gap starts */
+    uint64_t universe;
+};
+
+static uint64_t read_named(struct rank_reader *ranks)
+{
+    uint64_t gap = read_rice(ranks->reader, ranks->parameter);
+    if (ranks->reader->failed || gap >= ranks->universe - ranks->from) {
+        ranks->reader->failed = true;
+        return ranks->universe;
+    }
+    ranks->named--;
+    ranks->from += gap + 1;
+    return ranks->from - 1;
+}
+
+static void read_skipped(struct rank_reader *ranks)
+{
+    ranks->skipped = ranks->named ? read_named(ranks) : ranks->universe;
+}
+
+static struct rank_reader rank_reader_for(struct bit_reader *reader, uint64_t count, uint64_t universe)
+{
+    bool others = count > universe - count;
+    uint64_t named = others ? universe - count : count;
+    struct rank_reader ranks = {.reader = reader,
+                                .parameter = rice_parameter(universe, named),
+                                .others = others,
+                                .named = named,
+                                .universe = universe};
+    if (others)
+        read_skipped(&ranks);
+    return ranks;
+}
+
+/* The next member; there must be one, or the reader fails. */
+static inline uint64_t next_rank(struct rank_reader *ranks)
+{
+    if (!ranks->others)
+        return read_named(ranks);
+    while (ranks->next == ranks->skipped && !ranks->reader->failed) {
+        ranks->next++;
+        read_skipped(ranks);
+    }
+    return ranks->next++;
+}
+
+/* ---- a part of a state, being written ------------------------------------------------------------------------------
+ */
+
+static uint64_t bytes_of_ranks(const struct bit_writer *writer)
+{
+    return writer->buffer.size;
+}
+
+/* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. Both ascending. */
+static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry geometry,
+                               const struct history *history, const struct sort_pair *live, uint64_t live_count,
+                               const struct sort_pair *hinted, uint64_t hinted_count)
+{
+    struct bit_writer ranks;
+    struct class_code code = class_code_for(geometry);
+    bit_writer_init(&ranks, writer->buffer.allocator);
+    write_ranks(&ranks, live, live_count, history->dots);
+    write_ranks(&ranks, hinted, hinted_count, history->dots - live_count);
+    write_alignment(&ranks);
+    history_write(history, writer);
+    write_varint(writer, live_count);
+    write_varint(writer, hinted_count);
+    write_varint(writer, bytes_of_ranks(&ranks));
+    write_bytes(writer, ranks.buffer.data, ranks.buffer.size);
+    bit_writer_reserve(writer, (size_t)((live_count + hinted_count) * (code.bits + 1 + code.fingerprint_bits) / 8));
+    for (uint64_t i = 0; i < live_count; i++)
+        write_class(writer, &code, live[i].value);
+    for (uint64_t i = 0; i < hinted_count; i++)
+        write_class(writer, &code, hinted[i].value);
+    write_alignment(writer);
+    bool failed = ranks.failed || writer->failed;
+    bit_writer_release(&ranks);
+    return failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+static unsigned rank_bits(const struct history *history)
+{
+    return history->dots ? highest_bit(history->dots) + 1 : 1;
+}
+
+/* ---- the state -----------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * The ranks of a filter's dots in some history. An actor with a single run, as nearly all have, needs no search for
+ * each of its dots.
+ */
+struct rank_map {
+    const struct orcuckoo *filter;
+    const struct history *history;
+    uint64_t *before;
+    struct actor_ranks {
+        uint64_t base;        /* the rank of counter 0, so to speak */
+        uint32_t first, last; /* of the only run; first > last: none */
+        bool search;          /* more than one */
+    } * actors;
+};
+
+static void rank_map_release(struct rank_map *map)
+{
+    memory_release(&map->filter->base.environment.allocator, map->before);
+    memory_release(&map->filter->base.environment.allocator, map->actors);
+}
+
+static bool rank_map_init(struct rank_map *map, const struct orcuckoo *filter, const struct history *history)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    *map = (struct rank_map){filter, history, memory_allocate(allocator, (history->count + 1) * sizeof *map->before),
+                             memory_allocate(allocator, ((size_t)filter->actors.count + 1) * sizeof *map->actors)};
+    if (!map->before || !map->actors) {
+        rank_map_release(map);
+        return false;
+    }
+    history_ranks(history, map->before);
+    for (uint32_t i = 0; i < filter->actors.count; i++)
+        map->actors[i].first = 1;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct dot_run *run = &history->runs[i];
+        uint32_t number = actors_find(&filter->actors, run->actor);
+        if (number == NO_ACTOR)
+            continue;
+        bool again = i > 0 && history->runs[i - 1].actor == run->actor;
+        map->actors[number] = (struct actor_ranks){map->before[i] - run->first, run->first, run->last, again};
+    }
+    return true;
+}
+
+#define NO_RANK UINT64_MAX
+
+static inline uint64_t rank_of(const struct rank_map *map, struct entry entry)
+{
+    const struct actor_ranks *actor = &map->actors[entry.number];
+    if (entry.counter >= actor->first && entry.counter <= actor->last)
+        return actor->base + entry.counter;
+    uint64_t id = map->filter->actors.list[entry.number].id;
+    if (!actor->search || !history_contains(map->history, id, entry.counter))
+        return NO_RANK;
+    return history_rank(map->history, map->before, id, entry.counter);
+}
+
+struct gather {
+    struct rank_map map;
+    struct sort_pair *pairs;
+    uint64_t count;
+};
+
+/* Without a branch: those that have no rank are overwritten by the next. */
+static void gather_entry(void *context, struct entry entry)
+{
+    struct gather *gather = context;
+    uint64_t rank = rank_of(&gather->map, entry);
+    gather->pairs[gather->count] = (struct sort_pair){rank, entry.key};
+    gather->count += rank != NO_RANK;
+}
+
+/* What the filter holds of these dots, all of which it has seen. */
+roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer *writer, const struct history *dots)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    uint64_t entries = cuckoo_table_entries(&filter->table);
+    struct gather gather = {.pairs = memory_allocate(allocator, 2 * (entries + 1) * sizeof *gather.pairs)};
+    roost_status status = ROOST_NO_MEMORY;
+    if (gather.pairs && rank_map_init(&gather.map, filter, dots)) {
+        visit_entries(filter, gather_entry, &gather);
+        sort_pairs(gather.pairs, gather.pairs + entries + 1, gather.count, rank_bits(dots));
+        status = write_part(writer, filter->table.geometry, dots, gather.pairs, gather.count, NULL, 0);
+        rank_map_release(&gather.map);
+    }
+    memory_release(allocator, gather.pairs);
+    return status;
+}
+
+roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *writer)
+{
+    return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->history);
+}
+
+/* ---- a delta -------------------------------------------------------------------------------------------------------
+ */
+
+#define DEAD_FLAG (UINT64_C(1) << 63)
+
+static struct dot_run run_of_change(const struct orcuckoo *filter, struct change change)
+{
+    uint32_t first = (uint32_t)change.tag;
+    uint32_t last = change_kind_of(change) == CHANGE_RUN ? (uint32_t)change_key(change) : first;
+    return (struct dot_run){filter->actors.list[change.tag >> 32].id, first, last};
+}
+
+/* Which dots the journal speaks of, from a record on. */
+static bool changed_dots(const struct orcuckoo *filter, struct history *dots, uint64_t since)
+{
+    const struct journal *journal = &filter->base.journal;
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    uint64_t count = journal->next - since;
+    struct dot_run *runs = memory_allocate(allocator, (count + 1) * sizeof *runs);
+    if (!runs)
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        runs[i] = run_of_change(filter, *journal_change(journal, since + i));
+    bool added = history_add_many(dots, allocator, runs, count);
+    memory_release(allocator, runs);
+    return added;
+}
+
+/* The changes that name a class, by rank. */
+static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs, const struct history *dots,
+                               const uint64_t *before, uint64_t since)
+{
+    const struct journal *journal = &filter->base.journal;
+    uint64_t count = 0;
+    for (uint64_t i = since; i < journal->next; i++) {
+        struct change change = *journal_change(journal, i);
+        enum change_kind kind = change_kind_of(change);
+        if (kind == CHANGE_RUN)
+            continue;
+        uint64_t actor = filter->actors.list[change.tag >> 32].id;
+        pairs[count++] = (struct sort_pair){history_rank(dots, before, actor, (uint32_t)change.tag),
+                                            change_key(change) | (kind == CHANGE_DEAD ? DEAD_FLAG : 0)};
+    }
+    return count;
+}
+
+/* Sorted changes become two lists, both in place: the live ones to the front of `pairs`, the others to `hinted`. */
+static void part_changes(struct sort_pair *pairs, uint64_t count, struct sort_pair *hinted, uint64_t *live_count,
+                         uint64_t *hinted_count)
+{
+    *live_count = *hinted_count = 0;
+    for (uint64_t i = 0, next; i < count; i = next) {
+        uint64_t rank = pairs[i].key, dead = 0;
+        for (next = i; next < count && pairs[next].key == rank; next++)
+            dead |= pairs[next].value & DEAD_FLAG;
+        uint64_t key = pairs[i].value & ~DEAD_FLAG;
+        if (dead)
+            hinted[(*hinted_count)++] = (struct sort_pair){rank - *live_count, key};
+        else
+            pairs[(*live_count)++] = (struct sort_pair){rank, key};
+    }
+}
+
+roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, uint64_t since)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    uint64_t most = base->journal.next - since, live, hinted;
+    struct history dots = {0};
+    uint64_t *before = NULL;
+    struct sort_pair *pairs = memory_allocate(allocator, 2 * (most + 1) * sizeof *pairs);
+    roost_status status = ROOST_NO_MEMORY;
+    if (pairs && changed_dots(filter, &dots, since))
+        before = memory_allocate(allocator, (dots.count + 1) * sizeof *before);
+    if (before) {
+        history_ranks(&dots, before);
+        uint64_t count = gather_changes(filter, pairs, &dots, before, since);
+        sort_pairs(pairs, pairs + most + 1, count, rank_bits(&dots));
+        part_changes(pairs, count, pairs + most + 1, &live, &hinted);
+        status = write_part(writer, filter->table.geometry, &dots, pairs, live, pairs + most + 1, hinted);
+    }
+    history_release(&dots, allocator);
+    memory_release(allocator, before);
+    memory_release(allocator, pairs);
+    return status;
+}
+
+/* ---- a part of a state, being read ---------------------------------------------------------------------------------
+ */
+
+/* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the history, once. */
+struct part_reader {
+    struct cuckoo_geometry geometry;
+    struct history history;
+    struct class_code code;
+    uint64_t live, hinted;       /* counts */
+    struct bit_reader positions; /* the bytes of the ranks, and nothing else */
+    struct bit_reader classes;
+    struct bit_reader start_of_positions, start_of_classes;
+    struct rank_reader ranks;
+    uint64_t rank_base; /* where the run that the last dot was in begins */
+    size_t run;
+};
+
+static void part_close(struct part_reader *part, const roost_allocator *allocator)
+{
+    history_release(&part->history, allocator);
+}
+
+/* Back to the first live one. */
+static void part_rewind(struct part_reader *part)
+{
+    part->positions = part->start_of_positions;
+    part->classes = part->start_of_classes;
+    part->run = 0;
+    part->rank_base = 0;
+    part->ranks = rank_reader_for(&part->positions, part->live, part->history.dots);
+}
+
+static roost_status part_open(struct part_reader *part, const struct orcuckoo *filter, struct bit_reader *reader)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    *part = (struct part_reader){.geometry = filter->table.geometry, .code = class_code_for(filter->table.geometry)};
+    switch (history_read(&part->history, reader, most_counter(filter), MOST_ACTORS, allocator)) {
+    case HISTORY_READ:
+        break;
+    case HISTORY_TOO_MANY:
+        return ROOST_TOO_LARGE;
+    case HISTORY_NO_MEMORY:
+        return ROOST_NO_MEMORY;
+    default:
+        return ROOST_CORRUPT;
+    }
+    part->live = read_varint(reader);
+    part->hinted = read_varint(reader);
+    uint64_t size = read_varint(reader);
+    bool counts_fit = part->live <= part->history.dots && part->hinted <= part->history.dots - part->live;
+    const uint8_t *bytes = counts_fit && size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
+    uint64_t left = reader_bits_left(reader), width = part->code.bits + part->code.fingerprint_bits;
+    if ((!bytes && size > 0) || reader->failed || part->live > left / width || part->hinted > left / width) {
+        part_close(part, allocator);
+        return ROOST_CORRUPT;
+    }
+    part->start_of_positions = bit_reader_over(bytes, (size_t)size);
+    part->start_of_classes = *reader;
+    part_rewind(part);
+    return ROOST_OK;
+}
+
+struct part_item {
+    uint64_t actor;
+    uint32_t counter;
+    struct place place;
+    uint64_t key;
+};
+
+/* The dot of a rank; ranks come in ascending order. */
+static void name_dot(struct part_reader *part, uint64_t rank, struct part_item *item)
+{
+    const struct dot_run *runs = part->history.runs;
+    while (rank - part->rank_base > runs[part->run].last - runs[part->run].first)
+        part->rank_base += (uint64_t)runs[part->run].last - runs[part->run].first + 1, part->run++;
+    item->actor = runs[part->run].actor;
+    item->counter = runs[part->run].first + (uint32_t)(rank - part->rank_base);
+}
+
+static bool read_item_class(struct part_reader *part, struct part_item *item)
+{
+    item->key = read_class(&part->classes, &part->code);
+    if (part->classes.failed || !is_class_key(item->key, part->geometry))
+        return false;
+    item->place = place_of_class(item->key, part->geometry);
+    return true;
+}
+
+/* False when the bytes are wrong. To be called for each of the live ones. */
+static inline bool next_live(struct part_reader *part, struct part_item *item)
+{
+    uint64_t rank = next_rank(&part->ranks);
+    if (part->positions.failed)
+        return false;
+    name_dot(part, rank, item);
+    return read_item_class(part, item);
+}
+
+/*
+ * The hinted ones are named by their rank among the dots that are not live, so that another reader goes along the live
+ * ones. `hints` is ready once all live ones were read by next_live.
+ */
+struct hint_reader {
+    struct bit_reader positions; /* along the live ones again */
+    struct rank_reader live, hints;
+    uint64_t live_left, next_live;
+    uint64_t rank, others; /* so many others come before this rank */
+};
+
+static void step_live(struct hint_reader *hints)
+{
+    hints->next_live = hints->live_left ? next_rank(&hints->live) : UINT64_MAX;
+    hints->live_left -= hints->live_left > 0;
+}
+
+static void hints_begin(struct hint_reader *hints, struct part_reader *part)
+{
+    *hints = (struct hint_reader){.positions = part->start_of_positions, .live_left = part->live};
+    hints->live = rank_reader_for(&hints->positions, part->live, part->history.dots);
+    hints->hints = rank_reader_for(&part->positions, part->hinted, part->history.dots - part->live);
+    part->run = 0;
+    part->rank_base = 0;
+    step_live(hints);
+}
+
+static bool next_hint(struct hint_reader *hints, struct part_reader *part, struct part_item *item)
+{
+    uint64_t wanted = next_rank(&hints->hints);
+    if (part->positions.failed)
+        return false;
+    /* Skip whole stretches between live ones. */
+    while (hints->others + (hints->next_live - hints->rank) <= wanted && hints->next_live != UINT64_MAX) {
+        hints->others += hints->next_live - hints->rank;
+        hints->rank = hints->next_live + 1;
+        step_live(hints);
+    }
+    uint64_t rank = hints->rank + (wanted - hints->others);
+    name_dot(part, rank, item);
+    return read_item_class(part, item);
+}
+
+/* Nothing may be left over, in either place. */
+static bool part_ends(struct part_reader *part, struct bit_reader *reader)
+{
+    read_alignment(&part->positions);
+    read_alignment(&part->classes);
+    *reader = part->classes;
+    return !part->positions.failed && !part->classes.failed && reader_bits_left(&part->positions) == 0;
+}
+
+/* ---- a state, being read -------------------------------------------------------------------------------------------
+ */
+
+static roost_status take_live(struct orcuckoo *filter, struct part_reader *part, uint64_t count, uint32_t *kicks)
+{
+    struct part_item items[32];
+    for (uint64_t i = 0; i < count; i++) {
+        if (!next_live(part, &items[i]))
+            return ROOST_CORRUPT;
+        cuckoo_table_prefetch(&filter->table, &items[i].place, 1);
+    }
+    uint64_t actor = 0;
+    uint32_t number = NO_ACTOR;
+    for (uint64_t i = 0; i < count; i++) {
+        if (items[i].actor != actor) {
+            actor = items[i].actor;
+            number = actors_find(&filter->actors, actor);
+        }
+        struct entry entry = {number, items[i].counter, items[i].key};
+        roost_status status = take_entry(filter, &items[i].place, entry, kicks);
+        if (status != ROOST_OK)
+            return status;
+    }
+    return ROOST_OK;
+}
+
+/* Into an empty filter, which is of no use when this fails. */
+static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
+{
+    uint32_t kicks = filter->table.most_kicks;
+    roost_status status = meet_actors(filter, &part->history);
+    for (uint64_t left = part->live; left > 0 && status == ROOST_OK;) {
+        uint64_t row = left < 32 ? left : 32;
+        status = take_live(filter, part, row, &kicks);
+        left -= row;
+    }
+    if (status == ROOST_OK) {
+        filter->history = part->history;
+        part->history = (struct history){0};
+    }
+    return status;
+}
+
+roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct part_reader part;
+    roost_status status = part_open(&part, filter, reader);
+    if (status != ROOST_OK)
+        return status;
+    status = part.hinted ? ROOST_CORRUPT : fill(filter, &part);
+    if (status == ROOST_OK && !part_ends(&part, reader))
+        status = ROOST_CORRUPT;
+    part_close(&part, &base->environment.allocator);
+    return status;
+}
+
+/* ---- a delta, being read -------------------------------------------------------------------------------------------
+ */
+
+/* All of it, before anything is done. */
+static bool part_is_sound(struct part_reader *part, struct bit_reader *reader)
+{
+    struct part_item item;
+    struct hint_reader hints;
+    for (uint64_t i = 0; i < part->live; i++)
+        if (!next_live(part, &item))
+            return false;
+    hints_begin(&hints, part);
+    for (uint64_t i = 0; i < part->hinted; i++)
+        if (!next_hint(&hints, part, &item))
+            return false;
+    return part_ends(part, reader) && reader_bits_left(reader) == 0;
+}
+
+/* By way of a filter that holds the part: time that follows the table, for parts that are large or say too little. */
+static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+{
+    roost_filter *other;
+    roost_status status = open_alike(&other, filter);
+    if (status != ROOST_OK)
+        return status;
+    part_rewind(part);
+    status = fill(as_orcuckoo(other), part);
+    if (status == ROOST_OK)
+        status = orcuckoo_merge(&filter->base, changed, other);
+    other->kind->close(other);
+    return status;
+}
+
+/* Removals whose class is not told must be looked for, unless their dots are new. */
+static bool needs_search(const struct orcuckoo *filter, const struct part_reader *part)
+{
+    return part->live + part->hinted < part->history.dots && history_overlaps(&part->history, &filter->history);
+}
+
+/* Whether the time of a whole merge is no more than a few times that of the part. */
+static bool is_large(const struct orcuckoo *filter, const struct part_reader *part)
+{
+    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
+}
+
+static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+{
+    struct hint_reader hints;
+    struct part_item item;
+    part_rewind(part);
+    for (uint64_t i = 0; i < part->live; i++)
+        next_live(part, &item);
+    hints_begin(&hints, part);
+    for (uint64_t i = 0; i < part->hinted; i++) {
+        next_hint(&hints, part, &item);
+        struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
+        bool news = !history_contains(&filter->history, item.actor, item.counter);
+        if (news) { /* it entered, and was dead: two notes */
+            note_change(filter, CHANGE_RUN, entry.counter, entry.number, entry.counter);
+            note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
+        }
+        *changed |= news || drop_entry(filter, &item.place, entry);
+    }
+}
+
+static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+{
+    struct part_item item;
+    uint32_t kicks = filter->table.most_kicks;
+    part_rewind(part);
+    for (uint64_t i = 0; i < part->live; i++) {
+        next_live(part, &item);
+        if (history_contains(&filter->history, item.actor, item.counter))
+            continue;
+        struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
+        roost_status status = take_entry(filter, &item.place, entry, &kicks);
+        (void)status; /* reserved */
+        note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+        *changed = true;
+    }
+}
+
+static void apply_history(struct orcuckoo *filter, bool *changed, const struct part_reader *part)
+{
+    uint64_t before = filter->history.dots;
+    for (size_t i = 0; i < part->history.count; i++)
+        history_add(&filter->history, &filter->base.environment.allocator, part->history.runs[i]);
+    *changed |= filter->history.dots > before;
+    filter->run = 0;
+    leave_shared_actor(filter);
+}
+
+/* All that can fail comes first. */
+static roost_status apply_part(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+{
+    roost_status status = meet_actors(filter, &part->history);
+    if (status == ROOST_OK)
+        status = reserve_entries(filter, part->live);
+    if (status == ROOST_OK &&
+        !history_reserve(&filter->history, &filter->base.environment.allocator, part->history.count))
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK)
+        return status;
+    if (part->live + part->hinted < part->history.dots) /* all of it is new, see needs_search */
+        note_runs(filter, &part->history);
+    apply_hints(filter, changed, part);
+    apply_live(filter, changed, part);
+    apply_history(filter, changed, part);
+    if (filter->table.stash.count == 0)
+        stash_release(&filter->table.stash, &filter->base.environment.allocator);
+    return ROOST_OK;
+}
+
+roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct part_reader part;
+    *changed = false;
+    roost_status status = part_open(&part, filter, reader);
+    if (status != ROOST_OK)
+        return status;
+    if (!part_is_sound(&part, reader))
+        status = ROOST_CORRUPT;
+    else if (is_large(filter, &part) || needs_search(filter, &part))
+        status = merge_slowly(filter, changed, &part);
+    else
+        status = apply_part(filter, changed, &part);
+    part_close(&part, &base->environment.allocator);
+    return status;
+}
+
+/* ---- without cursors -----------------------------------------------------------------------------------------------
+ */
+
+const struct history *orcuckoo_history(const roost_filter *filter)
+{
+    return &as_const_orcuckoo(filter)->history;
+}
+
+/* The history less the dots that entered since. A removal notes its dot too, but that one had entered before. */
+roost_status orcuckoo_history_then(const roost_filter *base, struct history *history, uint64_t record)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    uint64_t count = 0;
+    struct dot_run *runs = memory_allocate(allocator, (base->journal.next - record + 1) * sizeof *runs);
+    struct history entered = {0};
+    for (uint64_t i = record; runs && i < base->journal.next; i++) {
+        struct change change = *journal_change(&base->journal, i);
+        if (change_kind_of(change) != CHANGE_DEAD)
+            runs[count++] = run_of_change(filter, change);
+    }
+    bool made = runs && history_add_many(&entered, allocator, runs, count) &&
+                history_difference(history, &filter->history, &entered, allocator);
+    history_release(&entered, allocator);
+    memory_release(allocator, runs);
+    return made ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+struct rank_list {
+    struct rank_map map;
+    uint64_t *ranks, count;
+};
+
+static void list_rank(void *context, struct entry entry)
+{
+    struct rank_list *list = context;
+    list->ranks[list->count] = rank_of(&list->map, entry);
+    list->count += list->ranks[list->count] != NO_RANK;
+}
+
+roost_status orcuckoo_summarize(const roost_filter *base, struct summary *summary, const struct history *space)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    uint64_t room = 2 * cuckoo_table_entries(&filter->table) + 2;
+    struct rank_list list = {.ranks = memory_allocate(allocator, room * sizeof *list.ranks)};
+    if (!list.ranks || !rank_map_init(&list.map, filter, space)) {
+        memory_release(allocator, list.ranks);
+        return ROOST_NO_MEMORY;
+    }
+    visit_entries(filter, list_rank, &list);
+    rank_map_release(&list.map);
+    summary_of_positions(summary, list.ranks, list.count, space->dots, base->config.seed);
+    return ROOST_OK;
+}
+
+static bool is_listed(const uint64_t *positions, uint64_t count, uint64_t wanted)
+{
+    uint64_t below = 0;
+    for (uint64_t left = count; left > 0;) {
+        uint64_t half = left - left / 2;
+        below += half * (positions[below + half - 1] < wanted);
+        left -= half;
+    }
+    return below < count && positions[below] == wanted;
+}
+
+/* Clearing a slot moves nothing, so that the walk can go on. */
+static void drop_ranks_in_slots(struct orcuckoo *filter, const struct rank_map *map, const uint64_t *ranks,
+                                uint64_t count)
+{
+    const struct cuckoo_geometry geometry = filter->table.geometry;
+    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
+        uint64_t words[8];
+        cuckoo_table_words(&filter->table, bucket, words);
+        for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+            uint64_t tag = word_tag(words[slot], geometry);
+            if (!words[slot] || !is_listed(ranks, count, rank_of(map, entry_of_slot(filter, tag, 0))))
+                continue;
+            struct slot_match match = {bucket, slot * slot_width(geometry), tag};
+            struct place place = place_in(bucket, word_fingerprint(words[slot], geometry), geometry);
+            drop_slot(filter, &match, class_key(place, geometry));
+        }
+    }
+}
+
+/* Drops the dots of these ranks, ascending. */
+roost_status orcuckoo_settle(roost_filter *base, bool *changed, const struct history *space, const uint64_t *positions,
+                             uint64_t count)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct rank_map map;
+    uint64_t before = cuckoo_table_entries(&filter->table);
+    if (count == 0)
+        return ROOST_OK;
+    if (!rank_map_init(&map, filter, space))
+        return ROOST_NO_MEMORY;
+    drop_ranks_in_slots(filter, &map, positions, count);
+    for (uint64_t node = 0; node < filter->table.stash.used; node++)
+        if (filter->table.stash.nodes[node].key &&
+            is_listed(positions, count, rank_of(&map, entry_of_node(&filter->table.stash.nodes[node]))))
+            drop_node(filter, node);
+    rank_map_release(&map);
+    *changed |= cuckoo_table_entries(&filter->table) < before;
+    return ROOST_OK;
+}

@@ -1,0 +1,416 @@
+/*
+ * How two observed-remove cuckoo filters merge and compare. For every dot the larger of the two in unseen < live <
+ * dead:
+ *
+ *     mine      theirs    merged
+ *     live      dead      dead      an entry of mine whose dot they have seen, and that they do not hold: dropped
+ *     unseen    live      live      an entry of theirs whose dot I have not seen: taken in
+ *     unseen    dead      dead      the history alone
+ *     the rest            as it is
+ *
+ * First the drops, which make room, then what is taken in. Neither needs to know where an entry lies: a dropped one is
+ * looked up in both of its buckets and in the stash of the other side; whether one is taken in, the history alone says.
+ *
+ * Most of the time two replicas hold nearly the same, and mostly in the same buckets, since entries move only when the
+ * table is full. So the walk compares bucket by bucket, and only entries that are not in the same bucket over there are
+ * looked up, in rows whose memory was asked for ahead. Actors have other indexes on the other side: a table made for
+ * the walk translates them, together with how far the other history is known without gaps, which nearly always answers
+ * whether a dot was seen.
+ *
+ * A merge that fails half-way must leave nothing behind, so from the first change on it works on a copy of the table.
+ */
+#include "orcuckoo.h"
+
+#define ROW 32
+
+/* What a walk over the entries of one filter wants to know about the other, for each actor of the first. */
+struct acquaintance {
+    uint32_t number;     /* in the other filter, or NO_ACTOR */
+    uint32_t index;      /* there, or NO_INDEX */
+    uint32_t contiguous; /* the other has seen its dots 1 to this one, */
+    uint32_t largest;    /* and none beyond this one */
+};
+
+static bool has_seen(const struct history *history, const struct acquaintance *actor, uint64_t id, uint32_t counter)
+{
+    if (counter <= actor->contiguous)
+        return true;
+    return counter <= actor->largest && history_contains(history, id, counter);
+}
+
+/* NULL when there is no memory. */
+static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct orcuckoo *other)
+{
+    const struct actors *actors = &filter->actors;
+    struct acquaintance *known =
+        memory_allocate(&filter->base.environment.allocator, ((size_t)actors->count + 1) * sizeof *known);
+    for (uint32_t i = 0; known && i < actors->count; i++) {
+        uint32_t number = actors_find(&other->actors, actors->list[i].id);
+        known[i] = (struct acquaintance){number, NO_INDEX, 0, 0};
+        if (number == NO_ACTOR)
+            continue;
+        known[i].index = other->actors.list[number].index;
+        known[i].contiguous = history_contiguous(&other->history, actors->list[i].id);
+        known[i].largest = history_largest(&other->history, actors->list[i].id);
+    }
+    return known;
+}
+
+/* ---- what was removed over there -----------------------------------------------------------------------------------
+ */
+
+/*
+ * A walk over the entries of `filter` that the other one has seen and no longer holds. It goes over the slots first, a
+ * few buckets at a time, then over the stash. `filter` may lose the entries that are found, but nothing else.
+ */
+struct removal_walk {
+    const struct orcuckoo *other;
+    const struct acquaintance *known; /* the actors of the filter */
+    uint32_t bucket;                  /* the next one */
+    uint64_t node;                    /* the next of the stash */
+    struct slot_match slots[ROW + 8];
+    struct place places[ROW + 8];
+    uint32_t count, next;
+};
+
+struct removal {
+    struct slot_match slot; /* valid if `node` is NO_NODE */
+    uint64_t key, node;
+};
+
+/* The word of the same entry over there; 0, which none is, if its actor has no index there. */
+static inline uint64_t translate(const struct orcuckoo *filter, const struct removal_walk *walk, uint64_t word)
+{
+    const struct cuckoo_geometry geometry = filter->table.geometry;
+    uint64_t tag = word_tag(word, geometry);
+    uint32_t index = walk->known[filter->actors.number_of_index[slot_tag_index(filter, tag)]].index;
+    if (index == NO_INDEX)
+        return 0;
+    return slot_tag(filter, index, slot_tag_counter(filter, tag)) << geometry.bits | word_fingerprint(word, geometry);
+}
+
+static bool is_among(uint64_t word, const uint64_t words[8], uint32_t size)
+{
+    bool found = false;
+    for (uint32_t slot = 0; slot < size; slot++)
+        found |= words[slot] == word;
+    return found;
+}
+
+static bool seen_over_there(const struct orcuckoo *filter, const struct removal_walk *walk, struct entry entry)
+{
+    const struct acquaintance *actor = &walk->known[entry.number];
+    return has_seen(&walk->other->history, actor, filter->actors.list[entry.number].id, entry.counter);
+}
+
+/* Entries of one bucket that the other side has seen and does not hold in the same bucket. */
+static void gather_bucket(const struct orcuckoo *filter, struct removal_walk *walk, uint32_t bucket)
+{
+    const struct cuckoo_geometry geometry = filter->table.geometry;
+    uint64_t mine[8], theirs[8];
+    cuckoo_table_words(&filter->table, bucket, mine);
+    cuckoo_table_words(&walk->other->table, bucket, theirs);
+    for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+        if (!mine[slot])
+            continue;
+        uint64_t word = translate(filter, walk, mine[slot]);
+        if (word && is_among(word, theirs, geometry.bucket_size))
+            continue;
+        uint64_t tag = word_tag(mine[slot], geometry);
+        if (!seen_over_there(filter, walk, entry_of_slot(filter, tag, 0)))
+            continue;
+        walk->slots[walk->count] = (struct slot_match){bucket, slot * slot_width(geometry), tag};
+        walk->places[walk->count] = place_in(bucket, word_fingerprint(mine[slot], geometry), geometry);
+        walk->count++;
+    }
+}
+
+static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
+{
+    walk->next = walk->count = 0;
+    while (walk->bucket < filter->table.geometry.buckets && walk->count < ROW)
+        gather_bucket(filter, walk, walk->bucket++);
+    cuckoo_table_prefetch(&walk->other->table, walk->places, walk->count);
+    return walk->count > 0;
+}
+
+static bool held_over_there(const struct removal_walk *walk, const struct place *place, struct entry entry)
+{
+    const struct acquaintance *actor = &walk->known[entry.number];
+    return actor->number != NO_ACTOR && holds_entry(walk->other, place, actor->number, entry.counter);
+}
+
+static bool next_removed_slot(const struct orcuckoo *filter, struct removal_walk *walk, struct removal *removal)
+{
+    do
+        while (walk->next < walk->count) {
+            uint32_t i = walk->next++;
+            struct entry entry = entry_of_slot(filter, walk->slots[i].tag, 0);
+            if (held_over_there(walk, &walk->places[i], entry))
+                continue;
+            *removal = (struct removal){walk->slots[i], class_key(walk->places[i], filter->table.geometry), NO_NODE};
+            return true;
+        }
+    while (refill(filter, walk));
+    return false;
+}
+
+static bool next_removed_node(const struct orcuckoo *filter, struct removal_walk *walk, struct removal *removal)
+{
+    const struct stash *stash = &filter->table.stash;
+    while (walk->node < stash->used) {
+        uint64_t node = walk->node++;
+        if (!stash->nodes[node].key)
+            continue;
+        struct entry entry = entry_of_node(&stash->nodes[node]);
+        struct place place = place_of_class(entry.key, filter->table.geometry);
+        if (!seen_over_there(filter, walk, entry) || held_over_there(walk, &place, entry))
+            continue;
+        *removal = (struct removal){.key = entry.key, .node = node};
+        return true;
+    }
+    return false;
+}
+
+static bool next_removal(const struct orcuckoo *filter, struct removal_walk *walk, struct removal *removal)
+{
+    return next_removed_slot(filter, walk, removal) || next_removed_node(filter, walk, removal);
+}
+
+/* ---- what is new over there ----------------------------------------------------------------------------------------
+ */
+
+/* A walk over the entries of `other` whose dots are unseen here, in rows of slots, then of the stash. */
+struct news_walk {
+    const struct orcuckoo *other;
+    const struct acquaintance *known; /* the actors of the other */
+    uint32_t bucket;
+    uint64_t node;
+    struct entry entries[ROW + 8]; /* numbers are the other's */
+    struct place places[ROW + 8];
+    uint32_t count;
+};
+
+static bool is_news(const struct orcuckoo *filter, const struct news_walk *walk, struct entry entry)
+{
+    const struct acquaintance *actor = &walk->known[entry.number];
+    return !has_seen(&filter->history, actor, walk->other->actors.list[entry.number].id, entry.counter);
+}
+
+static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, uint32_t bucket)
+{
+    const struct cuckoo_geometry geometry = filter->table.geometry;
+    uint64_t words[8];
+    cuckoo_table_words(&walk->other->table, bucket, words);
+    for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+        if (!words[slot])
+            continue;
+        struct entry entry = entry_of_slot(walk->other, word_tag(words[slot], geometry), 0);
+        if (!is_news(filter, walk, entry))
+            continue;
+        struct place place = place_in(bucket, word_fingerprint(words[slot], geometry), geometry);
+        entry.key = class_key(place, geometry);
+        walk->places[walk->count] = place;
+        walk->entries[walk->count++] = entry;
+    }
+}
+
+/* The next row, its memory asked for; false at the end. The history of `filter` must still be the one before. */
+static bool next_news(const struct orcuckoo *filter, struct news_walk *walk)
+{
+    const struct stash *stash = &walk->other->table.stash;
+    walk->count = 0;
+    while (walk->bucket < filter->table.geometry.buckets && walk->count < ROW)
+        gather_news(filter, walk, walk->bucket++);
+    for (; walk->node < stash->used && walk->count < ROW; walk->node++) {
+        struct entry entry = entry_of_node(&stash->nodes[walk->node]);
+        if (!entry.key || !is_news(filter, walk, entry))
+            continue;
+        walk->places[walk->count] = place_of_class(entry.key, filter->table.geometry);
+        walk->entries[walk->count++] = entry;
+    }
+    cuckoo_table_prefetch(&filter->table, walk->places, walk->count);
+    return walk->count > 0;
+}
+
+/* ---- merge ---------------------------------------------------------------------------------------------------------
+ */
+
+static void drop(struct orcuckoo *filter, const struct removal *removal)
+{
+    if (removal->node == NO_NODE)
+        drop_slot(filter, &removal->slot, removal->key);
+    else
+        drop_node(filter, removal->node);
+}
+
+static roost_status take_row(struct orcuckoo *filter, const struct news_walk *walk, uint32_t *kicks)
+{
+    for (uint32_t i = 0; i < walk->count; i++) {
+        struct entry entry = walk->entries[i];
+        entry.number = actors_find(&filter->actors, walk->other->actors.list[entry.number].id);
+        roost_status status = take_entry(filter, &walk->places[i], entry, kicks);
+        if (status != ROOST_OK)
+            return status;
+        note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+    }
+    return ROOST_OK;
+}
+
+/* Actors of the other that were unknown so far get their numbers. */
+roost_status meet_actors(struct orcuckoo *filter, const struct history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        if (i > 0 && history->runs[i].actor == history->runs[i - 1].actor)
+            continue;
+        if (actors_find(&filter->actors, history->runs[i].actor) == NO_ACTOR && filter->actors.count >= MOST_ACTORS)
+            return ROOST_TOO_LARGE;
+        if (actors_number(&filter->actors, history->runs[i].actor, &filter->base.environment.allocator) == NO_ACTOR)
+            return ROOST_NO_MEMORY;
+    }
+    return ROOST_OK;
+}
+
+void note_runs(struct orcuckoo *filter, const struct history *news)
+{
+    for (size_t i = 0; i < news->count && journal_is_on(&filter->base.journal); i++) {
+        const struct dot_run *run = &news->runs[i];
+        note_change(filter, CHANGE_RUN, run->last, actors_find(&filter->actors, run->actor), run->first);
+    }
+}
+
+/* What a merge under way may still have to take back. */
+struct merge {
+    struct orcuckoo before; /* table and actors as they were */
+    struct history history; /* the union, to be put in place at the end */
+    struct history news;    /* what of it is new */
+    struct acquaintance *mine, *theirs;
+};
+
+static void end_merge(struct orcuckoo *filter, struct merge *merge)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    history_release(&merge->history, allocator);
+    history_release(&merge->news, allocator);
+    memory_release(allocator, merge->mine);
+    memory_release(allocator, merge->theirs);
+}
+
+static roost_status begin_merge(struct orcuckoo *filter, struct merge *merge, const struct orcuckoo *other)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    *merge = (struct merge){.mine = acquaint(filter, other), .theirs = acquaint(other, filter)};
+    if (!merge->mine || !merge->theirs ||
+        !history_difference(&merge->news, &other->history, &filter->history, allocator) ||
+        !history_union(&merge->history, &filter->history, &other->history, allocator)) {
+        end_merge(filter, merge);
+        return ROOST_NO_MEMORY;
+    }
+    return ROOST_OK;
+}
+
+/* From here on the filter has a table and actors of its own, and `before` keeps the old ones. */
+static roost_status work_on_copy(struct orcuckoo *filter, struct merge *merge)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    merge->before = *filter;
+    if (cuckoo_table_copy(&filter->table, &merge->before.table, allocator)) {
+        if (actors_copy(&filter->actors, &merge->before.actors, allocator))
+            return ROOST_OK;
+        cuckoo_table_release(&filter->table, allocator);
+    }
+    filter->table = merge->before.table;
+    filter->actors = merge->before.actors;
+    return ROOST_NO_MEMORY;
+}
+
+static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, struct removal_walk *removals,
+                                struct removal *first, const struct orcuckoo *other)
+{
+    struct news_walk news = {.other = other, .known = merge->theirs};
+    uint32_t kicks = filter->table.most_kicks;
+    roost_status status = meet_actors(filter, &merge->news);
+    if (first && status == ROOST_OK)
+        do
+            drop(filter, first);
+        while (next_removal(filter, removals, first));
+    while (status == ROOST_OK && merge->news.dots > 0 && next_news(filter, &news))
+        status = take_row(filter, &news, &kicks);
+    return status;
+}
+
+static void keep(struct orcuckoo *filter, struct merge *merge)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    struct history old = filter->history;
+    cuckoo_table_release(&merge->before.table, allocator);
+    actors_release(&merge->before.actors, allocator);
+    note_runs(filter, &merge->news);
+    filter->history = merge->history;
+    filter->run = 0;
+    merge->history = old;
+    leave_shared_actor(filter);
+}
+
+/* The journal may have overwritten old changes with ones that are now void. */
+static void take_back(struct orcuckoo *filter, struct merge *merge)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    struct journal journal = filter->base.journal;
+    bool noted = journal.next != merge->before.base.journal.next;
+    cuckoo_table_release(&filter->table, allocator);
+    actors_release(&filter->actors, allocator);
+    *filter = merge->before;
+    filter->base.journal = journal;
+    if (noted)
+        journal_forget(&filter->base.journal);
+}
+
+roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filter *other_base)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    const struct orcuckoo *other = as_const_orcuckoo(other_base);
+    struct merge merge;
+    struct removal removal;
+    *changed = false;
+    roost_status status = begin_merge(filter, &merge, other);
+    if (status != ROOST_OK)
+        return status;
+    struct removal_walk removals = {.other = other, .known = merge.mine};
+    bool any_removal = next_removal(filter, &removals, &removal);
+    if (any_removal || merge.news.dots > 0) {
+        status = work_on_copy(filter, &merge);
+        if (status == ROOST_OK) {
+            status = change_copy(filter, &merge, &removals, any_removal ? &removal : NULL, other);
+            if (status == ROOST_OK)
+                keep(filter, &merge);
+            else
+                take_back(filter, &merge);
+        }
+        *changed = status == ROOST_OK;
+    }
+    end_merge(filter, &merge);
+    return status;
+}
+
+/* ---- compare -------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether `other` has seen a dot, or its removal, that `filter` has not. Without memory it says so too: not equal. */
+static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *other)
+{
+    struct removal removal;
+    if (!history_includes(&filter->history, &other->history))
+        return true;
+    struct acquaintance *known = acquaint(filter, other);
+    struct removal_walk removals = {.other = other, .known = known};
+    bool lacks = !known || next_removal(filter, &removals, &removal);
+    memory_release(&filter->base.environment.allocator, known);
+    return lacks;
+}
+
+roost_order orcuckoo_compare(const roost_filter *base, const roost_filter *other_base)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base), *other = as_const_orcuckoo(other_base);
+    return (lacks_any(filter, other) ? ROOST_BEFORE : 0) | (lacks_any(other, filter) ? ROOST_AFTER : 0);
+}

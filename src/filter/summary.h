@@ -1,0 +1,41 @@
+/*
+ * A filter as a set of positions, for the digest tree: what two replicas compare to find out where they differ.
+ *
+ * Every kind has an order of its own for what it holds. Grow-only kinds: a position is a bit (Bloom), a class key
+ * (cuckoo); what one side has is in the union. Observed-remove: a position is the rank of a dot in a history that both
+ * sides know, and it is in the set while the dot is live; what one side has lost is lost to both.
+ *
+ * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or a
+ * hash of its words (Bloom), which are at hand.
+ */
+#ifndef FILTER_SUMMARY_H
+#define FILTER_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/memory.h"
+
+struct summary {
+    uint64_t universe; /* positions are below this */
+    uint64_t seed;
+    /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
+    uint64_t *positions, *sums;
+    uint64_t count;
+    /* or: the bits themselves, which are not ours */
+    const uint64_t *words;
+};
+
+/* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
+void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
+                          uint64_t seed);
+void summary_release(struct summary *summary, const roost_allocator *allocator);
+
+/* The range is from <= position < to; with words, `from` is a multiple of 64. */
+uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to);
+uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to);
+/* Writes the members of a range, ascending; there are summary_count of them. */
+void summary_members(const struct summary *summary, uint64_t from, uint64_t to, uint64_t *members);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * The answering side of a sync: each request is answered from the filter alone.
+ *
+ * Nothing is kept between two requests, so a request says all that the answer depends on. The one thing that is hard to
+ * say is which dots the two sides compare: a history may have thousands of actors. The LOST reply gave the asking side
+ * the history of that moment, with the journal's cursor; from then on the cursor stands for it. The history of that
+ * moment is the present one less what the journal says came since, and a hash in each request makes sure that both mean
+ * the same.
+ *
+ * Changes are all or nothing for each request: a request is read to its end before anything is done.
+ */
+#include "session.h"
+
+#include <string.h>
+
+/* ---- parts of replies ----------------------------------------------------------------------------------------------
+ */
+
+static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roost_status status)
+{
+    struct bit_writer writer;
+    message_begin(&writer, filter, TROUBLE);
+    write_byte(&writer, (uint8_t)status);
+    write_byte(&writer, SYNC_VERSION);
+    roost_status written = message_end(&writer, filter, reply, ROOST_OK);
+    return written == ROOST_OK ? status : written;
+}
+
+/* Whether the journal stands where the asking side last saw it; to be asked before anything changes. */
+static uint8_t undisturbed(const roost_filter *filter, uint64_t known)
+{
+    return filter->journal.next == known ? REPLY_UNDISTURBED : 0;
+}
+
+static void write_standing(struct bit_writer *writer, roost_filter *filter, uint8_t flags)
+{
+    write_byte(writer, flags);
+    write_varint(writer, filter->journal.next);
+}
+
+/* ---- hello ---------------------------------------------------------------------------------------------------------
+ */
+
+static roost_status equal(roost_filter *filter, roost_buffer *reply)
+{
+    struct bit_writer writer;
+    message_begin(&writer, filter, EQUAL);
+    write_fixed64(&writer, filter->journal.incarnation);
+    write_varint(&writer, filter->journal.next);
+    return message_end(&writer, filter, reply, ROOST_OK);
+}
+
+static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t since)
+{
+    struct bit_writer writer;
+    message_begin(&writer, filter, DELTA);
+    write_varint(&writer, filter->journal.next);
+    return message_end(&writer, filter, reply, filter->kind->write_delta(filter, &writer, since));
+}
+
+static uint64_t entries_of(const roost_filter *filter)
+{
+    roost_info info;
+    roost_filter_info(filter, &info);
+    return info.entries;
+}
+
+static roost_status lost(roost_filter *filter, roost_buffer *reply)
+{
+    struct bit_writer writer;
+    message_begin(&writer, filter, LOST);
+    write_fixed64(&writer, filter->journal.incarnation);
+    write_varint(&writer, filter->journal.next);
+    if (filter->kind->history)
+        history_write(filter->kind->history(filter), &writer);
+    else
+        write_varint(&writer, entries_of(filter));
+    return message_end(&writer, filter, reply, ROOST_OK);
+}
+
+/* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
+static bool read_cursor(struct bit_reader *reader, const roost_filter *filter, uint64_t *since)
+{
+    *since = read_varint(reader);
+    if (*since == 0)
+        return false;
+    const uint8_t *half = read_bytes(reader, 4);
+    uint8_t own[8];
+    store_word(own, filter->journal.incarnation);
+    roost_cursor cursor = {filter->journal.incarnation, *since};
+    return half && memcmp(half, own, 4) == 0 && journal_knows(&filter->journal, &cursor);
+}
+
+static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    uint8_t version = read_byte(reader);
+    if (reader->failed || version != SYNC_VERSION)
+        return trouble(filter, reply, ROOST_PROTOCOL);
+    uint64_t configuration = read_fixed64(reader), digest = read_fixed64(reader), since;
+    bool known = read_cursor(reader, filter, &since);
+    if (reader->failed || reader_bits_left(reader) != 0)
+        return trouble(filter, reply, ROOST_CORRUPT);
+    if (configuration != configuration_hash(filter).low)
+        return trouble(filter, reply, ROOST_MISMATCH);
+    if (digest == short_digest(filter))
+        return equal(filter, reply);
+    return known ? delta(filter, reply, since) : lost(filter, reply);
+}
+
+/* ---- push, trade, state --------------------------------------------------------------------------------------------
+ */
+
+static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    struct bit_writer writer;
+    bool changed;
+    uint64_t known = read_varint(reader), digest = read_fixed64(reader);
+    uint8_t flags = undisturbed(filter, known);
+    roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->merge_delta(filter, &changed, reader);
+    if (status != ROOST_OK)
+        return trouble(filter, reply, status);
+    message_begin(&writer, filter, DONE);
+    write_standing(&writer, filter, flags | (digest == short_digest(filter) ? REPLY_EQUAL : 0));
+    return message_end(&writer, filter, reply, ROOST_OK);
+}
+
+static roost_status status_of(enum history_read result)
+{
+    switch (result) {
+    case HISTORY_READ:
+        return ROOST_OK;
+    case HISTORY_NO_MEMORY:
+        return ROOST_NO_MEMORY;
+    case HISTORY_TOO_MANY:
+        return ROOST_TOO_LARGE;
+    default:
+        return ROOST_CORRUPT;
+    }
+}
+
+/* The dots that are wanted were all seen here, or the other side is mistaken about us. */
+static roost_status read_wanted(const roost_filter *filter, struct history *wanted, struct bit_reader *reader)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    roost_status status = status_of(history_read(wanted, reader, UINT32_MAX, SIZE_MAX, allocator));
+    if (status == ROOST_OK && !history_includes(filter->kind->history(filter), wanted)) {
+        history_release(wanted, allocator);
+        status = ROOST_CORRUPT;
+    }
+    return status;
+}
+
+static roost_status write_news(roost_filter *filter, roost_buffer *reply, const struct history *wanted, uint8_t flags)
+{
+    struct bit_writer writer;
+    message_begin(&writer, filter, NEWS);
+    write_standing(&writer, filter, flags);
+    write_fixed64(&writer, short_digest(filter));
+    return message_end(&writer, filter, reply, filter->kind->write_part_of(filter, &writer, wanted));
+}
+
+static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    struct history wanted = {0};
+    bool changed;
+    if (!filter->kind->history)
+        return trouble(filter, reply, ROOST_CORRUPT);
+    uint8_t flags = undisturbed(filter, read_varint(reader));
+    roost_status status = read_wanted(filter, &wanted, reader);
+    if (status == ROOST_OK)
+        status = filter->kind->merge_delta(filter, &changed, reader);
+    status = status == ROOST_OK ? write_news(filter, reply, &wanted, flags) : trouble(filter, reply, status);
+    history_release(&wanted, &filter->environment.allocator);
+    return status;
+}
+
+static roost_status answer_state(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    struct bit_writer writer;
+    roost_buffer frame;
+    uint8_t flags = undisturbed(filter, read_varint(reader));
+    size_t size = reader_bits_left(reader) / 8;
+    const uint8_t *bytes = reader->failed ? NULL : read_bytes(reader, size);
+    roost_status status = bytes ? roost_filter_merge_frame(filter, NULL, bytes, size) : ROOST_CORRUPT;
+    if (status == ROOST_OK)
+        status = roost_filter_encode(filter, &frame);
+    if (status != ROOST_OK)
+        return trouble(filter, reply, status);
+    message_begin(&writer, filter, WHOLE);
+    write_standing(&writer, filter, flags);
+    write_fixed64(&writer, short_digest(filter));
+    write_bytes(&writer, frame.data, frame.size);
+    roost_buffer_release(&frame);
+    return message_end(&writer, filter, reply, ROOST_OK);
+}
+
+/* ---- ranges and leaves ---------------------------------------------------------------------------------------------
+ */
+
+/* What a request about ranges begins with, and what it takes to answer. */
+struct range_request {
+    uint8_t flags;
+    struct history space;
+    const struct history *space_or_null;
+    struct summary summary;
+    struct ranges ranges;
+};
+
+static void range_request_release(const roost_filter *filter, struct range_request *request)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    history_release(&request->space, allocator);
+    summary_release(&request->summary, allocator);
+    ranges_release(&request->ranges, allocator);
+}
+
+static roost_status find_space(const roost_filter *filter, struct range_request *request, uint64_t record,
+                               uint32_t hash)
+{
+    roost_cursor then = {filter->journal.incarnation, record};
+    if (!filter->kind->history)
+        return ROOST_OK;
+    if (!journal_knows(&filter->journal, &then))
+        return ROOST_CORRUPT;
+    roost_status status = filter->kind->history_then(filter, &request->space, record);
+    request->space_or_null = &request->space;
+    return status == ROOST_OK && space_hash(&request->space) != hash ? ROOST_CORRUPT : status;
+}
+
+static roost_status read_range_request(const roost_filter *filter, struct range_request *request,
+                                       struct bit_reader *reader)
+{
+    *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
+    uint64_t record = read_varint(reader);
+    const uint8_t *half = read_bytes(reader, 4);
+    if (!half)
+        return ROOST_CORRUPT;
+    uint32_t hash = half[0] | (uint32_t)half[1] << 8 | (uint32_t)half[2] << 16 | (uint32_t)half[3] << 24;
+    roost_status status = find_space(filter, request, record, hash);
+    if (status == ROOST_OK)
+        status = filter->kind->summarize(filter, &request->summary, request->space_or_null);
+    if (status == ROOST_OK)
+        status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
+    return status;
+}
+
+static roost_status compare_ranges(const roost_filter *filter, const struct range_request *request,
+                                   struct bit_reader *reader, struct bit_writer *writer)
+{
+    uint64_t universe = request->summary.universe;
+    (void)filter;
+    for (uint64_t i = 0; i < request->ranges.count; i++) {
+        uint64_t digest = read_bits(reader, 32);
+        uint64_t own =
+            summary_digest(&request->summary, range_from(&request->ranges, i), range_to(&request->ranges, i, universe));
+        write_bits(writer, digest != own, 1);
+    }
+    write_alignment(writer);
+    return reader->failed || reader_bits_left(reader) != 0 ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    struct range_request request;
+    struct bit_writer writer;
+    roost_status status = read_range_request(filter, &request, reader);
+    message_begin(&writer, filter, DIFFER);
+    write_byte(&writer, request.flags);
+    if (status == ROOST_OK)
+        status = compare_ranges(filter, &request, reader, &writer);
+    range_request_release(filter, &request);
+    status = message_end(&writer, filter, reply, status);
+    return status == ROOST_OK ? ROOST_OK : trouble(filter, reply, status);
+}
+
+/* Positions that only one of the two has. */
+struct differences {
+    struct number_list mine, theirs;
+};
+
+static roost_status compare_members(const roost_filter *filter, struct differences *differences, const uint64_t *mine,
+                                    uint64_t mine_count, const struct number_list *theirs)
+{
+    uint64_t i = 0, j = 0;
+    bool room = true;
+    while (room && (i < mine_count || j < theirs->count)) {
+        if (j == theirs->count || (i < mine_count && mine[i] < theirs->numbers[j]))
+            room = list_append(&differences->mine, mine[i++], filter);
+        else if (i == mine_count || theirs->numbers[j] < mine[i])
+            room = list_append(&differences->theirs, theirs->numbers[j++], filter);
+        else
+            i++, j++;
+    }
+    return room ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static roost_status compare_leaf(const roost_filter *filter, const struct range_request *request,
+                                 struct differences *differences, uint64_t range, struct bit_reader *reader)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    uint64_t from = range_from(&request->ranges, range);
+    uint64_t to = range_to(&request->ranges, range, request->summary.universe);
+    uint64_t count = summary_count(&request->summary, from, to);
+    struct number_list theirs = {0};
+    uint64_t *mine = memory_allocate(allocator, (count + 1) * sizeof *mine);
+    roost_status status = mine ? read_leaf(reader, &theirs, from, to, filter) : ROOST_NO_MEMORY;
+    if (status == ROOST_OK) {
+        summary_members(&request->summary, from, to, mine);
+        status = compare_members(filter, differences, mine, count, &theirs);
+    }
+    memory_release(allocator, mine);
+    list_release(&theirs, filter);
+    return status;
+}
+
+/* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
+static roost_status settle(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
+                           const struct differences *differences)
+{
+    bool dots = filter->kind->history != NULL, changed = false;
+    const struct number_list *here = dots ? &differences->mine : &differences->theirs;
+    const struct number_list *there = dots ? &differences->theirs : &differences->mine;
+    struct bit_writer writer;
+    roost_status status = filter->kind->settle(filter, &changed, request->space_or_null, here->numbers, here->count);
+    if (status != ROOST_OK)
+        return status;
+    message_begin(&writer, filter, SETTLE);
+    write_standing(&writer, filter, request->flags);
+    write_fixed64(&writer, short_digest(filter));
+    write_numbers(&writer, there->numbers, there->count, request->summary.universe);
+    return message_end(&writer, filter, reply, ROOST_OK);
+}
+
+static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+{
+    struct range_request request;
+    struct differences differences = {0};
+    roost_status status = read_range_request(filter, &request, reader);
+    for (uint64_t i = 0; status == ROOST_OK && i < request.ranges.count; i++)
+        status = compare_leaf(filter, &request, &differences, i, reader);
+    if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK)
+        status = settle(filter, reply, &request, &differences);
+    if (status != ROOST_OK)
+        status = trouble(filter, reply, status);
+    range_request_release(filter, &request);
+    list_release(&differences.mine, filter);
+    list_release(&differences.theirs, filter);
+    return status;
+}
+
+/* ---- any request ---------------------------------------------------------------------------------------------------
+ */
+
+static roost_status answer(roost_filter *filter, roost_buffer *reply, const void *request, size_t size)
+{
+    struct bit_reader reader;
+    roost_status status = message_open(&reader, filter, request, size);
+    if (status == ROOST_OK)
+        status = begin_journal(filter);
+    if (status != ROOST_OK)
+        return trouble(filter, reply, status);
+    switch (*(const uint8_t *)request) {
+    case HELLO:
+        return answer_hello(filter, reply, &reader);
+    case PUSH:
+        return answer_push(filter, reply, &reader);
+    case TRADE:
+        return answer_trade(filter, reply, &reader);
+    case RANGES:
+        return answer_ranges(filter, reply, &reader);
+    case LEAVES:
+        return answer_leaves(filter, reply, &reader);
+    case STATE:
+        return answer_state(filter, reply, &reader);
+    default:
+        return trouble(filter, reply, ROOST_PROTOCOL);
+    }
+}
+
+roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *changed, const void *request,
+                               size_t size)
+{
+    *reply = (roost_buffer){0};
+    uint64_t incarnation = filter->journal.incarnation, next = filter->journal.next;
+    roost_status status = answer(filter, reply, request, size);
+    if (changed)
+        *changed = filter->journal.incarnation != incarnation || filter->journal.next != next;
+    return status;
+}

@@ -1,0 +1,68 @@
+/* The envelope of the messages of a sync: type, content, keyed checksum. */
+#include "session.h"
+
+#include "../base/hash.h"
+
+#define CHECKSUM_BYTES 8
+
+static bool has_checksum(uint8_t type)
+{
+    return type != HELLO && type != TROUBLE;
+}
+
+static uint64_t message_checksum(const roost_filter *filter, const uint8_t *bytes, size_t size)
+{
+    return hash_bytes(configuration_hash(filter).high, bytes, size).low;
+}
+
+void message_begin(struct bit_writer *writer, const roost_filter *filter, enum message_type type)
+{
+    bit_writer_init(writer, filter->environment.allocator);
+    write_byte(writer, (uint8_t)type);
+}
+
+roost_status message_end(struct bit_writer *writer, const roost_filter *filter, roost_buffer *message,
+                         roost_status status)
+{
+    bit_writer_reserve(writer, CHECKSUM_BYTES);
+    if (status == ROOST_OK && writer->failed)
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK)
+        bit_writer_release(writer);
+    else if (has_checksum(writer->buffer.data[0]))
+        write_fixed64(writer, message_checksum(filter, writer->buffer.data, writer->buffer.size));
+    *message = writer->buffer;
+    return status;
+}
+
+roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size)
+{
+    const uint8_t *bytes = message;
+    if (size == 0)
+        return ROOST_PROTOCOL;
+    *reader = bit_reader_over(bytes, size);
+    uint8_t type = read_byte(reader);
+    if (!has_checksum(type))
+        return ROOST_OK;
+    if (type < EQUAL || type > WHOLE)
+        return ROOST_PROTOCOL;
+    if (size < 1 + CHECKSUM_BYTES)
+        return ROOST_CORRUPT;
+    reader->size = size - CHECKSUM_BYTES;
+    return message_checksum(filter, bytes, reader->size) == load_word(bytes + reader->size) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+uint64_t short_digest(roost_filter *filter)
+{
+    return load_word(roost_filter_digest(filter).bytes);
+}
+
+uint32_t space_hash(const struct history *space)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; space && i < space->count; i++) {
+        const struct dot_run *run = &space->runs[i];
+        sum += (uint64_t)hash_number(run->actor, (uint64_t)run->last << 32 | run->first);
+    }
+    return (uint32_t)(sum >> 32 ^ sum);
+}

@@ -1,0 +1,104 @@
+/*
+ * What belongs to one object and not to its state, as bytes: the actor and the journal. Where it is kept, and how one
+ * makes sure that it is the same object that comes back, is the caller's business; docs/format.md has the bytes.
+ */
+#include "frame.h"
+
+#include "../base/hash.h"
+
+#define REPLICA_VERSION 1
+#define CHECKSUM_BYTES  8
+
+static void write_journal(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct journal *journal = &filter->journal;
+    write_fixed64(writer, journal->incarnation);
+    if (!journal_is_on(journal))
+        return;
+    write_varint(writer, journal->oldest);
+    write_varint(writer, journal_length(journal));
+    for (uint64_t i = journal->oldest; i < journal->next; i++) {
+        struct change change = *journal_change(journal, i);
+        if (filter->kind->portable_change)
+            change = filter->kind->portable_change(filter, change);
+        write_varint(writer, change.key);
+        write_varint(writer, change.tag);
+    }
+}
+
+/* Into a journal of this environment's size: what does not fit is forgotten, oldest first. */
+static roost_status read_journal(roost_filter *filter, struct bit_reader *reader)
+{
+    uint64_t incarnation = read_fixed64(reader);
+    if (reader->failed || incarnation == 0)
+        return reader->failed ? ROOST_CORRUPT : ROOST_OK;
+    uint64_t oldest = read_varint(reader), length = read_varint(reader);
+    if (reader->failed || oldest == 0 || length > reader_bits_left(reader) / 16 || oldest > UINT64_MAX / 2)
+        return ROOST_CORRUPT;
+    roost_status status = begin_journal(filter);
+    if (status != ROOST_OK)
+        return status;
+    filter->journal.incarnation = incarnation;
+    filter->journal.oldest = filter->journal.next = oldest;
+    for (uint64_t i = 0; i < length; i++) {
+        uint64_t key = read_varint(reader), tag = read_varint(reader);
+        struct change change = {key, tag};
+        if (reader->failed || !filter->kind->is_change(filter, change))
+            return ROOST_CORRUPT;
+        journal_note(&filter->journal, key, tag);
+    }
+    return ROOST_OK;
+}
+
+roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer *bytes)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, filter->environment.allocator);
+    bool anything = roost_filter_actor(filter) != 0 || journal_is_on(&filter->journal);
+    if (anything) {
+        write_byte(&writer, REPLICA_VERSION);
+        if (filter->kind->write_replica)
+            filter->kind->write_replica(filter, &writer);
+        write_journal(filter, &writer);
+        bit_writer_reserve(&writer, CHECKSUM_BYTES);
+        if (!writer.failed)
+            write_fixed64(&writer, checksum_bytes(writer.buffer.data, writer.buffer.size));
+    }
+    bool failed = writer.failed;
+    if (failed)
+        bit_writer_release(&writer);
+    *bytes = writer.buffer;
+    return failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+static roost_status read_replica(roost_filter *filter, const uint8_t *bytes, size_t size)
+{
+    if (size < 1 + CHECKSUM_BYTES)
+        return ROOST_TRUNCATED;
+    if (checksum_bytes(bytes, size - CHECKSUM_BYTES) != load_word(bytes + size - CHECKSUM_BYTES))
+        return ROOST_CORRUPT;
+    struct bit_reader reader = bit_reader_over(bytes, size - CHECKSUM_BYTES);
+    if (read_byte(&reader) != REPLICA_VERSION)
+        return ROOST_VERSION;
+    roost_status status = ROOST_OK;
+    if (filter->kind->read_replica)
+        status = filter->kind->read_replica(filter, &reader);
+    if (status == ROOST_OK)
+        status = read_journal(filter, &reader);
+    return status == ROOST_OK && reader_bits_left(&reader) != 0 ? ROOST_CORRUPT : status;
+}
+
+roost_status roost_filter_restore_replica(roost_filter *filter, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return ROOST_OK;
+    if (roost_filter_actor(filter) != 0 || journal_is_on(&filter->journal))
+        return ROOST_INVALID;
+    roost_status status = read_replica(filter, bytes, size);
+    if (status != ROOST_OK) {
+        if (filter->kind->forget_replica)
+            filter->kind->forget_replica(filter);
+        journal_release(&filter->journal, &filter->environment.allocator);
+    }
+    return status;
+}

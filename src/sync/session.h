@@ -1,0 +1,125 @@
+/*
+ * The messages of a sync. docs/format.md has their bytes; `session.c` tells how they follow each other.
+ *
+ *     request                                         reply
+ *     HELLO   version, configuration, digest, cursor  EQUAL | DELTA what changed | LOST history
+ *     PUSH    what changed here, digest               DONE
+ *     TRADE   dots wanted, what the other lacks       NEWS what the dots wanted are, digest
+ *     RANGES  digests of ranges                       DIFFER which of them are different
+ *     LEAVES  what some ranges hold                   SETTLE positions, digest
+ *     STATE   all                                     WHOLE all
+ *     anything                                        TROUBLE status, version
+ *
+ * All but HELLO and TROUBLE end with a checksum that is keyed by the configuration, so that neither an accident nor a
+ * message for another filter is ever taken in.
+ */
+#ifndef SYNC_SESSION_H
+#define SYNC_SESSION_H
+
+#include "roost/sync.h"
+#include "../filter/kind.h"
+
+#define SYNC_VERSION 1
+
+enum message_type {
+    HELLO = 0x52, /* 'R': whatever comes first is told from noise by it */
+    EQUAL = 1,
+    DELTA,
+    LOST,
+    PUSH,
+    DONE,
+    TRADE,
+    NEWS,
+    RANGES,
+    DIFFER,
+    LEAVES,
+    SETTLE,
+    STATE,
+    WHOLE,
+    TROUBLE = 0x58,
+};
+
+/* How the reply to a change stands to the state that the asking side knew. */
+enum reply_flags {
+    REPLY_EQUAL = 1,       /* the digests are the same now */
+    REPLY_UNDISTURBED = 2, /* nobody else changed the filter since the last reply */
+};
+
+/* ---- envelope: messages.c ------------------------------------------------------------------------------------------
+ */
+
+void message_begin(struct bit_writer *writer, const roost_filter *filter, enum message_type type);
+
+/* The message, or nothing and the status. */
+roost_status message_end(struct bit_writer *writer, const roost_filter *filter, roost_buffer *message,
+                         roost_status status);
+
+/* Checks type and checksum; `reader` then has what is between. ROOST_PROTOCOL for another type, ROOST_CORRUPT. */
+roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size);
+
+/* Half a digest: enough to see that two filters are equal. */
+uint64_t short_digest(roost_filter *filter);
+/* What two who speak of the same space of dots agree upon; 0 for kinds without. */
+uint32_t space_hash(const struct history *space);
+
+/* ---- ranges of positions: ranges.c ---------------------------------------------------------------------------------
+ */
+
+/*
+ * The positions are cut into ranges of 2^shift; a range is named by its number. At the widest shift there are at most
+ * FIRST_RANGES of them, and each round cuts a range in FANOUT.
+ */
+#define FIRST_RANGES 256
+#define FANOUT_BITS  4
+#define FANOUT       (1u << FANOUT_BITS)
+#define FEWEST_SHIFT 6
+
+struct ranges {
+    unsigned shift;
+    uint64_t *numbers; /* ascending */
+    uint64_t count;
+};
+
+unsigned widest_shift(uint64_t universe);
+static inline uint64_t range_from(const struct ranges *ranges, uint64_t i)
+{
+    return ranges->numbers[i] << ranges->shift;
+}
+static inline uint64_t range_to(const struct ranges *ranges, uint64_t i, uint64_t universe)
+{
+    uint64_t to = (ranges->numbers[i] + 1) << ranges->shift;
+    return to < universe ? to : universe;
+}
+
+/* Ascending numbers below a bound: how many, then the gaps. */
+void write_numbers(struct bit_writer *writer, const uint64_t *numbers, uint64_t count, uint64_t bound);
+/* NULL with a failed reader, or without memory and a reader that has not failed. */
+uint64_t *read_numbers(struct bit_reader *reader, uint64_t *count, uint64_t bound, const roost_allocator *allocator);
+
+void write_ranges(struct bit_writer *writer, const struct ranges *ranges, uint64_t universe);
+roost_status read_ranges(struct bit_reader *reader, struct ranges *ranges, uint64_t universe,
+                         const roost_allocator *allocator);
+void ranges_release(struct ranges *ranges, const roost_allocator *allocator);
+
+/* Numbers in a row that grows. */
+struct number_list {
+    uint64_t *numbers;
+    uint64_t count, room;
+};
+/* False when there is no memory, or more than the filter may take. */
+bool list_append(struct number_list *list, uint64_t number, const roost_filter *filter);
+void list_release(struct number_list *list, const roost_filter *filter);
+
+/*
+ * What a range holds, by gaps between its members or between the others, whichever are fewer; by the others only where
+ * the range has at most MOST_LEAF positions, so that a few bytes never stand for very many numbers.
+ */
+#define MOST_LEAF ((uint64_t)1 << 16)
+void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t count, uint64_t from, uint64_t to);
+/* ROOST_CORRUPT, ROOST_NO_MEMORY. */
+roost_status read_leaf(struct bit_reader *reader, struct number_list *members, uint64_t from, uint64_t to,
+                       const roost_filter *filter);
+/* The bits that it will take, about. */
+double leaf_bits(uint64_t count, uint64_t width);
+
+#endif
