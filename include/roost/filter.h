@@ -207,7 +207,8 @@ ROOST_API roost_status roost_filter_remove_many_hash(roost_filter *filter, bool 
 ROOST_API roost_status roost_filter_remove_one(roost_filter *filter, bool *changed, const void *key, size_t size);
 ROOST_API roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash);
 
-/* The one addition that had this dot, of this element, in sets and multisets: never takes anything else with it. */
+/* The one addition that had this dot, of this element. In a multiset it takes no other with it; in a set an addition
+   may stand for two elements that the filter cannot tell apart, as for remove. */
 ROOST_API roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const void *key, size_t size,
                                                roost_dot dot);
 ROOST_API roost_status roost_filter_remove_dot_hash(roost_filter *filter, bool *changed, roost_hash hash,

@@ -179,11 +179,6 @@ size_t history_actors(const struct history *history)
     return actors_of_runs(history->runs, history->count);
 }
 
-size_t history_actor_order(const struct history *history, uint64_t actor)
-{
-    return actors_of_runs(history->runs, runs_begun(history, position_of(actor, 0)));
-}
-
 size_t history_gaps(const struct history *history)
 {
     size_t gaps = 0;

@@ -46,8 +46,6 @@ bool history_contains(const struct history *history, uint64_t actor, uint32_t co
 uint32_t history_contiguous(const struct history *history, uint64_t actor);
 /* The largest counter seen of the actor, or 0. */
 uint32_t history_largest(const struct history *history, uint64_t actor);
-/* How many actors of the history come before this one, which need not be in it. Looks at all runs before. */
-size_t history_actor_order(const struct history *history, uint64_t actor);
 /* The run that holds the dot, which must be there. */
 size_t history_run_of(const struct history *history, uint64_t actor, uint32_t counter);
 /* How many different actors; runs that do not start at 1. */

@@ -17,10 +17,17 @@ static uint32_t load_target(uint32_t bucket_size)
     }
 }
 
+/* A table eight times as large is out of the caches, and each kick waits for memory: some room saves most of them. */
+static uint32_t roomy_load_target(uint32_t bucket_size)
+{
+    return load_target(bucket_size) * 19 / 20;
+}
+
 roost_status cuckoo_size(struct cuckoo_geometry *geometry, const roost_config *config)
 {
-    uint128 slots =
-        ((uint128)config->capacity * 1000 + load_target(config->bucket_size) - 1) / load_target(config->bucket_size);
+    bool tagged = config->kind == ROOST_ORCUCKOO;
+    uint32_t load = tagged ? roomy_load_target(config->bucket_size) : load_target(config->bucket_size);
+    uint128 slots = ((uint128)config->capacity * 1000 + load - 1) / load;
     uint128 buckets = (slots + config->bucket_size - 1) / config->bucket_size;
     if (buckets > UINT32_MAX)
         return ROOST_TOO_LARGE;

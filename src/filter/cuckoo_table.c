@@ -134,21 +134,32 @@ static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
     return width == 64 ? word : word & UINT32_MAX;
 }
 
-/* Slots of whole words: the fingerprint is the low part of each. All are compared, without a branch on any. */
-static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
-                                     uint32_t fingerprint)
+/*
+ * Slots of whole words: the fingerprint is the low part of each. Which slots have it, a bit for each; all are compared,
+ * without a branch on any.
+ */
+static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                          uint32_t fingerprint)
 {
     const uint32_t size = table->geometry.bucket_size, bytes = width / 8;
     const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * bytes;
-    const uint64_t mask = (UINT64_C(1) << table->geometry.bits) - 1;
+    const uint32_t unused = 32 - table->geometry.bits; /* bits of the low half that belong to the tag */
+    const uint32_t wanted = fingerprint << unused;
     uint32_t found = 0;
-    if (size == 4) {
+    if (size == 4) { /* a loop of known length, for the compiler to unroll */
         for (uint32_t slot = 0; slot < 4; slot++)
-            found |= (uint32_t)(((load_tagged(slots + slot * bytes, width) ^ fingerprint) & mask) == 0) << slot;
+            found |= (uint32_t)((uint32_t)load_tagged(slots + slot * bytes, width) << unused == wanted) << slot;
     } else {
         for (uint32_t slot = 0; slot < size; slot++)
-            found |= (uint32_t)(((load_tagged(slots + slot * bytes, width) ^ fingerprint) & mask) == 0) << slot;
+            found |= (uint32_t)((uint32_t)load_tagged(slots + slot * bytes, width) << unused == wanted) << slot;
     }
+    return found;
+}
+
+static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                     uint32_t fingerprint)
+{
+    uint32_t found = tagged_with(table, width, bucket, fingerprint);
     return found ? (int)(lowest_bit(found) * width) : NO_SLOT;
 }
 
@@ -175,6 +186,11 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
 /* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
+    if (form == TAGGED_64 || form == TAGGED_32) {
+        uint32_t width = form == TAGGED_64 ? 64 : 32;
+        return (tagged_with(table, width, place.bucket, place.fingerprint) |
+                tagged_with(table, width, place.other, place.fingerprint)) != 0;
+    }
     if (form != FOUR_BYTES) {
         int first = find_slot(table, form, place.bucket, place.fingerprint);
         int second = find_slot(table, form, place.other, place.fingerprint);
@@ -500,9 +516,9 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
 /* Both buckets are full of one class: displacing its entries would only swap them. */
 static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
 {
-    struct slot_match matches[MOST_MATCHES];
-    uint32_t slots = table->geometry.bucket_size * (place->bucket == place->other ? 1 : 2);
-    return cuckoo_table_matches(table, place, matches) == slots;
+    uint32_t width = slot_width(table->geometry), all = (1u << table->geometry.bucket_size) - 1;
+    return tagged_with(table, width, place->bucket, place->fingerprint) == all &&
+           tagged_with(table, width, place->other, place->fingerprint) == all;
 }
 
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
@@ -519,27 +535,28 @@ enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct pla
 static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
                                              uint32_t fingerprint, struct slot_match *matches)
 {
-    const uint32_t size = table->geometry.bucket_size;
-    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
     uint32_t found = 0;
-    for (uint32_t slot = 0; slot < size; slot++) {
-        uint64_t word = load_tagged(slots + slot * (width / 8), width);
-        matches[found] = (struct slot_match){bucket, slot * width, word >> table->geometry.bits};
-        found += word_fingerprint(word, table->geometry) == fingerprint;
+    for (uint32_t slots = tagged_with(table, width, bucket, fingerprint); slots; slots &= slots - 1) {
+        uint32_t offset = lowest_bit(slots) * width;
+        matches[found++] =
+            (struct slot_match){bucket, offset, slot_read(table, bucket, offset) >> table->geometry.bits};
     }
+    return found;
+}
+
+static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, uint32_t width, const struct place *place,
+                                           struct slot_match *matches)
+{
+    uint32_t found = bucket_matches(table, width, place->bucket, place->fingerprint, matches);
+    if (place->bucket != place->other)
+        found += bucket_matches(table, width, place->other, place->fingerprint, matches + found);
     return found;
 }
 
 uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
                               struct slot_match matches[MOST_MATCHES])
 {
-    struct slot_match row[MOST_MATCHES + 1]; /* one more is written than is found */
-    uint32_t width = slot_width(table->geometry);
-    uint32_t found = bucket_matches(table, width, place->bucket, place->fingerprint, row);
-    if (place->bucket != place->other)
-        found += bucket_matches(table, width, place->other, place->fingerprint, row + found);
-    memcpy(matches, row, found * sizeof *row);
-    return found;
+    return table->form == TAGGED_64 ? pair_matches(table, 64, place, matches) : pair_matches(table, 32, place, matches);
 }
 
 static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t width, uint32_t bucket, uint64_t wanted)

@@ -74,12 +74,13 @@ struct filter_kind {
     roost_status (*history_then)(const roost_filter *filter, struct history *history, uint64_t record);
     roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
 
-    /* What the replica has beyond state and journal; a change of the journal as it will read after a decode. NULL:
-     * nothing and the change as it is. */
+    /* What the replica has beyond state and journal. NULL: nothing. */
     void (*write_replica)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*read_replica)(roost_filter *filter, struct bit_reader *reader);
     void (*forget_replica)(roost_filter *filter);
-    struct change (*portable_change)(const roost_filter *filter, struct change change);
+    /* For each actor its number after a decode, in an array to be released; NULL without memory. Where there is such a
+     * function, the upper half of a change's tag is the number of an actor. */
+    uint32_t *(*numbers_after_decode)(const roost_filter *filter);
     /* Whether a change that was stored could be one of this filter's. */
     bool (*is_change)(const roost_filter *filter, struct change change);
 

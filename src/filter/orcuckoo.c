@@ -245,10 +245,17 @@ static roost_status overflow(struct orcuckoo *filter, struct entry entry)
     return stash_insert(stash, &environment->allocator, entry.key, tag) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
+/* The index of an actor, which nearly always has one. */
+static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
+{
+    uint32_t index = filter->actors.list[number].index;
+    return index != NO_INDEX ? index : actors_index(&filter->actors, number, &filter->base.environment.allocator);
+}
+
 /* Into a slot, if the actor has an index and the table has room. */
 static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
 {
-    uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+    uint32_t index = index_of(filter, entry.number);
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
                                                  &filter->base.random, kicks) == PUT_NO_ROOM)
         return false;
@@ -404,7 +411,7 @@ static roost_status put_new(struct orcuckoo *filter, const struct place *place, 
 static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct slot_match *matches, uint32_t *count)
 {
     struct stash *stash = &filter->table.stash;
-    uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+    uint32_t index = index_of(filter, entry.number);
     uint64_t node = stash_find_class(stash, entry.key);
     if (*count > 0 && index != NO_INDEX) {
         const struct slot_match *match = &matches[--*count];
@@ -442,10 +449,10 @@ static void drop_rest(struct orcuckoo *filter, struct entry entry, const struct 
 static roost_status supersede(struct orcuckoo *filter, const struct place *place, struct entry entry, bool *fresh)
 {
     struct slot_match matches[MOST_MATCHES];
-    uint32_t count = cuckoo_table_matches(&filter->table, place, matches);
-    *fresh = count == 0 && !stash_contains(&filter->table.stash, entry.key);
+    *fresh = !cuckoo_table_contains(&filter->table, place);
     if (*fresh)
         return put_new(filter, place, entry);
+    uint32_t count = cuckoo_table_matches(&filter->table, place, matches);
     roost_status status = put_over(filter, entry, matches, &count);
     if (status == ROOST_OK && (count > 0 || filter->table.stash.count > 0))
         drop_rest(filter, entry, matches, count);
@@ -612,14 +619,15 @@ static uint128 orcuckoo_digest(roost_filter *base)
     return sum;
 }
 
+/* One whose first addition was refused is still nobody: no dot names it. */
 static uint64_t orcuckoo_actor(const roost_filter *filter)
 {
-    return as_const_orcuckoo(filter)->actor;
+    return as_const_orcuckoo(filter)->counter ? as_const_orcuckoo(filter)->actor : 0;
 }
 
 static void orcuckoo_write_replica(const roost_filter *filter, struct bit_writer *writer)
 {
-    write_fixed64(writer, as_const_orcuckoo(filter)->actor);
+    write_fixed64(writer, orcuckoo_actor(filter));
 }
 
 /* The actor's own dots must be all there: it goes on counting where they end. */
@@ -645,13 +653,17 @@ static void orcuckoo_forget_replica(roost_filter *filter)
     as_orcuckoo(filter)->actor = 0;
 }
 
-/* A decode numbers actors in their order in the history. */
-static struct change orcuckoo_portable_change(const roost_filter *base, struct change change)
+/* A decode numbers actors in their order in the history. Those that are not in it have no changes. */
+static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    uint64_t actor = filter->actors.list[change.tag >> 32].id;
-    return (struct change){change.key,
-                           stash_tag((uint32_t)history_actor_order(&filter->history, actor), (uint32_t)change.tag)};
+    const struct dot_run *runs = filter->history.runs;
+    uint32_t order = 0, *numbers = memory_allocate(&base->environment.allocator,
+                                                   ((size_t)filter->actors.count + 1) * sizeof *numbers);
+    for (size_t i = 0; numbers && i < filter->history.count; i++)
+        if (i == 0 || runs[i].actor != runs[i - 1].actor)
+            numbers[actors_find(&filter->actors, runs[i].actor)] = order++;
+    return numbers;
 }
 
 static bool orcuckoo_is_change(const roost_filter *base, struct change change)
@@ -754,7 +766,7 @@ const struct filter_kind orcuckoo_kind = {
     .write_replica = orcuckoo_write_replica,
     .read_replica = orcuckoo_read_replica,
     .forget_replica = orcuckoo_forget_replica,
-    .portable_change = orcuckoo_portable_change,
+    .numbers_after_decode = orcuckoo_numbers_after_decode,
     .is_change = orcuckoo_is_change,
     .info = orcuckoo_info,
     .check = orcuckoo_check,

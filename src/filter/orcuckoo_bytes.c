@@ -137,6 +137,13 @@ static inline uint64_t next_rank(struct rank_reader *ranks)
     return ranks->next++;
 }
 
+/* Those that are named behind the last member: to be called before anything else is read. */
+static void finish_ranks(struct rank_reader *ranks)
+{
+    while (ranks->others && ranks->named && !ranks->reader->failed)
+        read_skipped(ranks);
+}
+
 /* ---- a part of a state, being written ------------------------------------------------------------------------------
  */
 
@@ -481,6 +488,7 @@ static void hints_begin(struct hint_reader *hints, struct part_reader *part)
 {
     *hints = (struct hint_reader){.positions = part->start_of_positions, .live_left = part->live};
     hints->live = rank_reader_for(&hints->positions, part->live, part->history.dots);
+    finish_ranks(&part->ranks);
     hints->hints = rank_reader_for(&part->positions, part->hinted, part->history.dots - part->live);
     part->run = 0;
     part->rank_base = 0;
@@ -506,6 +514,7 @@ static bool next_hint(struct hint_reader *hints, struct part_reader *part, struc
 /* Nothing may be left over, in either place. */
 static bool part_ends(struct part_reader *part, struct bit_reader *reader)
 {
+    finish_ranks(&part->ranks);
     read_alignment(&part->positions);
     read_alignment(&part->classes);
     *reader = part->classes;
@@ -584,6 +593,7 @@ static bool part_is_sound(struct part_reader *part, struct bit_reader *reader)
     for (uint64_t i = 0; i < part->hinted; i++)
         if (!next_hint(&hints, part, &item))
             return false;
+    finish_ranks(&hints.hints);
     return part_ends(part, reader) && reader_bits_left(reader) == 0;
 }
 

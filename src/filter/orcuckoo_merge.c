@@ -248,7 +248,7 @@ static roost_status take_row(struct orcuckoo *filter, const struct news_walk *wa
 {
     for (uint32_t i = 0; i < walk->count; i++) {
         struct entry entry = walk->entries[i];
-        entry.number = actors_find(&filter->actors, walk->other->actors.list[entry.number].id);
+        entry.number = walk->known[entry.number].number;
         roost_status status = take_entry(filter, &walk->places[i], entry, kicks);
         if (status != ROOST_OK)
             return status;
@@ -277,6 +277,14 @@ void note_runs(struct orcuckoo *filter, const struct history *news)
         const struct dot_run *run = &news->runs[i];
         note_change(filter, CHANGE_RUN, run->last, actors_find(&filter->actors, run->actor), run->first);
     }
+}
+
+/* Those that the filter has just met have numbers now. */
+static void introduce(const struct orcuckoo *filter, struct acquaintance *known, const struct orcuckoo *other)
+{
+    for (uint32_t i = 0; i < other->actors.count; i++)
+        if (known[i].number == NO_ACTOR)
+            known[i].number = actors_find(&filter->actors, other->actors.list[i].id);
 }
 
 /* What a merge under way may still have to take back. */
@@ -330,6 +338,7 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
     struct news_walk news = {.other = other, .known = merge->theirs};
     uint32_t kicks = filter->table.most_kicks;
     roost_status status = meet_actors(filter, &merge->news);
+    introduce(filter, merge->theirs, other);
     if (first && status == ROOST_OK)
         do
             drop(filter, first);

@@ -9,6 +9,18 @@
 #define REPLICA_VERSION 1
 #define CHECKSUM_BYTES  8
 
+static void write_changes(const roost_filter *filter, struct bit_writer *writer, const uint32_t *numbers)
+{
+    const struct journal *journal = &filter->journal;
+    for (uint64_t i = journal->oldest; i < journal->next; i++) {
+        struct change change = *journal_change(journal, i);
+        if (numbers)
+            change.tag = (uint64_t)numbers[change.tag >> 32] << 32 | (uint32_t)change.tag;
+        write_varint(writer, change.key);
+        write_varint(writer, change.tag);
+    }
+}
+
 static void write_journal(const roost_filter *filter, struct bit_writer *writer)
 {
     const struct journal *journal = &filter->journal;
@@ -17,13 +29,14 @@ static void write_journal(const roost_filter *filter, struct bit_writer *writer)
         return;
     write_varint(writer, journal->oldest);
     write_varint(writer, journal_length(journal));
-    for (uint64_t i = journal->oldest; i < journal->next; i++) {
-        struct change change = *journal_change(journal, i);
-        if (filter->kind->portable_change)
-            change = filter->kind->portable_change(filter, change);
-        write_varint(writer, change.key);
-        write_varint(writer, change.tag);
+    uint32_t *numbers = NULL;
+    if (filter->kind->numbers_after_decode) {
+        numbers = filter->kind->numbers_after_decode(filter);
+        writer->failed |= !numbers;
     }
+    if (!writer->failed)
+        write_changes(filter, writer, numbers);
+    memory_release(&filter->environment.allocator, numbers);
 }
 
 /* Into a journal of this environment's size: what does not fit is forgotten, oldest first. */
