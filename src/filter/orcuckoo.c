@@ -516,6 +516,19 @@ static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_h
 /* ---- remove and look up --------------------------------------------------------------------------------------------
  */
 
+/* Removals make room in the slots: each one gives an entry of the stash the chance to take it. */
+static void draw_from_stash(struct orcuckoo *filter)
+{
+    struct stash *stash = &filter->table.stash;
+    uint64_t node = filter->hand++ % stash->used;
+    struct entry entry = entry_of_node(&stash->nodes[node]);
+    if (!entry.key)
+        return;
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    if (enter_slot(filter, &place, entry, 0))
+        stash_remove(stash, node);
+}
+
 static bool remove_place(struct orcuckoo *filter, const struct place *place)
 {
     struct slot_match matches[MOST_MATCHES];
@@ -529,6 +542,8 @@ static bool remove_place(struct orcuckoo *filter, const struct place *place)
         drop_slot(filter, &matches[i], key);
     while ((node = stash_find_class(stash, key)) != NO_NODE)
         drop_node(filter, node);
+    if (stash->count > 0)
+        draw_from_stash(filter);
     return cuckoo_table_entries(&filter->table) < before;
 }
 

@@ -28,6 +28,7 @@ struct orcuckoo {
     uint64_t actor;
     uint32_t number, counter; /* of that actor */
     size_t run;               /* where the history had its last run: a hint */
+    uint64_t hand;            /* the next of the stash to be offered a slot */
 };
 
 #define MOST_ACTORS_BITS 18

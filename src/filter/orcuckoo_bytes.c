@@ -66,21 +66,49 @@ static uint64_t read_class(struct bit_reader *reader, const struct class_code *c
 /* ---- sets of ranks -------------------------------------------------------------------------------------------------
  */
 
-/* Keys are ranks, ascending. */
-static void write_ranks(struct bit_writer *writer, const struct sort_pair *members, uint64_t count, uint64_t universe)
+/* Ranks with their classes, ascending: in a row, or, where most ranks are taken, each class at the place of its rank.
+ */
+struct members {
+    const struct sort_pair *row; /* NULL: */
+    const uint64_t *by_rank;     /* 0 for those that are none */
+    uint64_t count;
+};
+
+/* The next one; `place` is 0 at first. There must be one. */
+static inline struct sort_pair next_member(const struct members *members, uint64_t *place)
 {
+    if (members->row)
+        return members->row[(*place)++];
+    while (!members->by_rank[*place])
+        ++*place;
+    struct sort_pair member = {*place, members->by_rank[*place]};
+    ++*place;
+    return member;
+}
+
+static void write_ranks(struct bit_writer *writer, const struct members *members, uint64_t universe)
+{
+    const uint64_t count = members->count;
     bool others = count > universe - count;
     unsigned parameter = rice_parameter(universe, others ? universe - count : count);
-    uint64_t next = 0, last = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        for (; others && next < members[i].key; next++, last = next)
+    uint64_t next = 0, last = 0, place = 0;
+    for (uint64_t i = 0; i < count && count < universe; i++) {
+        uint64_t rank = next_member(members, &place).key;
+        for (; others && next < rank; next++, last = next)
             write_rice(writer, next - last, parameter);
         if (!others)
-            write_rice(writer, members[i].key - next, parameter);
-        next = members[i].key + 1;
+            write_rice(writer, rank - next, parameter);
+        next = rank + 1;
     }
-    for (; others && next < universe; next++, last = next)
+    for (; others && count < universe && next < universe; next++, last = next)
         write_rice(writer, next - last, parameter);
+}
+
+static void write_classes(struct bit_writer *writer, const struct class_code *code, const struct members *members)
+{
+    uint64_t place = 0;
+    for (uint64_t i = 0; i < members->count; i++)
+        write_class(writer, code, next_member(members, &place).value);
 }
 
 struct rank_reader {
@@ -147,32 +175,24 @@ static void finish_ranks(struct rank_reader *ranks)
 /* ---- a part of a state, being written ------------------------------------------------------------------------------
  */
 
-static uint64_t bytes_of_ranks(const struct bit_writer *writer)
-{
-    return writer->buffer.size;
-}
-
-/* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. Both ascending. */
+/* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
 static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry geometry,
-                               const struct history *history, const struct sort_pair *live, uint64_t live_count,
-                               const struct sort_pair *hinted, uint64_t hinted_count)
+                               const struct history *history, const struct members *live, const struct members *hinted)
 {
     struct bit_writer ranks;
     struct class_code code = class_code_for(geometry);
     bit_writer_init(&ranks, writer->buffer.allocator);
-    write_ranks(&ranks, live, live_count, history->dots);
-    write_ranks(&ranks, hinted, hinted_count, history->dots - live_count);
+    write_ranks(&ranks, live, history->dots);
+    write_ranks(&ranks, hinted, history->dots - live->count);
     write_alignment(&ranks);
     history_write(history, writer);
-    write_varint(writer, live_count);
-    write_varint(writer, hinted_count);
-    write_varint(writer, bytes_of_ranks(&ranks));
+    write_varint(writer, live->count);
+    write_varint(writer, hinted->count);
+    write_varint(writer, ranks.buffer.size);
     write_bytes(writer, ranks.buffer.data, ranks.buffer.size);
-    bit_writer_reserve(writer, (size_t)((live_count + hinted_count) * (code.bits + 1 + code.fingerprint_bits) / 8));
-    for (uint64_t i = 0; i < live_count; i++)
-        write_class(writer, &code, live[i].value);
-    for (uint64_t i = 0; i < hinted_count; i++)
-        write_class(writer, &code, hinted[i].value);
+    bit_writer_reserve(writer, (size_t)((live->count + hinted->count) * (code.bits + 1 + code.fingerprint_bits) / 8));
+    write_classes(writer, &code, live);
+    write_classes(writer, &code, hinted);
     write_alignment(writer);
     bool failed = ranks.failed || writer->failed;
     bit_writer_release(&ranks);
@@ -246,34 +266,60 @@ static inline uint64_t rank_of(const struct rank_map *map, struct entry entry)
 
 struct gather {
     struct rank_map map;
-    struct sort_pair *pairs;
+    struct sort_pair *row;
+    uint64_t *by_rank;
     uint64_t count;
 };
 
 /* Without a branch: those that have no rank are overwritten by the next. */
-static void gather_entry(void *context, struct entry entry)
+static void gather_in_row(void *context, struct entry entry)
 {
     struct gather *gather = context;
     uint64_t rank = rank_of(&gather->map, entry);
-    gather->pairs[gather->count] = (struct sort_pair){rank, entry.key};
+    gather->row[gather->count] = (struct sort_pair){rank, entry.key};
     gather->count += rank != NO_RANK;
 }
 
-/* What the filter holds of these dots, all of which it has seen. */
+static void gather_by_rank(void *context, struct entry entry)
+{
+    struct gather *gather = context;
+    uint64_t rank = rank_of(&gather->map, entry);
+    if (rank == NO_RANK)
+        return;
+    gather->by_rank[rank] = entry.key;
+    gather->count++;
+}
+
+static void gather_members(const struct orcuckoo *filter, struct gather *gather, const struct history *dots,
+                           struct sort_pair *scratch)
+{
+    if (gather->by_rank) {
+        visit_entries(filter, gather_by_rank, gather);
+    } else {
+        visit_entries(filter, gather_in_row, gather);
+        sort_pairs(gather->row, scratch, gather->count, rank_bits(dots));
+    }
+}
+
+/* What the filter holds of these dots, all of which it has seen. Where most of them are live there is nothing to sort.
+ */
 roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer *writer, const struct history *dots)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
     uint64_t entries = cuckoo_table_entries(&filter->table);
-    struct gather gather = {.pairs = memory_allocate(allocator, 2 * (entries + 1) * sizeof *gather.pairs)};
+    bool dense = dots->dots <= 4 * entries;
+    size_t bytes = dense ? (dots->dots + 1) * sizeof(uint64_t) : 2 * (entries + 1) * sizeof(struct sort_pair);
+    void *memory = memory_allocate(allocator, bytes);
+    struct gather gather = {.row = dense ? NULL : memory, .by_rank = dense ? memory : NULL};
     roost_status status = ROOST_NO_MEMORY;
-    if (gather.pairs && rank_map_init(&gather.map, filter, dots)) {
-        visit_entries(filter, gather_entry, &gather);
-        sort_pairs(gather.pairs, gather.pairs + entries + 1, gather.count, rank_bits(dots));
-        status = write_part(writer, filter->table.geometry, dots, gather.pairs, gather.count, NULL, 0);
+    if (memory && rank_map_init(&gather.map, filter, dots)) {
+        gather_members(filter, &gather, dots, dense ? NULL : gather.row + entries + 1);
+        struct members live = {gather.row, gather.by_rank, gather.count}, none = {0};
+        status = write_part(writer, filter->table.geometry, dots, &live, &none);
         rank_map_release(&gather.map);
     }
-    memory_release(allocator, gather.pairs);
+    memory_release(allocator, memory);
     return status;
 }
 
@@ -361,7 +407,9 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
         uint64_t count = gather_changes(filter, pairs, &dots, before, since);
         sort_pairs(pairs, pairs + most + 1, count, rank_bits(&dots));
         part_changes(pairs, count, pairs + most + 1, &live, &hinted);
-        status = write_part(writer, filter->table.geometry, &dots, pairs, live, pairs + most + 1, hinted);
+        struct members live_ones = {.row = pairs, .count = live},
+                       hinted_ones = {.row = pairs + most + 1, .count = hinted};
+        status = write_part(writer, filter->table.geometry, &dots, &live_ones, &hinted_ones);
     }
     history_release(&dots, allocator);
     memory_release(allocator, before);
