@@ -1,115 +1,44 @@
-/* roost add: puts keys into a filter. All of them are added in memory; the file changes once, at the end, or not. */
-#include <math.h>
-#include <stdio.h>
-
+/* roost add: puts keys into a filter. */
 #include "filter_file.h"
-#include "interrupt.h"
-#include "json.h"
-#include "keys.h"
+#include "key_change.h"
 #include "messages.h"
 #include "numbers.h"
-#include "progress.h"
 #include "verb.h"
 
-static struct {
-    bool verbose, json;
-} settings;
+static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
+
+/* An element that is added again survives a removal, elsewhere, that only saw the first addition: that has to be kept.
+ */
+static struct key_change change = {.apply = add_keys, .effect = "new", .renews = true};
 
 static const struct option options[] = {
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_SWITCH,
-     .place = &settings.verbose,
+     .place = &change.verbose,
      .help = "say how many keys there were and how many were new"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "the same as a JSON object"},
+    {.name = "json", .type = OPTION_SWITCH, .place = &change.json, .help = "the same as a JSON object"},
     {0},
-};
-
-struct tally {
-    uint64_t keys, fresh;
 };
 
 static bool complain_of_full(const char *name, const roost_filter *filter)
 {
-    char capacity[COUNT_ROOM];
-    format_count(capacity, roost_filter_config(filter)->capacity);
-    return complain(name, "full: it was made for %s elements and has no room for all of these; nothing was added",
-                    capacity);
+    char capacity[THINGS_ROOM];
+    format_things(capacity, roost_filter_config(filter)->capacity, "element");
+    return complain(name, "full: it was made for %s and has no room for all of these; nothing was added", capacity);
 }
 
-static bool add_batch(const char *name, roost_filter *filter, const struct key_source *source, size_t count,
-                      struct tally *tally)
+static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
 {
-    bool changed[KEYS_AT_ONCE];
-    roost_status status = roost_filter_add_many(filter, changed, NULL, source->keys, count);
+    roost_status status = roost_filter_add_many(filter, changed, NULL, keys, count);
     if (status == ROOST_FULL)
         return complain_of_full(name, filter);
-    if (status != ROOST_OK)
-        return complain_of_status(name, status);
-    tally->keys += count;
-    for (size_t i = 0; i < count; i++)
-        tally->fresh += changed[i];
-    return true;
-}
-
-static bool add_all(const char *name, roost_filter *filter, const struct arguments *arguments, struct tally *tally)
-{
-    static struct key_source source;
-    size_t count;
-    bool fine = true;
-    key_source_open(&source, arguments, 1);
-    progress_begin(false);
-    while (fine && (fine = key_source_next(&source, &count)) && count > 0) {
-        fine = add_batch(name, filter, &source, count, tally);
-        progress_tell(tally->keys);
-    }
-    progress_erase();
-    key_source_close(&source);
-    return fine;
-}
-
-static void report(const roost_filter *filter, const struct tally *tally)
-{
-    roost_info info;
-    roost_filter_info(filter, &info);
-    uint64_t elements = (uint64_t)llround(info.elements);
-    if (settings.json) {
-        struct json json;
-        json_begin(&json);
-        json_count(&json, "keys", tally->keys);
-        json_count(&json, "new", tally->fresh);
-        json_count(&json, "elements", elements);
-        json_bool(&json, "promise_holds", info.promise_holds);
-        json_end(&json);
-    } else if (settings.verbose) {
-        char keys[COUNT_ROOM], fresh[COUNT_ROOM], held[COUNT_ROOM];
-        format_count(keys, tally->keys);
-        format_count(fresh, tally->fresh);
-        format_count(held, elements);
-        printf("%s keys, %s new; about %s elements%s\n", keys, fresh, held,
-               info.promise_holds ? "" : ", more than it was made for: the promised rate no longer holds");
-    }
-}
-
-static bool add_to_file(struct safe_file *file, const struct arguments *arguments)
-{
-    struct tally tally = {0};
-    roost_filter *filter = filter_file_read_locked(file);
-    bool added = filter && add_all(file->name, filter, arguments, &tally) &&
-                 (tally.fresh == 0 || filter_file_write(file, filter));
-    if (added)
-        report(filter, &tally);
-    roost_filter_free(filter);
-    return added;
+    return status == ROOST_OK || complain_of_status(name, status);
 }
 
 static int run(const struct arguments *arguments)
 {
-    struct safe_file file;
-    interrupt_catch();
-    bool added = safe_file_open(&file, arguments->operands[0]) && add_to_file(&file, arguments);
-    safe_file_close(&file);
-    return added ? EXIT_FINE : EXIT_TROUBLE;
+    return change_keys(&change, arguments);
 }
 
 static const char *const operands[] = {"FILE", NULL};

@@ -93,7 +93,7 @@ static void report(const struct tally *tally)
 static int run(const struct arguments *arguments)
 {
     struct tally tally = {0};
-    roost_filter *filter = filter_file_read(arguments->operands[0], NULL);
+    roost_filter *filter = filter_file_read(arguments->operands[0]);
     bool checked = filter && check_all(filter, arguments, &tally);
     roost_filter_free(filter);
     if (!checked)

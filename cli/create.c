@@ -10,15 +10,24 @@
 
 #define DEFAULT_FPR 0.01
 
+/* Of the fingerprints of an orcuckoo filter; see fingerprint_bits and entry_bits in roost/filter.h. */
+#define LEAST_SET_BITS      16
+#define LEAST_MULTISET_BITS 8
+#define MOST_ENTRY_BITS     28
+#define SHORT_ENTRY_BITS    8
+
 static struct {
-    unsigned kind, layout, bucket; /* 0: not given */
+    unsigned kind, layout, bucket, entry; /* 0: not given */
     uint64_t capacity, bits, writers;
     double fpr;
     struct seed_option seed;
-    bool force;
+    bool multiset, force;
 } settings;
 
 static const char *const bucket_sizes[] = {"1", "2", "4", "8", NULL};
+
+enum { ENTRY_32 = 1, ENTRY_64 };
+static const char *const entry_sizes[] = {"32", "64", NULL};
 
 static const struct option options[] = {
     {.name = "capacity",
@@ -37,9 +46,9 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .place = &settings.kind,
      .value = "KIND",
-     .help = "bloom: fastest, never full (default)\ncuckoo: smaller, refuses keys once its table is full",
-     .choices = kind_names,
-     .later_choices = later_kind_names},
+     .help = "bloom: fastest, never full (default)\ncuckoo: smaller, refuses keys once its table is full\n"
+             "orcuckoo: keys can be removed again",
+     .choices = kind_names},
     {.name = "layout",
      .type = OPTION_CHOICE,
      .place = &settings.layout,
@@ -50,15 +59,26 @@ static const struct option options[] = {
      .type = OPTION_COUNT,
      .place = &settings.bits,
      .value = "L",
-     .help = "of a cuckoo fingerprint, 4 to 32 (default: the fewest\nthat keep the rate)",
+     .help = "of a fingerprint. cuckoo: 4 to 32 (default: the fewest\nthat keep the rate); orcuckoo: 16 to 28, in a "
+             "multiset 8\nto 28 (default: 24, or more where the rate needs them)",
      .least = 4,
      .most = 32},
     {.name = "bucket",
      .type = OPTION_CHOICE,
      .place = &settings.bucket,
      .value = "B",
-     .help = "slots of a cuckoo bucket: 1, 2, 4 (default) or 8",
+     .help = "slots of a cuckoo or orcuckoo bucket: 1, 2, 4 (default)\nor 8",
      .choices = bucket_sizes},
+    {.name = "multiset",
+     .type = OPTION_SWITCH,
+     .place = &settings.multiset,
+     .help = "of an orcuckoo filter: a key that is added twice is in\ntwice"},
+    {.name = "entry",
+     .type = OPTION_CHOICE,
+     .place = &settings.entry,
+     .value = "W",
+     .help = "bits of an orcuckoo entry: 64 (default), or 32 in a\nmultiset, with fingerprints of 8 bits",
+     .choices = entry_sizes},
     {.name = "seed",
      .type = OPTION_SEED,
      .place = &settings.seed,
@@ -78,8 +98,6 @@ static const struct option options[] = {
      .place = &settings.force,
      .help = "replace FILE if it exists"},
     {.name = "scalable", .type = OPTION_LATER},
-    {.name = "multiset", .type = OPTION_LATER},
-    {.name = "entry", .type = OPTION_LATER, .value = "W"},
     {.name = "growth", .type = OPTION_LATER, .value = "G"},
     {.name = "schedule", .type = OPTION_LATER, .value = "S"},
     {0},
@@ -91,24 +109,51 @@ static bool options_fit_kind(roost_kind kind)
 {
     if (kind != ROOST_BLOOM && settings.layout)
         return complain("--layout", "only for --kind bloom");
-    if (kind != ROOST_CUCKOO && settings.bits)
-        return complain("--bits", "only for --kind cuckoo");
-    if (kind != ROOST_CUCKOO && settings.bucket)
-        return complain("--bucket", "only for --kind cuckoo");
+    if (kind == ROOST_BLOOM && settings.bits)
+        return complain("--bits", "only for --kind cuckoo and orcuckoo");
+    if (kind == ROOST_BLOOM && settings.bucket)
+        return complain("--bucket", "only for --kind cuckoo and orcuckoo");
+    if (kind != ROOST_ORCUCKOO && settings.multiset)
+        return complain("--multiset", "only for --kind orcuckoo");
+    if (kind != ROOST_ORCUCKOO && settings.entry)
+        return complain("--entry", "only for --kind orcuckoo");
     return settings.capacity > 0 || complain("create", "--capacity is missing");
+}
+
+/* In a set the fingerprint alone tells elements apart when one is removed; in a multiset copies are counted. */
+static bool entries_fit(void)
+{
+    unsigned least = settings.multiset ? LEAST_MULTISET_BITS : LEAST_SET_BITS;
+    if (settings.entry == ENTRY_32 && !settings.multiset)
+        return complain("--entry 32", "only with --multiset; a set needs entries of 64 bits");
+    if (settings.entry == ENTRY_32 && settings.bits && settings.bits != SHORT_ENTRY_BITS)
+        return complain("--bits", "entries of 32 bits have fingerprints of %d bits, no others", SHORT_ENTRY_BITS);
+    if (settings.bits && (settings.bits < least || settings.bits > MOST_ENTRY_BITS))
+        return complain("--bits", "must be from %u to %u in an orcuckoo %s", least, MOST_ENTRY_BITS,
+                        settings.multiset ? "multiset" : "filter without --multiset");
+    return true;
+}
+
+/* Where the fingerprints are given, the rate is what they give, unless one is asked for. */
+static double promised_rate(void)
+{
+    bool bits_are_given = settings.bits || settings.entry == ENTRY_32;
+    return settings.fpr > 0 ? settings.fpr : bits_are_given ? 0 : DEFAULT_FPR;
 }
 
 static bool configure(roost_config *config)
 {
     *config = roost_config_default();
     config->kind = settings.kind ? settings.kind : config->kind;
-    if (!options_fit_kind(config->kind))
+    if (!options_fit_kind(config->kind) || (config->kind == ROOST_ORCUCKOO && !entries_fit()))
         return false;
     config->layout = settings.layout ? settings.layout : config->layout;
     config->capacity = settings.capacity;
-    config->fpr = settings.fpr > 0 ? settings.fpr : settings.bits ? 0 : DEFAULT_FPR;
-    config->fingerprint_bits = (uint32_t)settings.bits;
+    config->fpr = promised_rate();
+    config->fingerprint_bits = settings.entry == ENTRY_32 ? SHORT_ENTRY_BITS : (uint32_t)settings.bits;
     config->bucket_size = settings.bucket ? 1u << (settings.bucket - 1) : config->bucket_size;
+    config->entry_bits = settings.entry == ENTRY_32 ? 32 : settings.entry == ENTRY_64 ? 64 : 0;
+    config->multiset = settings.multiset;
     config->seed = settings.seed.given ? settings.seed.seed : config->seed;
     return true;
 }
@@ -121,7 +166,8 @@ static bool complain_of_configuration(const roost_config *config)
     if (config->fingerprint_bits)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
     if (config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED)
-        return complain("create", "a rate of %s is out of reach for the blocked layout; --layout classic goes lower", rate);
+        return complain("create", "a rate of %s is out of reach for the blocked layout; --layout classic goes lower",
+                        rate);
     return complain("create", "a rate of %s is out of reach for this kind of filter", rate);
 }
 
@@ -147,24 +193,21 @@ static bool complain_of_existence(const char *name)
     return complain(name, "already exists; --force replaces it");
 }
 
-static bool write_filter(const char *name, const roost_filter *filter)
+static bool write_filter(struct filter_file *file, const char *name)
 {
-    struct safe_file file;
-    bool written = safe_file_open(&file, name) && (file.lock < 0 || settings.force || complain_of_existence(name)) &&
-                   filter_file_write(&file, filter);
-    safe_file_close(&file);
-    return written;
+    return filter_file_lock(file, name) &&
+           (!filter_file_exists(file) || settings.force || complain_of_existence(name)) && filter_file_save(file);
 }
 
 static int run(const struct arguments *arguments)
 {
     const char *name = arguments->operands[0];
     struct stat present;
-    roost_filter *filter = make_filter(name);
+    struct filter_file file = {.filter = make_filter(name)};
     interrupt_catch();
-    bool free_to_go = filter && (settings.force || stat(name, &present) != 0 || complain_of_existence(name));
-    bool written = free_to_go && write_filter(name, filter);
-    roost_filter_free(filter);
+    bool free_to_go = file.filter && (settings.force || stat(name, &present) != 0 || complain_of_existence(name));
+    bool written = free_to_go && write_filter(&file, name);
+    filter_file_close(&file);
     return written ? EXIT_FINE : EXIT_TROUBLE;
 }
 
@@ -172,7 +215,7 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_create = {
     .name = "create",
-    .synopsis = "FILE --capacity N [--fpr P] [--kind bloom|cuckoo] [OPTION...]",
+    .synopsis = "FILE --capacity N [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
     .summary = "make an empty filter",
     .details = "Makes an empty filter. Filters merge when all of these options are equal, so that\n"
                "machines that never met can make theirs with the same command.\n",

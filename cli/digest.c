@@ -18,7 +18,7 @@ static const struct option options[] = {
 static int run(const struct arguments *arguments)
 {
     char text[33];
-    roost_filter *filter = filter_file_read(arguments->operands[0], NULL);
+    roost_filter *filter = filter_file_read(arguments->operands[0]);
     if (!filter)
         return EXIT_TROUBLE;
     roost_digest_text(roost_filter_digest(filter), text);

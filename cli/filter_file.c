@@ -1,6 +1,10 @@
 /*
- * Filters in files. What a file holds may be anything, so most of this is about telling apart what can be wrong with
- * it: a clear word here is worth more than a status code.
+ * What a file holds may be anything, so much of this is about telling apart what can be wrong with it: a clear word
+ * here is worth more than a status code.
+ *
+ * Writing goes the other way: frame, then section, then the time stamp that makes the section this very file's, then
+ * all of it to the disk, and only then the name. Where the file system did not keep the stamp, the section is cut off
+ * again.
  */
 #include "filter_file.h"
 
@@ -11,18 +15,19 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "byte_buffer.h"
 #include "interrupt.h"
+#include "machine.h"
 #include "messages.h"
 #include "numbers.h"
+#include "replica_section.h"
 
 #define FIRST_ROOM   ((size_t)64 << 10)
 #define READ_AT_ONCE ((size_t)16 << 20)
 
-static uint64_t machine_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : SIZE_MAX / 2;
-}
+/* Of a frame, see docs/format.md. */
+#define FRAME_PREFIX   6 /* magic, version, type; then comes the length of the body */
+#define FRAME_CHECKSUM 8
 
 roost_environment filter_environment(void)
 {
@@ -44,27 +49,36 @@ bool complain_of_status(const char *name, roost_status status)
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
-struct contents {
-    uint8_t *bytes;
-    size_t size, room;
-};
-
-static bool make_room(const char *name, struct contents *contents, size_t room)
+/* The frame at the front of these bytes, as its header tells its size; all of them where it does not. */
+static roost_bytes frame_of(const struct byte_buffer *contents)
 {
-    uint8_t *bytes = room <= machine_memory() ? realloc(contents->bytes, room) : NULL;
-    if (!bytes)
-        return complain_of_status(name, room <= machine_memory() ? ROOST_NO_MEMORY : ROOST_TOO_LARGE);
-    contents->bytes = bytes;
-    contents->room = room;
-    return true;
+    struct byte_reader reader = {.next = contents->data, .left = contents->size};
+    take_bytes(&reader, FRAME_PREFIX);
+    uint64_t body = take_varint(&reader);
+    bool ends = !reader.failed && reader.left >= FRAME_CHECKSUM && body <= reader.left - FRAME_CHECKSUM;
+    size_t size = ends ? contents->size - reader.left + (size_t)body + FRAME_CHECKSUM : contents->size;
+    return (roost_bytes){contents->data, size};
+}
+
+static roost_status decode_frame(roost_filter **filter, const struct byte_buffer *contents)
+{
+    roost_environment environment = filter_environment();
+    roost_bytes frame = frame_of(contents);
+    return roost_filter_decode(filter, frame.data, frame.size, &environment);
+}
+
+static bool make_room(const char *name, struct byte_buffer *contents, size_t room)
+{
+    roost_status status = byte_buffer_reserve(contents, room);
+    return status == ROOST_OK || complain_of_status(name, status);
 }
 
 /* Reads until the room is used up or the file ends, which is told by room left over. */
-static bool fill_room(const char *name, int descriptor, struct contents *contents)
+static bool fill_room(const char *name, int descriptor, struct byte_buffer *contents)
 {
     while (contents->size < contents->room) {
         size_t wanted = contents->room - contents->size;
-        ssize_t got = read(descriptor, contents->bytes + contents->size, wanted < READ_AT_ONCE ? wanted : READ_AT_ONCE);
+        ssize_t got = read(descriptor, contents->data + contents->size, wanted < READ_AT_ONCE ? wanted : READ_AT_ONCE);
         if (got == 0)
             return true;
         if (interrupted() || (got < 0 && errno != EINTR))
@@ -75,11 +89,10 @@ static bool fill_room(const char *name, int descriptor, struct contents *content
 }
 
 /* Whether it is worth reading on: the first bytes of a film tell that it is none of ours. */
-static bool begins_like_a_frame(const char *name, const struct contents *contents)
+static bool begins_like_a_frame(const char *name, const struct byte_buffer *contents)
 {
     roost_filter *filter;
-    roost_environment environment = filter_environment();
-    roost_status status = roost_filter_decode(&filter, contents->bytes, contents->size, &environment);
+    roost_status status = decode_frame(&filter, contents);
     roost_filter_free(filter);
     return status == ROOST_OK || status == ROOST_TRUNCATED || complain_of_status(name, status);
 }
@@ -89,7 +102,7 @@ static size_t room_for_all(const struct stat *stat)
     return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size < SIZE_MAX / 2 ? (size_t)stat->st_size + 1 : 0;
 }
 
-static bool read_contents(const char *name, int descriptor, struct contents *contents)
+static bool read_contents(const char *name, int descriptor, struct byte_buffer *contents)
 {
     struct stat stat;
     if (fstat(descriptor, &stat) != 0)
@@ -108,48 +121,236 @@ static bool read_contents(const char *name, int descriptor, struct contents *con
     return contents->size > 0 || complain(name, "empty file");
 }
 
-/* ---- filters --------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static roost_filter *read_filter(const char *name, int descriptor, uint64_t *size)
-{
-    struct contents contents = {0};
-    roost_filter *filter = NULL;
-    if (read_contents(name, descriptor, &contents)) {
-        roost_environment environment = filter_environment();
-        roost_status status = roost_filter_decode(&filter, contents.bytes, contents.size, &environment);
-        if (status != ROOST_OK)
-            complain_of_status(name, status);
-    }
-    if (size)
-        *size = contents.size;
-    free(contents.bytes);
-    return filter;
-}
-
-roost_filter *filter_file_read(const char *name, uint64_t *size)
+static int open_to_read(const char *name)
 {
     int descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0)
-        return complain(name, "%s", strerror(errno)), NULL;
-    roost_filter *filter = read_filter(name, descriptor, size);
+        complain(name, "%s", strerror(errno));
+    return descriptor;
+}
+
+static roost_bytes behind_frame(const struct byte_buffer *contents)
+{
+    size_t frame = frame_of(contents).size;
+    return (roost_bytes){contents->data + frame, contents->size - frame};
+}
+
+/* A frame with bytes behind it that have no business there is as bad as one that is too long. */
+static roost_filter *decode_contents(const char *name, const struct byte_buffer *contents)
+{
+    roost_filter *filter;
+    roost_bytes behind = behind_frame(contents);
+    roost_status status = decode_frame(&filter, contents);
+    if (status == ROOST_OK && behind.size > 0 && !is_replica_section(behind)) {
+        roost_filter_free(filter);
+        filter = NULL;
+        status = ROOST_CORRUPT;
+    }
+    if (status != ROOST_OK)
+        complain_of_status(name, status);
+    return filter;
+}
+
+roost_filter *filter_file_read(const char *name)
+{
+    struct byte_buffer contents = {0};
+    int descriptor = open_to_read(name);
+    if (descriptor < 0)
+        return NULL;
+    roost_filter *filter = read_contents(name, descriptor, &contents) ? decode_contents(name, &contents) : NULL;
+    byte_buffer_release(&contents);
     close(descriptor);
     return filter;
 }
 
-roost_filter *filter_file_read_locked(const struct safe_file *file)
+static void drop_filter(struct filter_file *file)
 {
-    if (file->lock < 0)
-        return complain(file->name, "%s", strerror(ENOENT)), NULL;
-    return read_filter(file->name, file->lock, NULL);
+    roost_filter_free(file->filter);
+    file->filter = NULL;
+    file->on_disk = false;
+    peer_memories_release(&file->peers);
 }
 
-bool filter_file_write(struct safe_file *file, const roost_filter *filter)
+/* That a copy is another replica is as it should be, and nothing to talk about. */
+static void restore_replica(struct filter_file *file, int descriptor, const struct byte_buffer *contents)
 {
-    roost_buffer frame;
-    roost_status status = roost_filter_encode(filter, &frame);
+    roost_bytes section = behind_frame(contents);
+    if (section.size == 0)
+        return;
+    switch (replica_section_restore(section, frame_of(contents), descriptor, file->filter, &file->peers)) {
+    case REPLICA_IS_OURS:
+    case REPLICA_IS_FOREIGN:
+        break;
+    case REPLICA_IS_LATER:
+        complain(file->name, "a later version of Roost used it; for this one it is a new replica");
+        break;
+    case REPLICA_IS_DAMAGED:
+        complain(file->name, "its replica section is damaged, the filter is not; it goes on as a new replica");
+        break;
+    }
+}
+
+static bool read_from(struct filter_file *file, int descriptor)
+{
+    struct byte_buffer contents = {0};
+    drop_filter(file);
+    if (fstat(descriptor, &file->version) != 0)
+        return complain(file->name, "%s", strerror(errno));
+    if (read_contents(file->name, descriptor, &contents))
+        file->filter = decode_contents(file->name, &contents);
+    if (file->filter) {
+        file->on_disk = true;
+        file->frame_size = frame_of(&contents).size;
+        restore_replica(file, descriptor, &contents);
+    }
+    byte_buffer_release(&contents);
+    return file->filter != NULL;
+}
+
+bool filter_file_look(struct filter_file *file, const char *name)
+{
+    file->name = name;
+    int descriptor = open_to_read(name);
+    if (descriptor < 0)
+        return false;
+    bool fine = read_from(file, descriptor);
+    close(descriptor);
+    return fine;
+}
+
+/* ---- locked ---------------------------------------------------------------------------------------------------- */
+
+bool filter_file_lock(struct filter_file *file, const char *name)
+{
+    file->name = name;
+    file->locked = true;
+    return safe_file_open(&file->place, name);
+}
+
+void filter_file_unlock(struct filter_file *file)
+{
+    if (file->locked)
+        safe_file_close(&file->place);
+    file->locked = false;
+}
+
+bool filter_file_exists(const struct filter_file *file)
+{
+    return file->place.lock >= 0;
+}
+
+bool filter_file_is_fresh(const struct filter_file *file)
+{
+    if (filter_file_exists(file) && file->on_disk)
+        return same_version(&file->version, &file->place.present);
+    return !filter_file_exists(file) && !file->on_disk && file->filter; /* one that is yet to be made */
+}
+
+bool filter_file_refresh(struct filter_file *file)
+{
+    if (filter_file_is_fresh(file))
+        return true;
+    if (!filter_file_exists(file))
+        return complain(file->name, "%s", strerror(ENOENT));
+    return read_from(file, file->place.lock);
+}
+
+bool filter_file_open(struct filter_file *file, const char *name)
+{
+    return filter_file_lock(file, name) && filter_file_refresh(file);
+}
+
+void filter_file_close(struct filter_file *file)
+{
+    filter_file_unlock(file);
+    drop_filter(file);
+}
+
+bool filter_file_forget_replica(struct filter_file *file)
+{
+    roost_filter *nobody;
+    roost_status status = roost_filter_clone(file->filter, &nobody);
     if (status != ROOST_OK)
         return complain_of_status(file->name, status);
-    bool written = safe_file_replace(file, frame.data, frame.size);
-    roost_buffer_release(&frame);
+    drop_filter(file);
+    file->filter = nobody;
+    return true;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+static bool write_bare(struct safe_file *place, roost_bytes frame)
+{
+    return safe_file_write(place, frame.data, frame.size) && safe_file_flush(place);
+}
+
+static bool cut_section_off(struct safe_file *place, roost_bytes frame)
+{
+    if (ftruncate(place->successor, (off_t)frame.size) != 0)
+        return complain(place->name, "cannot be written: %s", strerror(errno));
+    return safe_file_flush(place);
+}
+
+static bool write_with_section(struct safe_file *place, roost_bytes frame, const struct byte_buffer *section,
+                               const struct file_identity *identity)
+{
+    if (!safe_file_write(place, frame.data, frame.size) || !safe_file_write(place, section->data, section->size))
+        return false;
+    bool stamped = file_identity_stamp(place->successor, identity);
+    if (!safe_file_flush(place))
+        return false;
+    return (stamped && file_identity_matches(identity, place->successor)) || cut_section_off(place, frame);
+}
+
+static bool write_contents(struct filter_file *file, roost_bytes frame, roost_bytes replica)
+{
+    struct file_identity identity;
+    struct byte_buffer section = {0};
+    bool worth_keeping = replica.size > 0 || file->peers.count > 0;
+    if (!worth_keeping || !file_identity_choose(&identity, file->place.successor))
+        return write_bare(&file->place, frame);
+    replica_section_append(&section, file->filter, frame, replica, &file->peers, &identity);
+    bool written = section.failed ? complain_of_status(file->name, ROOST_NO_MEMORY)
+                                  : write_with_section(&file->place, frame, &section, &identity);
+    byte_buffer_release(&section);
     return written;
+}
+
+/*
+ * Somebody may have linked the file to another name while we were at work, and there it would go on as the replica that
+ * we are. The old file is kept open until the new one has its place, to see to that.
+ */
+static bool commit(struct filter_file *file)
+{
+    bool was_unique = file->on_disk && file->version.st_nlink == 1;
+    int predecessor = was_unique ? fcntl(file->place.lock, F_DUPFD_CLOEXEC, 0) : -1;
+    bool committed = safe_file_commit(&file->place);
+    if (committed && predecessor >= 0)
+        file_identity_retire(predecessor);
+    if (predecessor >= 0)
+        close(predecessor);
+    file->on_disk = committed;
+    file->version = file->place.present;
+    return committed;
+}
+
+static bool save_bytes(struct filter_file *file, const roost_buffer *frame, const roost_buffer *replica)
+{
+    roost_bytes frame_bytes = {frame->data, frame->size}, replica_bytes = {replica->data, replica->size};
+    file->frame_size = frame->size;
+    return safe_file_begin(&file->place) && write_contents(file, frame_bytes, replica_bytes) && commit(file);
+}
+
+bool filter_file_save(struct filter_file *file)
+{
+    roost_buffer frame = {0}, replica = {0};
+    roost_status status = roost_filter_encode(file->filter, &frame);
+    if (status == ROOST_OK)
+        status = roost_filter_save_replica(file->filter, &replica);
+    bool saved = status == ROOST_OK ? save_bytes(file, &frame, &replica) : complain_of_status(file->name, status);
+    roost_buffer_release(&frame);
+    roost_buffer_release(&replica);
+    return saved;
 }

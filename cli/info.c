@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "filter_file.h"
+#include "interrupt.h"
 #include "json.h"
 #include "kinds.h"
 #include "messages.h"
@@ -11,11 +12,15 @@
 #include "verb.h"
 
 static struct {
-    bool json;
+    bool json, new_replica;
 } settings;
 
 static const struct option options[] = {
     {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "as a JSON object"},
+    {.name = "new-replica",
+     .type = OPTION_SWITCH,
+     .place = &settings.new_replica,
+     .help = "make FILE a replica of its own, as a copy would be"},
     {0},
 };
 
@@ -23,17 +28,23 @@ struct facts {
     const char *name;
     const roost_config *config;
     roost_info info;
-    uint64_t elements, bytes_encoded;
+    uint64_t elements, bytes_encoded, peers;
     char digest[33], seed[20];
+    char actor[20]; /* empty: it has none */
 };
 
-static struct facts gather(const char *name, roost_filter *filter, uint64_t bytes_encoded)
+static struct facts gather(const struct filter_file *file)
 {
-    struct facts facts = {.name = name, .config = roost_filter_config(filter), .bytes_encoded = bytes_encoded};
-    roost_filter_info(filter, &facts.info);
+    struct facts facts = {.name = file->name, .config = roost_filter_config(file->filter)};
+    uint64_t actor = roost_filter_actor(file->filter);
+    roost_filter_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
-    roost_digest_text(roost_filter_digest(filter), facts.digest);
+    facts.bytes_encoded = file->frame_size;
+    facts.peers = file->peers.count;
+    roost_digest_text(roost_filter_digest(file->filter), facts.digest);
     snprintf(facts.seed, sizeof facts.seed, "0x%llx", (unsigned long long)facts.config->seed);
+    if (actor)
+        snprintf(facts.actor, sizeof facts.actor, "0x%016llx", (unsigned long long)actor);
     return facts;
 }
 
@@ -49,6 +60,20 @@ static void print_shape_json(struct json *json, const struct facts *facts)
         json_count(json, "bucket_size", facts->config->bucket_size);
         json_count(json, "buckets", facts->info.buckets);
     }
+}
+
+static void print_replica_json(struct json *json, const struct facts *facts)
+{
+    if (facts->config->kind == ROOST_ORCUCKOO) {
+        json_bool(json, "multiset", facts->config->multiset);
+        json_count(json, "entry_bits", facts->config->entry_bits);
+        json_count(json, "actors", facts->info.actors);
+        json_count(json, "dots", facts->info.dots);
+        json_count(json, "gaps", facts->info.gaps);
+        json_text(json, "actor", facts->actor[0] ? facts->actor : NULL);
+    }
+    json_count(json, "journal", facts->info.journal);
+    json_count(json, "peers", facts->peers);
 }
 
 static void print_json(const struct facts *facts)
@@ -72,6 +97,7 @@ static void print_json(const struct facts *facts)
     json_text(&json, "digest", facts->digest);
     json_text(&json, "seed", facts->seed);
     print_shape_json(&json, facts);
+    print_replica_json(&json, facts);
     json_end(&json);
 }
 
@@ -79,23 +105,58 @@ static void print_json(const struct facts *facts)
 
 #define LABEL "%-17s"
 
+static void print_bloom(const struct facts *facts, const char *entries, const char *load)
+{
+    char bits[COUNT_ROOM];
+    format_count(bits, facts->info.bits);
+    printf(LABEL "bloom, %s: %s bits, %u for each key\n", "kind", layout_name(facts->config->layout), bits,
+           facts->info.probes);
+    printf(LABEL "%s bits set, %s\n", "load", entries, load);
+}
+
+static void print_cuckoo(const struct facts *facts, const char *entries, const char *load)
+{
+    char buckets[COUNT_ROOM];
+    format_count(buckets, facts->info.buckets);
+    printf(LABEL "%s%s: %s buckets of %u, ", "kind", kind_name(facts->config->kind),
+           facts->config->multiset ? ", a multiset" : "", buckets, facts->config->bucket_size);
+    if (facts->config->kind == ROOST_ORCUCKOO)
+        printf("entries of %u bits, ", facts->config->entry_bits);
+    printf("fingerprints of %u bits\n", facts->config->fingerprint_bits);
+    printf(LABEL "%s entries, %s of the slots; %llu overflowed\n", "load", entries, load,
+           (unsigned long long)facts->info.overflow);
+}
+
 static void print_shape(const struct facts *facts)
 {
-    char many[COUNT_ROOM], entries[COUNT_ROOM], load[NUMBER_ROOM];
+    char entries[COUNT_ROOM], load[NUMBER_ROOM];
     format_count(entries, facts->info.entries);
     format_percent(load, facts->info.load, 3);
-    if (facts->config->kind == ROOST_BLOOM) {
-        format_count(many, facts->info.bits);
-        printf(LABEL "bloom, %s: %s bits, %u for each key\n", "kind", layout_name(facts->config->layout), many,
-               facts->info.probes);
-        printf(LABEL "%s bits set, %s\n", "load", entries, load);
-    } else {
-        format_count(many, facts->info.buckets);
-        printf(LABEL "cuckoo: %s buckets of %u, fingerprints of %u bits\n", "kind", many, facts->config->bucket_size,
-               facts->config->fingerprint_bits);
-        printf(LABEL "%s entries, %s of the slots; %llu overflowed\n", "load", entries, load,
-               (unsigned long long)facts->info.overflow);
-    }
+    if (facts->config->kind == ROOST_BLOOM)
+        print_bloom(facts, entries, load);
+    else
+        print_cuckoo(facts, entries, load);
+}
+
+static void print_history(const struct facts *facts)
+{
+    char actors[THINGS_ROOM], dots[THINGS_ROOM], gaps[THINGS_ROOM];
+    format_things(actors, facts->info.actors, "actor");
+    format_things(dots, facts->info.dots, "addition");
+    format_things(gaps, facts->info.gaps, "gap");
+    printf(LABEL "%s by %s, %s\n", "history", dots, actors, gaps);
+    printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
+}
+
+static void print_replica(const struct facts *facts)
+{
+    char changes[THINGS_ROOM], peers[THINGS_ROOM];
+    format_things(changes, facts->info.journal, "change");
+    format_things(peers, facts->peers, "peer");
+    if (facts->config->kind == ROOST_ORCUCKOO)
+        print_history(facts);
+    if (facts->info.journal > 0 || facts->peers > 0)
+        printf(LABEL "%s in the journal, %s remembered\n", "sync", changes, peers);
 }
 
 static void print_contents(const struct facts *facts)
@@ -117,34 +178,69 @@ static void print_table(const struct facts *facts)
     format_bytes(encoded, facts->bytes_encoded);
     print_contents(facts);
     print_shape(facts);
-    printf(LABEL "%s in memory, %s in the file\n", "size", memory, encoded);
+    printf(LABEL "%s in memory, %s encoded\n", "size", memory, encoded);
+    print_replica(facts);
     printf(LABEL "%s\n", "seed", facts->seed);
     printf(LABEL "%s\n", "digest", facts->digest);
 }
 
-static int run(const struct arguments *arguments)
+/* ---- a new replica --------------------------------------------------------------------------------------------- */
+
+static void print_forgotten(const struct facts *before)
 {
-    uint64_t bytes_encoded;
-    roost_filter *filter = filter_file_read(arguments->operands[0], &bytes_encoded);
-    if (!filter)
-        return EXIT_TROUBLE;
-    struct facts facts = gather(arguments->operands[0], filter, bytes_encoded);
+    char peers[THINGS_ROOM];
+    format_things(peers, before->peers, "peer");
+    printf("%s is a new replica", before->name);
+    if (before->actor[0])
+        printf("; it was actor %s", before->actor);
+    if (before->peers > 0)
+        printf("; it forgot %s", peers);
+    printf("\n");
+}
+
+static bool make_new_replica(struct filter_file *file, const char *name)
+{
+    interrupt_catch();
+    if (!filter_file_open(file, name))
+        return false;
+    struct facts before = gather(file);
+    if (!filter_file_forget_replica(file) || !filter_file_save(file))
+        return false;
+    if (!settings.json)
+        print_forgotten(&before);
+    return true;
+}
+
+static void print_facts(const struct filter_file *file)
+{
+    struct facts facts = gather(file);
     if (settings.json)
         print_json(&facts);
     else
         print_table(&facts);
-    roost_filter_free(filter);
-    return EXIT_FINE;
+}
+
+static int run(const struct arguments *arguments)
+{
+    struct filter_file file = {0};
+    const char *name = arguments->operands[0];
+    bool fine = settings.new_replica ? make_new_replica(&file, name) : filter_file_look(&file, name);
+    if (fine && (settings.json || !settings.new_replica))
+        print_facts(&file);
+    filter_file_close(&file);
+    return fine ? EXIT_FINE : EXIT_TROUBLE;
 }
 
 static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_info = {
     .name = "info",
-    .synopsis = "FILE [--json]",
+    .synopsis = "FILE [--json] [--new-replica]",
     .summary = "tell what a filter is and what it holds",
     .details = "Tells what the filter was made for, about how many elements it holds, and how often it\n"
-               "errs at present beside what was promised.\n",
+               "errs at present beside what was promised. A file that was copied or restored becomes a\n"
+               "replica of its own by itself; --new-replica is for those where nothing shows it, as in\n"
+               "a disk that was copied as a whole.\n",
     .options = options,
     .operands = operands,
     .run = run,

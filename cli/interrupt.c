@@ -4,6 +4,8 @@
  */
 #include "interrupt.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -40,4 +42,14 @@ void interrupt_release(void)
 bool interrupted(void)
 {
     return caught != 0;
+}
+
+bool wait_for_input(int descriptor, int milliseconds)
+{
+    struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
+    int ready;
+    do
+        ready = poll(&wanted, 1, milliseconds);
+    while (ready < 0 && errno == EINTR && !interrupted());
+    return ready > 0;
 }

@@ -13,4 +13,8 @@ void interrupt_release(void);
 /* Whether one came. A call that failed with EINTR while this is false just has to be made again. */
 bool interrupted(void);
 
+/* Whether there is something to read, or the end of it; waits for so long, or for ever (-1), or until a signal comes.
+ */
+bool wait_for_input(int descriptor, int milliseconds);
+
 #endif

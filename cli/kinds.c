@@ -1,16 +1,17 @@
 /* Options, reports and messages call kinds and layouts by the same words: they are written down once. */
 #include "kinds.h"
 
-const char *const kind_names[] = {"bloom", "cuckoo", NULL};
-const char *const later_kind_names[] = {"orcuckoo", NULL};
+const char *const kind_names[] = {"bloom", "cuckoo", "orcuckoo", NULL};
+const char *const grow_only_kind_names[] = {"bloom", "cuckoo", NULL};
+const char *const other_kind_names[] = {"orcuckoo", NULL};
 const char *const layout_names[] = {"blocked", "classic", NULL};
 
-_Static_assert(ROOST_BLOOM == 1 && ROOST_CUCKOO == 2, "kind_names follows these numbers");
+_Static_assert(ROOST_BLOOM == 1 && ROOST_CUCKOO == 2 && ROOST_ORCUCKOO == 3, "kind_names follows these numbers");
 _Static_assert(ROOST_BLOCKED == 1 && ROOST_CLASSIC == 2, "layout_names follows these numbers");
 
 const char *kind_name(roost_kind kind)
 {
-    return kind == ROOST_BLOOM || kind == ROOST_CUCKOO ? kind_names[kind - 1] : "unknown";
+    return kind >= ROOST_BLOOM && kind <= ROOST_ORCUCKOO ? kind_names[kind - 1] : "unknown";
 }
 
 const char *layout_name(roost_layout layout)

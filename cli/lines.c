@@ -5,7 +5,6 @@
 #include "lines.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,12 +46,6 @@ static bool make_room(struct line_reader *reader)
 }
 
 /* Somebody may have left the descriptor in a mode in which reading does not wait. */
-static bool wait_for_input(int descriptor)
-{
-    struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
-    return poll(&wanted, 1, -1) >= 0 || errno == EINTR;
-}
-
 static bool read_some(struct line_reader *reader)
 {
     for (;;) {
@@ -62,7 +55,7 @@ static bool read_some(struct line_reader *reader)
             reader->ended = got == 0;
             return true;
         }
-        bool again = got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(reader->descriptor)));
+        bool again = got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(reader->descriptor, -1)));
         if (interrupted() || !again)
             return complain("standard input", "%s", strerror(errno));
     }

@@ -17,8 +17,8 @@
 
 #define OUTPUT_BUFFER (256 << 10)
 
-static const struct verb *const verbs[] = {&verb_create, &verb_add,    &verb_check, &verb_merge,
-                                           &verb_info,   &verb_digest, &verb_demo};
+static const struct verb *const verbs[] = {&verb_create, &verb_add,  &verb_remove, &verb_check, &verb_merge,
+                                           &verb_sync,   &verb_info, &verb_digest, &verb_serve, &verb_demo};
 #define VERBS (sizeof verbs / sizeof *verbs)
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */
@@ -31,7 +31,7 @@ static const char *const example = "\n"
                                    "Two machines, one set:\n"
                                    "  roost create seen.roost --capacity 1M --fpr 1%\n"
                                    "  roost add seen.roost < urls.txt\n"
-                                   "  roost merge seen.roost from-the-other-machine.roost\n"
+                                   "  roost sync seen.roost other-machine:seen.roost\n"
                                    "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
                                    "\n"
                                    "roost help VERB tells more. Exit status: 0 fine, 1 nothing selected, 2 trouble.\n";

@@ -156,6 +156,13 @@ void format_count(char text[COUNT_ROOM], uint64_t count)
     *text = '\0';
 }
 
+void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing)
+{
+    char number[COUNT_ROOM];
+    format_count(number, count);
+    snprintf(text, THINGS_ROOM, "%s %s%s", number, thing, count == 1 ? "" : "s");
+}
+
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

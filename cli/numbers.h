@@ -24,6 +24,11 @@ bool parse_seed(uint64_t *seed, const char *text);
 /* 1,234,567 */
 void format_count(char text[COUNT_ROOM], uint64_t count);
 
+#define THINGS_ROOM 64
+
+/* 1 key; 1,234 keys */
+void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing);
+
 /* 12.3 MB, in powers of ten */
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes);
 

@@ -80,6 +80,12 @@ static bool set_seed(const struct option *option, const char *value)
     return place->given || refuse(option, value, "must be a number below 2^64, decimal or 0x and hexadecimal");
 }
 
+static bool set_text(const struct option *option, const char *value)
+{
+    *(const char **)option->place = value;
+    return *value || complain(spell(option).text, "must not be empty");
+}
+
 static unsigned find_choice(const char *const *choices, const char *value)
 {
     for (unsigned i = 0; choices && choices[i]; i++)
@@ -122,6 +128,8 @@ static bool set_option(const struct option *option, const char *value)
         return set_seed(option, value);
     case OPTION_CHOICE:
         return set_choice(option, value);
+    case OPTION_TEXT:
+        return set_text(option, value);
     case OPTION_LATER:
         break;
     }

@@ -14,6 +14,7 @@ enum option_type {
     OPTION_SHARE,  /* double: from 0 to `most` hundredths */
     OPTION_SEED,   /* struct seed_option */
     OPTION_CHOICE, /* unsigned: one of `choices`; the first is 1 */
+    OPTION_TEXT,   /* const char *: anything but nothing */
     OPTION_LATER,  /* known, but not to this version; `value` tells whether it takes one */
 };
 

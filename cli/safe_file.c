@@ -3,15 +3,17 @@
  *
  *     open, lock     flock on the file itself, so that no lock file is left lying around. A rename gives the name to
  *                    another inode, so whoever waited for the lock checks that the name still means what he locked.
- *     write          a temporary in the same directory, then fsync: a full disk shows here, and costs the temporary.
- *     rename         from one moment to the next readers see the new file; they need no lock.
+ *     write          a successor in the same directory, then fsync: a full disk shows here, and costs the successor.
+ *     rename         from one moment to the next readers see the new file; they need no lock. It was locked before
+ *                    anybody could find it, so that the lock is never let go in between.
  *     fsync          of the directory, so that the rename outlives a power cut.
  *
- * A killed process leaves its temporary behind. Its name comes from the inode of the file that is locked, so the next
+ * A killed process leaves its successor behind. Its name comes from the inode of the file that is locked, so the next
  * one to lock that file finds it there and knows that nobody uses it: at most one is ever left, and not for long.
- * A new file has no inode yet; its temporary has a random name, and link() gives it its real one, which fails where
- * somebody else was faster.
+ * A new file has no inode yet; it is written without any name, and link() gives it its real one, which fails where
+ * somebody else was faster. Where a file system has no nameless files, it gets a random name first.
  */
+#define _GNU_SOURCE
 #include "safe_file.h"
 
 #include <errno.h>
@@ -29,7 +31,7 @@
 #define MOST_LINKS      40
 #define LONGEST_LINK    4096
 #define WRITTEN_AT_ONCE ((size_t)16 << 20)
-#define TEMPORARY_ROOM  32
+#define NAME_ROOM       40
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +110,8 @@ static enum lock_result lock_open_file(struct safe_file *file)
         return complain(file->name, "not a regular file"), LOCK_FAILED;
     if (!wait_for_lock(file->lock))
         return complain(file->name, "cannot be locked: %s", strerror(errno)), LOCK_FAILED;
-    bool current = stat(file->target, &named) == 0 && same_file(&named, &file->present);
+    bool current =
+        fstat(file->lock, &file->present) == 0 && stat(file->target, &named) == 0 && same_file(&named, &file->present);
     return current ? LOCK_TAKEN : LOCK_OUTDATED;
 }
 
@@ -121,19 +124,25 @@ static bool open_and_lock(struct safe_file *file)
         enum lock_result result = lock_open_file(file);
         if (result == LOCK_TAKEN)
             return true;
-        safe_file_close(&(struct safe_file){.lock = file->lock});
+        close(file->lock);
         file->lock = -1;
         if (result == LOCK_FAILED)
             return false;
     }
 }
 
-static char *temporary_path(const struct safe_file *file);
+/* The name of the successor, which the inode of the present file tells. */
+static char *successor_path(const struct safe_file *file)
+{
+    char name[NAME_ROOM];
+    snprintf(name, sizeof name, ".roost-%llx", (unsigned long long)file->present.st_ino);
+    return beside(file->target, name);
+}
 
 /* Of a process that was killed while it held the lock that we hold now; gone even if we have nothing to write. */
 static void remove_left_over(const struct safe_file *file)
 {
-    char *path = file->lock >= 0 ? temporary_path(file) : NULL;
+    char *path = file->lock >= 0 ? successor_path(file) : NULL;
     if (path)
         unlink(path);
     free(path);
@@ -141,7 +150,7 @@ static void remove_left_over(const struct safe_file *file)
 
 bool safe_file_open(struct safe_file *file, const char *name)
 {
-    *file = (struct safe_file){.name = name, .lock = -1, .target = follow_links(name)};
+    *file = (struct safe_file){.name = name, .lock = -1, .successor = -1, .target = follow_links(name)};
     if (!file->target)
         return complain(name, "%s", strerror(errno));
     if (!open_and_lock(file))
@@ -150,8 +159,20 @@ bool safe_file_open(struct safe_file *file, const char *name)
     return true;
 }
 
+static void discard_successor(struct safe_file *file)
+{
+    if (file->successor >= 0)
+        close(file->successor);
+    if (file->successor_path)
+        unlink(file->successor_path);
+    free(file->successor_path);
+    file->successor_path = NULL;
+    file->successor = -1;
+}
+
 void safe_file_close(struct safe_file *file)
 {
+    discard_successor(file);
     if (file->lock >= 0)
         close(file->lock);
     free(file->target);
@@ -159,41 +180,70 @@ void safe_file_close(struct safe_file *file)
     file->lock = -1;
 }
 
-/* ---- temporary ------------------------------------------------------------------------------------------------- */
+/* ---- successor ------------------------------------------------------------------------------------------------- */
 
-static char *temporary_path(const struct safe_file *file)
+static char *random_path(const struct safe_file *file)
 {
-    char name[TEMPORARY_ROOM];
+    char name[NAME_ROOM];
     uint64_t tag;
-    if (file->lock >= 0) {
-        snprintf(name, sizeof name, ".roost-%llx", (unsigned long long)file->present.st_ino);
-    } else {
-        if (getrandom(&tag, sizeof tag, 0) != sizeof tag)
-            return NULL;
-        snprintf(name, sizeof name, ".roost-new-%016llx", (unsigned long long)tag);
-    }
+    if (getrandom(&tag, sizeof tag, 0) != sizeof tag)
+        return NULL;
+    snprintf(name, sizeof name, ".roost-new-%016llx", (unsigned long long)tag);
     return beside(file->target, name);
 }
 
-static int open_temporary(const struct safe_file *file, const char *path)
+/* By this name a nameless file can be linked. */
+static void descriptor_path(char path[NAME_ROOM], int descriptor)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->lock >= 0 ? 0600 : 0666);
+    snprintf(path, NAME_ROOM, "/proc/self/fd/%d", descriptor);
+}
+
+/* -1 where the file system has no nameless files, or the machine no /proc to link them from. */
+static int open_nameless(const struct safe_file *file)
+{
+    char path[NAME_ROOM], *directory = beside(file->target, ".");
+    int descriptor = directory ? open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666) : -1;
+    free(directory);
+    if (descriptor < 0)
+        return -1;
+    descriptor_path(path, descriptor);
+    if (access(path, F_OK) == 0)
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+static int open_successor(struct safe_file *file)
+{
+    int nameless = file->lock < 0 ? open_nameless(file) : -1;
+    if (nameless >= 0)
+        return nameless;
+    file->successor_path = file->lock >= 0 ? successor_path(file) : random_path(file);
+    if (!file->successor_path)
+        return -1;
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int descriptor = open(file->successor_path, flags, file->lock >= 0 ? 0600 : 0666);
+    if (descriptor < 0) { /* whatever has that name is not ours to take away */
+        free(file->successor_path);
+        file->successor_path = NULL;
+    }
+    return descriptor;
 }
 
 /* Where the group cannot be kept, another group must not get what was meant for it. */
-static bool keep_owner_and_mode(const struct safe_file *file, int descriptor)
+static bool keep_owner_and_mode(const struct safe_file *file)
 {
     struct stat now;
     mode_t mode = file->present.st_mode & 07777;
     if (file->lock < 0)
         return true;
-    if (fstat(descriptor, &now) != 0)
+    if (fstat(file->successor, &now) != 0)
         return false;
     bool same = now.st_uid == file->present.st_uid && now.st_gid == file->present.st_gid;
-    if (!same && fchown(descriptor, file->present.st_uid, file->present.st_gid) != 0 &&
-        fchown(descriptor, (uid_t)-1, file->present.st_gid) != 0)
+    if (!same && fchown(file->successor, file->present.st_uid, file->present.st_gid) != 0 &&
+        fchown(file->successor, (uid_t)-1, file->present.st_gid) != 0)
         mode = (mode & 0707) | (mode & 07) << 3;
-    return fchmod(descriptor, mode) == 0;
+    return fchmod(file->successor, mode) == 0;
 }
 
 static bool write_all(int descriptor, const uint8_t *bytes, size_t size)
@@ -216,15 +266,27 @@ static bool sync_to_disk(int descriptor)
     return true;
 }
 
-static bool fill_temporary(const struct safe_file *file, int descriptor, const void *bytes, size_t size)
+static bool complain_of_writing(const struct safe_file *file)
 {
-    bool written =
-        keep_owner_and_mode(file, descriptor) && write_all(descriptor, bytes, size) && sync_to_disk(descriptor);
-    int error = errno;
-    bool closed = close(descriptor) == 0;
-    if (!written)
-        errno = error;
-    return written && closed;
+    return complain(file->name, "cannot be written: %s", strerror(errno));
+}
+
+bool safe_file_begin(struct safe_file *file)
+{
+    file->successor = open_successor(file);
+    if (file->successor < 0)
+        return complain(file->name, "cannot write in its directory: %s", strerror(errno));
+    return (keep_owner_and_mode(file) && flock(file->successor, LOCK_EX | LOCK_NB) == 0) || complain_of_writing(file);
+}
+
+bool safe_file_write(struct safe_file *file, const void *bytes, size_t size)
+{
+    return write_all(file->successor, bytes, size) || complain_of_writing(file);
+}
+
+bool safe_file_flush(struct safe_file *file)
+{
+    return sync_to_disk(file->successor) || complain_of_writing(file);
 }
 
 /* ---- into its place -------------------------------------------------------------------------------------------- */
@@ -234,10 +296,10 @@ static bool links_are_missing_here(int error)
     return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
 }
 
-static bool place_new(const char *temporary, const char *target)
+static bool place_new(const char *successor, const char *target)
 {
-    if (link(temporary, target) == 0)
-        return unlink(temporary), true;
+    if (link(successor, target) == 0)
+        return unlink(successor), true;
     struct stat present;
     if (!links_are_missing_here(errno))
         return false;
@@ -245,7 +307,14 @@ static bool place_new(const char *temporary, const char *target)
         errno = EEXIST;
         return false;
     }
-    return rename(temporary, target) == 0;
+    return rename(successor, target) == 0;
+}
+
+static bool place_nameless(int descriptor, const char *target)
+{
+    char path[NAME_ROOM];
+    descriptor_path(path, descriptor);
+    return linkat(AT_FDCWD, path, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0;
 }
 
 /* Some file systems cannot sync a directory, and some directories may be written but not read. */
@@ -263,32 +332,30 @@ static bool sync_directory(const char *path)
     return synced;
 }
 
-static bool put_in_place(const struct safe_file *file, const char *temporary)
+static bool put_in_place(const struct safe_file *file)
 {
-    return file->lock >= 0 ? rename(temporary, file->target) == 0 : place_new(temporary, file->target);
+    if (file->lock >= 0)
+        return rename(file->successor_path, file->target) == 0;
+    return file->successor_path ? place_new(file->successor_path, file->target)
+                                : place_nameless(file->successor, file->target);
 }
 
-static bool replace_through(struct safe_file *file, const char *temporary, const void *bytes, size_t size)
+static bool become_present(struct safe_file *file)
 {
-    int descriptor = open_temporary(file, temporary);
-    if (descriptor < 0)
-        return complain(file->name, "cannot write in its directory: %s", strerror(errno));
-    if (!fill_temporary(file, descriptor, bytes, size) || interrupted() || !put_in_place(file, temporary)) {
-        int error = errno;
-        unlink(temporary);
-        return complain(file->name, "cannot be written: %s", strerror(error));
-    }
+    if (file->lock >= 0)
+        close(file->lock);
+    file->lock = file->successor;
+    file->successor = -1;
+    free(file->successor_path);
+    file->successor_path = NULL;
+    return fstat(file->lock, &file->present) == 0;
+}
+
+bool safe_file_commit(struct safe_file *file)
+{
+    if (interrupted() || !put_in_place(file))
+        return complain_of_writing(file);
     interrupt_release();
-    return sync_directory(file->target) ||
+    return (become_present(file) && sync_directory(file->target)) ||
            complain(file->name, "written, but its directory could not be synced: %s", strerror(errno));
-}
-
-bool safe_file_replace(struct safe_file *file, const void *bytes, size_t size)
-{
-    char *temporary = temporary_path(file);
-    if (!temporary)
-        return complain(file->name, "cannot be written: %s", strerror(errno));
-    bool replaced = replace_through(file, temporary, bytes, size);
-    free(temporary);
-    return replaced;
 }

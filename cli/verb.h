@@ -16,6 +16,7 @@ struct verb {
     int (*run)(const struct arguments *arguments);
 };
 
-extern const struct verb verb_create, verb_add, verb_check, verb_merge, verb_info, verb_digest, verb_demo;
+extern const struct verb verb_create, verb_add, verb_remove, verb_check, verb_merge, verb_sync, verb_info, verb_digest,
+    verb_serve, verb_demo;
 
 #endif

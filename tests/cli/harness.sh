@@ -3,6 +3,7 @@
 
 set -u
 export LC_ALL=C.UTF-8
+tests=$(cd "$(dirname "$0")" && pwd) # where other parts of a test are
 ROOST=$(realpath "${ROOST:?the path of the program}")
 [ -x "$ROOST" ] || { echo "Bail out! $ROOST is not a program"; exit 99; }
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/roost-test-XXXXXX")
@@ -94,6 +95,22 @@ refuses() {
 
 digest() {
     "$ROOST" digest "$1"
+}
+
+# json_says NAME EXPRESSION ARGUMENT...: standard output is one JSON object r for which the Python expression holds.
+json_says() {
+    local name=$1 expression=$2
+    shift 2
+    roost "$@"
+    [ "$status" -eq 0 ] && [ "$(wc -l <"$output/out")" -eq 1 ] &&
+        python3 -c 'import json, sys; r = json.load(open(sys.argv[1], encoding="utf-8")); sys.exit(not eval("(" + sys.argv[2] + ")"))' \
+            "$output/out" "$expression" 2>"$output/err"
+    verdict "$name"
+}
+
+# field FILE NAME: what info --json says of it, without quotes. (No Python: this is called very often.)
+field() {
+    "$ROOST" info "$1" --json | sed -nE "s/.*\"$2\":\"?([^,\"}]*).*/\\1/p"
 }
 
 # wait_until COMMAND...: for at most ten seconds.

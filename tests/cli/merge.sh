@@ -53,8 +53,8 @@ refuses "one bad source stops all, whatever the order" '^roost: bad: not a Roost
 refuses "one bad source makes no new file" '^roost: bad: not a Roost filter' merge new g bad
 refuses "one missing source stops all" '^roost: missing: No such file' merge f g missing
 gives "what a refused merge did not add" 1 '' check f from-g
-gives "-v says what happened" 0 'merged; about 1 elements' merge -v f g
-gives "-v says that nothing did" 0 'nothing new; about 1 elements' merge -v f g
+gives "-v says what happened" 0 'merged; about 1 element' merge -v f g
+gives "-v says that nothing did" 0 'nothing new; about 1 element' merge -v f g
 gives "--json says it" 0 '{"changed":false,"elements":1,"promise_holds":true}' merge --json f g
 
 # ---- what does not fit ------------------------------------------------------------------------------------------------------
@@ -78,6 +78,13 @@ rm -f base
 "$ROOST" create base --capacity 1000 --kind cuckoo --bits 12 --fpr 5%
 differs "number of bits" 'bits is 13, not 12' --capacity 1000 --kind cuckoo --bits 13 --fpr 5%
 differs bucket 'bucket is 8, not 4' --capacity 1000 --kind cuckoo --bits 12 --fpr 5% --bucket 8
+rm -f base
+"$ROOST" create base --capacity 1000 --kind orcuckoo
+differs kind 'kind is cuckoo, not orcuckoo' --capacity 1000 --kind cuckoo
+differs mode 'mode is multiset, not set' --capacity 1000 --kind orcuckoo --multiset
+rm -f base
+"$ROOST" create base --capacity 1000 --kind orcuckoo --multiset --bits 8
+differs entry 'entry is 32, not 64' --capacity 1000 --kind orcuckoo --multiset --entry 32
 rm -f base other
 "$ROOST" create base --capacity 1000 --fpr 0.1%
 "$ROOST" create other --capacity 1k --fpr 1e-3

@@ -9,7 +9,7 @@ for words in help --help -h; do
     [ "$status" -eq 0 ] && [ ! -s "$output/err" ] && grep -q '^usage: roost VERB' "$output/out"
     verdict "roost $words explains the program"
 done
-for verb in create add check merge info digest demo; do
+for verb in create add remove check merge sync info digest serve demo; do
     roost help $verb
     cp "$output/out" "$output/help"
     [ "$status" -eq 0 ] && grep -q "^usage: roost $verb" "$output/help"
@@ -30,21 +30,22 @@ verdict "the help says that --writers has no effect yet"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'a verb is missing.*create, add, check, merge, info, digest, demo'
-refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, check' frobnicate
-for verb in remove sync serve reconcile link window counter; do
-    refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, check, merge" $verb f
+refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, demo'
+refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
+for verb in reconcile link window counter; do
+    refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, remove, check" $verb f
 done
 refuses "help for an unknown verb" 'unknown verb' help frobnicate
 refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --frobnicate
 
 # ---- operands ---------------------------------------------------------------------------------------------------------
 
-for verb in create add check info digest; do
+for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done
 refuses "merge without a destination" '^roost: merge: DEST is missing' merge
 refuses "merge without a source" '^roost: merge: SRC is missing' merge f
+refuses "sync without a peer" '^roost: sync: PEER is missing' sync f
 refuses "info with two files" 'one argument too many' info f g
 refuses "demo with an operand" 'one argument too many' demo f
 
@@ -57,22 +58,42 @@ refuses "an unknown letter among known ones" '^roost: -x: unknown option' check 
 refuses "a beginning of an option" '^roost: --cap: unknown option' create f --cap 10
 refuses "an option without its value" '^roost: --capacity: needs a value' create f --capacity
 refuses "a switch with a value" '^roost: --force: takes no value' create f --capacity 10 --force=yes
-for option in --scalable --multiset --entry=32 "--entry 64" --growth=2 "--schedule halving"; do
+for option in --scalable --growth=2 "--schedule halving"; do
     refuses "$option comes later" "^roost: ${option%%[= ]*}: not available in this version$" create f --capacity 10 $option
 done
-refuses "--kind orcuckoo comes later" '^roost: --kind orcuckoo: not available in this version$' \
-    create f --capacity 10 --kind orcuckoo
-refuses "another kind" '^roost: --kind tree: must be bloom or cuckoo' create f --capacity 10 --kind tree
+refuses "the demo of orcuckoo comes later" '^roost: --kind orcuckoo: not available in this version$' demo --kind orcuckoo
+refuses "another kind" '^roost: --kind tree: must be bloom, cuckoo or orcuckoo' create f --capacity 10 --kind tree
 refuses "another layout" '^roost: --layout tall: must be blocked or classic' create f --capacity 10 --layout tall
 refuses "--layout with cuckoo" '^roost: --layout: only for --kind bloom' create f --capacity 10 --kind cuckoo --layout classic
-refuses "--bits with bloom" '^roost: --bits: only for --kind cuckoo' create f --capacity 10 --bits 8
-refuses "--bucket with bloom" '^roost: --bucket: only for --kind cuckoo' create f --capacity 10 --kind bloom --bucket 4
+refuses "--layout with orcuckoo" '^roost: --layout: only for --kind bloom' create f --capacity 10 --kind orcuckoo --layout classic
+refuses "--bits with bloom" '^roost: --bits: only for --kind cuckoo and orcuckoo' create f --capacity 10 --bits 8
+refuses "--bucket with bloom" '^roost: --bucket: only for --kind cuckoo and orcuckoo' create f --capacity 10 --kind bloom --bucket 4
 for value in 0 3 16 x ''; do
     refuses "--bucket '$value'" '^roost: --bucket' create f --capacity 10 --kind cuckoo --bucket "$value"
 done
 for value in 3 33 0 8.5 -8; do
     refuses "--bits $value" 'must be a whole number from 4 to 32' create f --capacity 10 --kind cuckoo --bits=$value
 done
+for kind in bloom cuckoo; do
+    refuses "--multiset with $kind" '^roost: --multiset: only for --kind orcuckoo' create f --capacity 10 --kind $kind --multiset
+    refuses "--entry with $kind" '^roost: --entry: only for --kind orcuckoo' create f --capacity 10 --kind $kind --entry 64
+done
+refuses "--entry 32 in a set" '^roost: --entry 32: only with --multiset' create f --capacity 10 --kind orcuckoo --entry 32
+refuses "--entry 16" '^roost: --entry 16: must be 32 or 64' create f --capacity 10 --kind orcuckoo --entry 16
+refuses "--entry 32 with other bits than it has" '^roost: --bits: entries of 32 bits have fingerprints of 8 bits' \
+    create f --capacity 10 --kind orcuckoo --multiset --entry 32 --bits 12
+for value in 15 29 4; do
+    refuses "--bits $value in an orcuckoo set" '^roost: --bits: must be from 16 to 28' \
+        create f --capacity 10 --kind orcuckoo --bits $value
+done
+for value in 7 29; do
+    refuses "--bits $value in an orcuckoo multiset" '^roost: --bits: must be from 8 to 28' \
+        create f --capacity 10 --kind orcuckoo --multiset --bits $value
+done
+refuses "16 bits for a rate that they cannot keep" '^roost: .*16 bits cannot keep a rate of 1e-06' \
+    create f --capacity 10 --kind orcuckoo --bits 16 --fpr 1e-6
+refuses "entries of 32 bits for a rate that they cannot keep" '^roost: .*8 bits cannot keep a rate of 0.001' \
+    create f --capacity 10 --kind orcuckoo --multiset --entry 32 --fpr 0.1%
 for value in 0 65536 -1 many; do
     refuses "--writers $value" 'must be a whole number from 1 to 65535' create f --capacity 10 --writers=$value
 done
@@ -84,7 +105,7 @@ for value in 0 0k -1 +1 1.5 1e-1 1e30 18446744073709551616 1x 1kk 0x10 ' 1' '' .
     refuses "--capacity '$value'" '^roost: --capacity' create f --capacity="$value"
 done
 for value in 1e12 1e15 1e19 1000G 18446744073709551615; do
-    for kind in bloom cuckoo; do
+    for kind in bloom cuckoo orcuckoo; do
         refuses "--capacity $value of a $kind is beyond any memory" '^roost: f: too large for the memory of this machine' \
             create f --capacity $value --kind $kind
     done
@@ -94,6 +115,7 @@ for value in 0 1 1.0 100% 0% 2 -0.1 +0.1 nan inf 0x1p-4 1/100 '' % 1%% ' 0.1' 0,
 done
 refuses "a rate that no filter reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300
 refuses "a rate that no fingerprint reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300 --kind cuckoo
+refuses "a rate that no entry reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300 --kind orcuckoo
 refuses "fingerprints that are too short for the rate" '4 bits cannot keep a rate of 0.001' \
     create f --capacity 10 --kind cuckoo --bits 4 --fpr 0.1%
 for value in -1 0x 0xg 1e3 18446744073709551616 0x10000000000000000 ''; do
@@ -106,7 +128,7 @@ made_with() {
     shift 2
     rm -f made
     "$ROOST" create made "$@" >"$output/out" 2>"$output/err" &&
-        [ "$("$ROOST" info made --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' $field)" = "$value" ]
+        [ "$(field made "$field")" = "$value" ]
     verdict "create $* makes $field $value"
     rm -f made
 }
@@ -122,6 +144,18 @@ made_with fpr_promised 0.001 --capacity 10 --fpr 1e-3
 made_with fpr_promised 0.007 --capacity 10 --fpr=0.7%
 made_with kind bloom --capacity 10
 made_with kind cuckoo --capacity 10 --kind cuckoo
+made_with kind orcuckoo --capacity 10 --kind orcuckoo
+made_with multiset false --capacity 10 --kind orcuckoo
+made_with multiset true --capacity 10 --kind orcuckoo --multiset
+made_with entry_bits 64 --capacity 10 --kind orcuckoo
+made_with entry_bits 64 --capacity 10 --kind orcuckoo --entry 64
+made_with entry_bits 32 --capacity 10 --kind orcuckoo --multiset --entry 32
+made_with fingerprint_bits 8 --capacity 10 --kind orcuckoo --multiset --entry 32
+made_with fingerprint_bits 8 --capacity 10 --kind orcuckoo --multiset --bits 8
+made_with fingerprint_bits 24 --capacity 10 --kind orcuckoo
+made_with fingerprint_bits 20 --capacity 10 --kind orcuckoo --bits 20
+made_with bucket_size 2 --capacity 10 --kind orcuckoo --bucket 2
+made_with actor null --capacity 10 --kind orcuckoo
 made_with layout blocked --capacity 10
 made_with layout classic --capacity 10 --layout=classic
 made_with bucket_size 8 --capacity 10 --kind cuckoo --bucket 8

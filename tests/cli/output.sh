@@ -4,17 +4,6 @@
 
 # ---- JSON -------------------------------------------------------------------------------------------------------------------
 
-# json_says NAME EXPRESSION ARGUMENT...: standard output is one JSON object r for which the Python expression holds.
-json_says() {
-    local name=$1 expression=$2
-    shift 2
-    roost "$@"
-    [ "$status" -eq 0 ] && [ "$(wc -l <"$output/out")" -eq 1 ] &&
-        python3 -c 'import json, sys; r = json.load(open(sys.argv[1], encoding="utf-8")); sys.exit(not eval("(" + sys.argv[2] + ")"))' \
-            "$output/out" "$expression" 2>"$output/err"
-    verdict "$name"
-}
-
 "$ROOST" create bloom --capacity 1000 --seed 0xfeed
 "$ROOST" create cuckoo --capacity 1000 --kind cuckoo --bucket 2
 seq 500 | "$ROOST" add bloom

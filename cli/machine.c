@@ -1,0 +1,10 @@
+/* What the operating system tells about the machine. */
+#include "machine.h"
+
+#include <unistd.h>
+
+uint64_t machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : SIZE_MAX / 2;
+}

@@ -1,0 +1,10 @@
+/* The machine that the program runs on. */
+#ifndef CLI_MACHINE_H
+#define CLI_MACHINE_H
+
+#include <stdint.h>
+
+/* Bytes of memory: no filter, file or message may ask for more. */
+uint64_t machine_memory(void);
+
+#endif

@@ -1,0 +1,77 @@
+/* roost remove: takes keys out of a filter again. */
+#include "filter_file.h"
+#include "key_change.h"
+#include "kinds.h"
+#include "messages.h"
+#include "verb.h"
+
+static bool can_remove(const char *name, const roost_filter *filter);
+static bool remove_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
+
+static struct key_change change = {
+    .is_possible = can_remove, .apply = remove_keys, .effect = "removed", .no_effect = "not there"};
+
+static struct {
+    bool one;
+} settings;
+
+static const struct option options[] = {
+    {.name = "one",
+     .type = OPTION_SWITCH,
+     .place = &settings.one,
+     .help = "of a multiset: one copy for each KEY, not all of them"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_SWITCH,
+     .place = &change.verbose,
+     .help = "say how many keys were removed and how many were not there"},
+    {.name = "json", .type = OPTION_SWITCH, .place = &change.json, .help = "the same as a JSON object"},
+    {0},
+};
+
+static bool can_remove(const char *name, const roost_filter *filter)
+{
+    const roost_config *config = roost_filter_config(filter);
+    if (config->kind != ROOST_ORCUCKOO)
+        return complain(name, "a %s filter cannot remove; make one with --kind orcuckoo", kind_name(config->kind));
+    if (settings.one && !config->multiset)
+        return complain(name, "a set holds no copies to remove --one of; make one with --multiset");
+    return true;
+}
+
+static roost_status remove_copies(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
+{
+    roost_status status = ROOST_OK;
+    for (size_t i = 0; status == ROOST_OK && i < count; i++)
+        status = roost_filter_remove_one(filter, &changed[i], keys[i].data, keys[i].size);
+    return status;
+}
+
+static bool remove_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
+{
+    roost_status status = settings.one ? remove_copies(filter, changed, keys, count)
+                                       : roost_filter_remove_many(filter, changed, keys, count);
+    return status == ROOST_OK || complain_of_status(name, status);
+}
+
+static int run(const struct arguments *arguments)
+{
+    return change_keys(&change, arguments);
+}
+
+static const char *const operands[] = {"FILE", NULL};
+
+const struct verb verb_remove = {
+    .name = "remove",
+    .synopsis = "FILE [KEY...] [--one] [-v] [--json]",
+    .summary = "take keys out of a filter again",
+    .details = "Removes the keys from a filter of --kind orcuckoo; keys come as in roost add. What\n"
+               "another replica adds at the same time stays in. Remove only what was added: a key that\n"
+               "was not, and that roost check reports nevertheless, takes with it the one that it is\n"
+               "mistaken for. Either all keys are removed or, on trouble, none.\n",
+    .options = options,
+    .operands = operands,
+    .more_operands = true,
+    .changes_file = true,
+    .run = run,
+};

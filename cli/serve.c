@@ -1,0 +1,84 @@
+/* roost serve: the answering end of roost sync, on standard input and output. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "interrupt.h"
+#include "messages.h"
+#include "verb.h"
+#include "wire.h"
+
+/*
+ * What is wrong with a request is said in the reply, and the asking end tells whoever started it. That this one is gone
+ * it knows itself.
+ */
+static bool serve_one(struct wire *wire, struct filter_file *file, roost_bytes request, bool *understood)
+{
+    roost_buffer reply = {0};
+    roost_status verdict = ROOST_OK;
+    enum wire_result sent = WIRE_FINE;
+    bool answered = answer_request(file, &reply, &verdict, request);
+    if (answered)
+        sent = wire_send(wire, reply.data, reply.size);
+    if (sent == WIRE_FAILED)
+        complain("standard output", "%s", strerror(errno));
+    *understood &= verdict == ROOST_OK;
+    roost_buffer_release(&reply);
+    return answered && sent == WIRE_FINE;
+}
+
+static bool complain_of_input(const char *name, enum wire_result result)
+{
+    switch (result) {
+    case WIRE_CUT:
+        return complain(name, "the connection ended within a message");
+    case WIRE_NONSENSE:
+        return complain(name, "what comes in is no message of roost sync");
+    case WIRE_FAILED:
+        return complain("standard input", "%s", strerror(errno));
+    case WIRE_FINE:
+    case WIRE_ENDED:
+        break;
+    }
+    return true;
+}
+
+static bool serve_all(struct filter_file *file)
+{
+    struct wire wire = {.in = STDIN_FILENO, .out = STDOUT_FILENO};
+    struct byte_buffer request = {0};
+    bool fine = true, understood = true;
+    while (fine) {
+        enum wire_result received = wire_receive(&wire, &request);
+        fine = complain_of_input(file->name, received);
+        if (received == WIRE_ENDED)
+            break;
+        fine = fine && serve_one(&wire, file, (roost_bytes){request.data, request.size}, &understood);
+    }
+    byte_buffer_release(&request);
+    return fine && understood;
+}
+
+static int run(const struct arguments *arguments)
+{
+    struct filter_file file = {0};
+    interrupt_catch();
+    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
+    bool served = filter_file_look(&file, arguments->operands[0]) && serve_all(&file);
+    filter_file_close(&file);
+    return served ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+static const char *const operands[] = {"FILE", NULL};
+
+const struct verb verb_serve = {
+    .name = "serve",
+    .synopsis = "FILE",
+    .summary = "answer roost sync on standard input and output",
+    .details = "The other end of roost sync, which starts it on the machine of the peer. Ends when its\n"
+               "standard input does. What a peer sends is on the disk before it is acknowledged.\n",
+    .operands = operands,
+    .run = run,
+};

@@ -1,0 +1,232 @@
+/*
+ * roost sync: two replicas, here and there, exchange what the other lacks.
+ *
+ * No lock is held while we wait for the peer: we work on the filter as it was when we began, and take the lock only to
+ * write what came of it. Should the file have changed meanwhile, what we got is merged into what it holds by then, and
+ * the exchange is made once more, since the peer lacks what changed. Until an exchange is complete nothing is written
+ * here; what the other end stores is always the effect of whole messages.
+ *
+ *     look at FILE -> ask, reply, ask, reply ... -> lock FILE, save filter and memory of the peer, unlock
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "interrupt.h"
+#include "json.h"
+#include "messages.h"
+#include "numbers.h"
+#include "peer.h"
+#include "verb.h"
+
+#define MOST_EXCHANGES 3
+#define DEFAULT_SHELL  "ssh"
+#define DEFAULT_ROOST  "roost"
+
+static struct {
+    bool json, quiet;
+    struct remote_shell shell;
+} settings = {.shell = {.roost = DEFAULT_ROOST}};
+
+static const struct option options[] = {
+    {.name = "rsh",
+     .type = OPTION_TEXT,
+     .place = &settings.shell.command,
+     .value = "COMMAND",
+     .help = "what reaches HOST (default: $ROOST_RSH, or else ssh)"},
+    {.name = "roost",
+     .type = OPTION_TEXT,
+     .place = &settings.shell.roost,
+     .value = "PATH",
+     .help = "how the program is called on HOST (default: roost)"},
+    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "report as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "no report"},
+    {0},
+};
+
+/* ---- one exchange ---------------------------------------------------------------------------------------------- */
+
+struct syncing {
+    struct filter_file file;
+    struct peer peer;
+    uint32_t rounds;
+    bool equal, changed;
+};
+
+/* Ask and reply until there is nothing left to ask. */
+static bool converse(struct syncing *syncing, roost_sync *sync)
+{
+    struct byte_buffer reply = {0};
+    roost_buffer request = {0};
+    roost_status status;
+    bool asks, fine;
+    do {
+        status = roost_sync_next(sync, &request, reply.data, reply.size);
+        asks = status == ROOST_OK && request.size > 0;
+        fine = !asks || peer_ask(&syncing->peer, &reply, (roost_bytes){request.data, request.size});
+        roost_buffer_release(&request);
+    } while (asks && fine && !interrupted());
+    byte_buffer_release(&reply);
+    if (status != ROOST_OK)
+        return complain_of_peer(&syncing->peer, status, syncing->file.name, syncing->file.filter);
+    return fine && !interrupted();
+}
+
+static bool remember_peer(struct syncing *syncing, roost_bytes memory)
+{
+    return peer_memories_remember(&syncing->file.peers, syncing->peer.known_as, memory) ||
+           complain_of_status(syncing->file.name, ROOST_NO_MEMORY);
+}
+
+static bool same_bytes(roost_bytes a, roost_bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* ---- what came of it ------------------------------------------------------------------------------------------- */
+
+/* The file is as we found it: what we got, and what is now known of the peer, go into it together. */
+static bool keep(struct syncing *syncing, roost_bytes memory, bool changed)
+{
+    roost_bytes before = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
+    if (!changed && same_bytes(before, memory))
+        return true;
+    return remember_peer(syncing, memory) && filter_file_save(&syncing->file);
+}
+
+/*
+ * The file is another one by now. It takes in what we got; but what is known of the peer was true of the file as it
+ * was, so the older memory, which the file has, stays.
+ */
+static bool merge_into_present(struct syncing *syncing)
+{
+    bool grew = false;
+    struct filter_file *file = &syncing->file;
+    roost_filter *got = file->filter;
+    file->filter = NULL;
+    bool fine = filter_file_refresh(file);
+    roost_status status = fine ? roost_filter_merge(file->filter, &grew, got) : ROOST_OK;
+    roost_filter_free(got);
+    if (status != ROOST_OK)
+        return complain_of_status(file->name, status);
+    return fine && (!grew || filter_file_save(file));
+}
+
+static bool settle(struct syncing *syncing, roost_bytes memory, const roost_sync_result *result)
+{
+    struct filter_file *file = &syncing->file;
+    bool locked = filter_file_lock(file, file->name), fresh = locked && filter_file_is_fresh(file);
+    bool fine = locked && (fresh ? keep(syncing, memory, result->changed) : merge_into_present(syncing));
+    filter_file_unlock(file);
+    interrupt_catch(); /* another exchange may follow */
+    syncing->rounds += result->rounds;
+    syncing->changed |= result->changed;
+    syncing->equal = result->equal && fresh;
+    return fine;
+}
+
+static bool exchange(struct syncing *syncing)
+{
+    roost_sync *sync;
+    roost_buffer memory = {0};
+    roost_bytes known = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
+    roost_status status = roost_sync_new(&sync, syncing->file.filter, known.data, known.size);
+    bool fine = status == ROOST_OK && converse(syncing, sync);
+    roost_sync_result result = {0};
+    if (fine) {
+        result = roost_sync_result_of(sync);
+        status = roost_sync_memory(sync, &memory);
+    }
+    roost_sync_free(sync);
+    if (status != ROOST_OK)
+        complain_of_status(syncing->file.name, status);
+    fine = fine && status == ROOST_OK && settle(syncing, (roost_bytes){memory.data, memory.size}, &result);
+    roost_buffer_release(&memory);
+    return fine;
+}
+
+/* One is enough, unless somebody changes one of the two meanwhile. */
+static bool exchange_until_equal(struct syncing *syncing)
+{
+    bool fine = true;
+    for (int i = 0; fine && !syncing->equal && i < MOST_EXCHANGES; i++)
+        fine = exchange(syncing);
+    return fine && peer_finish(&syncing->peer);
+}
+
+/* ---- the verb -------------------------------------------------------------------------------------------------- */
+
+static void report(const struct syncing *syncing)
+{
+    char sent[THINGS_ROOM], received[THINGS_ROOM], rounds[THINGS_ROOM];
+    format_things(sent, syncing->peer.sent, "byte");
+    format_things(received, syncing->peer.received, "byte");
+    format_things(rounds, syncing->rounds, "round");
+    if (settings.json) {
+        struct json json;
+        json_begin(&json);
+        json_count(&json, "sent", syncing->peer.sent);
+        json_count(&json, "received", syncing->peer.received);
+        json_count(&json, "rounds", syncing->rounds);
+        json_bool(&json, "equal", syncing->equal);
+        json_bool(&json, "changed", syncing->changed);
+        json_end(&json);
+    } else if (!settings.quiet) {
+        printf("sent %s, received %s in %s; %s\n", sent, received, rounds,
+               syncing->equal ? "the two are equal" : "one of them changed meanwhile, sync again");
+    }
+}
+
+static bool is_same_file(const struct syncing *syncing)
+{
+    const struct stat *ours = &syncing->file.version, *theirs = &syncing->peer.file.version;
+    return syncing->peer.file.on_disk && ours->st_dev == theirs->st_dev && ours->st_ino == theirs->st_ino;
+}
+
+static bool sync_with(struct syncing *syncing, const char *peer)
+{
+    if (!peer_open(&syncing->peer, peer, &settings.shell, syncing->file.filter))
+        return false;
+    syncing->equal = is_same_file(syncing);
+    if (syncing->equal && !settings.json && !settings.quiet)
+        return printf("%s and %s are the same file: nothing to do\n", syncing->file.name, peer) >= 0;
+    if (!syncing->equal && !exchange_until_equal(syncing))
+        return false;
+    report(syncing);
+    return true;
+}
+
+static void choose_shell(void)
+{
+    const char *variable = getenv("ROOST_RSH");
+    if (!settings.shell.command)
+        settings.shell.command = variable && *variable ? variable : DEFAULT_SHELL;
+}
+
+static int run(const struct arguments *arguments)
+{
+    struct syncing syncing = {0};
+    choose_shell();
+    interrupt_catch();
+    bool synced =
+        filter_file_look(&syncing.file, arguments->operands[0]) && sync_with(&syncing, arguments->operands[1]);
+    peer_close(&syncing.peer);
+    filter_file_close(&syncing.file);
+    return synced ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+static const char *const operands[] = {"FILE", "PEER", NULL};
+
+const struct verb verb_sync = {
+    .name = "sync",
+    .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--json] [-q]",
+    .summary = "make two replicas equal, sending only what differs",
+    .details = "FILE and PEER exchange what the other lacks, additions and removals; then they are equal.\n"
+               "PEER is a path, or HOST:PATH: then roost serve is started there through ssh. A path that\n"
+               "does not exist is made. What is sent follows what changed since the two last synced.\n"
+               "Should the connection break, nothing is half done: sync again.\n",
+    .options = options,
+    .operands = operands,
+    .run = run,
+};

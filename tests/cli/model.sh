@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Files that are added to, removed from, synced, merged, copied, linked and restored at random, beside an exact model.
+. "$(dirname "$0")/harness.sh"
+
+seed=${ROOST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+echo "# seed $seed (ROOST_SEED repeats it)"
+holds "300 random steps of four files agree with the model" python3 "$tests/model.py" "$ROOST" "$seed" 300
+sed 's/^/# /' "$output/out"
+
+finish
