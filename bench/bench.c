@@ -7,102 +7,14 @@
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
-#include "roost.h"
+#include "parts.h"
 
-#define CHUNK       65536
-#define MOST_ROUNDS 25
-
-static int rounds = 5;
-static FILE *csv;
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-static roost_hash hash_of(uint64_t key)
-{
-    return (roost_hash){mix(key), mix(key ^ UINT64_C(0x5bf03635f0935ca7))};
-}
-
-static void must(roost_status status, const char *what)
-{
-    if (status != ROOST_OK) {
-        fprintf(stderr, "roost-bench: %s: %s\n", what, roost_status_text(status));
-        exit(2);
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return values[count / 2];
-}
-
-/* best: the best round, which other tenants of the machine disturbed least; limit: what the machine allows for the same
- * accesses, in the same unit; 0 stands for none. */
-static void report(const char *what, uint64_t keys, const char *figure, double value, const char *unit, double best,
-                   double limit)
-{
-    char extremes[64] = "";
-    if (best > 0)
-        snprintf(extremes, sizeof extremes, "best %7.2f", best);
-    if (limit > 0)
-        snprintf(extremes + 12, sizeof extremes - 12, "   limit %6.2f, %3.0f %%", limit, 100 * limit / value);
-    printf("%-24s %10llu  %-20s %9.2f %-9s %s\n", what, (unsigned long long)keys, figure, value, unit, extremes);
-    fflush(stdout);
-    if (csv)
-        fprintf(csv, "%s,%llu,%s,%.3f,%s,%.3f,%.3f\n", what, (unsigned long long)keys, figure, value, unit, best,
-                limit);
-}
-
-static void report_times(const char *what, uint64_t keys, const char *figure, double *times, double limit)
-{
-    double middle = median(times, rounds); /* which sorts them */
-    report(what, keys, figure, middle, "ns", times[0], limit);
-}
-
-static void report_plain(const char *what, uint64_t keys, const char *figure, double value, const char *unit)
-{
-    report(what, keys, figure, value, unit, 0, 0);
-}
-
-/* ---- the machine's own limits
- * ---------------------------------------------------------------------------------------- */
-
-static uint64_t *lines_array(size_t bytes)
-{
-    uint64_t *memory = aligned_alloc(2 << 20, (bytes + (2 << 20) - 1) & ~(size_t)((2 << 20) - 1));
-    if (!memory)
-        must(ROOST_NO_MEMORY, "array");
-    madvise(memory, bytes, MADV_HUGEPAGE);
-    memset(memory, 1, bytes);
-    return memory;
-}
+/* ---- the machine's own limits ------------------------------------------------------------------------------------ */
 
 /* Independent random cache lines of an array, read or changed; asked for ahead where the array outgrows the caches. */
 static double random_lines(size_t bytes, bool change)
@@ -135,49 +47,7 @@ static double random_lines(size_t bytes, bool change)
     return median(times, rounds);
 }
 
-/* GB/s of a plain OR of two arrays, once. */
-static double or_bandwidth(uint64_t *to, const uint64_t *from, size_t bytes, size_t repeats)
-{
-    double begin = seconds();
-    for (size_t repeat = 0; repeat < repeats; repeat++) {
-        for (size_t i = 0; i < bytes / 8; i++)
-            to[i] |= from[i];
-        __asm__ volatile("" ::"r"(to) : "memory");
-    }
-    return (double)bytes * (double)repeats / (seconds() - begin) / 1e9;
-}
-
-/* ---- filters
- * --------------------------------------------------------------------------------------------------------- */
-
-static roost_filter *make(const roost_config *config)
-{
-    roost_filter *filter;
-    must(roost_filter_new(&filter, config, NULL), "new");
-    return filter;
-}
-
-static void fill_hashes(roost_hash *hashes, uint64_t from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = hash_of(from + i);
-}
-
-/* Seconds spent inside the filter, hashes being made outside the clock. */
-static double timed_adds(roost_filter *filter, uint64_t from, uint64_t count)
-{
-    static roost_hash hashes[CHUNK];
-    double spent = 0;
-    for (uint64_t done = 0; done < count;) {
-        size_t some = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
-        fill_hashes(hashes, from + done, some);
-        double begin = seconds();
-        must(roost_filter_add_many_hash(filter, NULL, NULL, hashes, some), "add");
-        spent += seconds() - begin;
-        done += some;
-    }
-    return spent;
-}
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
 
 static double timed_lookups(const roost_filter *filter, uint64_t from, uint64_t count, uint64_t *found_count)
 {
@@ -215,7 +85,8 @@ static double single_lookups(const roost_filter *filter, uint64_t count)
 static void bench_kind(const char *name, const roost_config *config, uint64_t keys)
 {
     double insert[MOST_ROUNDS], hit[MOST_ROUNDS], miss[MOST_ROUNDS], single[MOST_ROUNDS];
-    double encode[MOST_ROUNDS], decode[MOST_ROUNDS], entries = 0, encoded = 0, rate = 0;
+    double removal[MOST_ROUNDS], encode[MOST_ROUNDS], decode[MOST_ROUNDS], entries = 0, encoded = 0, rate = 0;
+    bool removes = config->kind == ROOST_ORCUCKOO, blocked = config->layout == ROOST_BLOCKED;
     roost_info info = {0};
     for (int round = 0; round < rounds; round++) {
         uint64_t base = (uint64_t)round << 40, found;
@@ -233,6 +104,8 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
         double begin = seconds();
         must(roost_filter_encode(filter, &frame), "encode");
         encode[round] = (seconds() - begin) / (double)keys * 1e9;
+        if (removes)
+            removal[round] = timed_removes(filter, base, keys) / (double)keys * 1e9;
         roost_filter_free(filter);
         begin = seconds();
         must(roost_filter_decode(&filter, frame.data, frame.size, NULL), "decode");
@@ -242,11 +115,12 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
         roost_buffer_release(&frame);
         roost_filter_free(filter);
     }
-    bool blocked = config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED;
-    double touched = blocked ? 1 : config->kind == ROOST_CUCKOO ? 2 : 0;
+    double touched = config->kind != ROOST_BLOOM ? 2 : blocked ? 1 : 0;
     double read_limit = touched * random_lines(info.bytes_memory, false);
     double write_limit = touched * random_lines(info.bytes_memory, true);
     report_times(name, keys, "insert", insert, write_limit);
+    if (removes)
+        report_times(name, keys, "remove", removal, write_limit);
     report_times(name, keys, "look-up present", hit, read_limit);
     report_times(name, keys, "look-up absent", miss, read_limit);
     report_times(name, keys, "look-up one a call", single, 0);
@@ -255,72 +129,11 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
     report_plain(name, keys, "memory", (double)info.bytes_memory * 8 / (double)keys, "bits/key");
     report_plain(name, keys, "frame", encoded * 8 / (double)keys, "bits/key");
     report_plain(name, keys, "false positives", rate * 100, "%");
-    if (config->kind == ROOST_CUCKOO)
+    if (config->kind != ROOST_BLOOM)
         report_plain(name, keys, "load", 100 * entries / ((double)info.buckets * config->bucket_size), "%");
 }
 
-/* ---- merges
- * ---------------------------------------------------------------------------------------------------------- */
-
-/* The merge and the plain OR take turns, so that both see the same weather. */
-static void bench_bloom_merge(const roost_config *config, uint64_t keys)
-{
-    double merges[MOST_ROUNDS], ors[MOST_ROUNDS], ratios[MOST_ROUNDS];
-    roost_filter *a = make(config), *b = make(config);
-    timed_adds(a, 0, keys / 2);
-    timed_adds(b, keys, keys / 2);
-    roost_info info;
-    roost_filter_info(a, &info);
-    size_t bytes = info.bits / 8, repeats = ((size_t)1 << 28) / bytes + 1;
-    uint64_t *to = lines_array(bytes), *from = lines_array(bytes);
-    for (int round = 0; round < rounds; round++) {
-        ors[round] = or_bandwidth(to, from, bytes, repeats);
-        double begin = seconds();
-        for (size_t repeat = 0; repeat < repeats; repeat++)
-            must(roost_filter_merge(a, NULL, b), "merge");
-        merges[round] = (double)bytes * (double)repeats / (seconds() - begin) / 1e9;
-        ratios[round] = 100 * merges[round] / ors[round];
-    }
-    report_plain("Bloom merge", keys, "bandwidth", median(merges, rounds), "GB/s");
-    report_plain("Bloom merge", keys, "plain OR", median(ors, rounds), "GB/s");
-    report_plain("Bloom merge", keys, "of the OR", median(ratios, rounds), "%");
-    free(to);
-    free(from);
-    roost_filter_free(a);
-    roost_filter_free(b);
-}
-
-/* `share` of the slots filled in the result, half of it on each side. */
-static void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share, const char *what)
-{
-    double times[MOST_ROUNDS], equal[MOST_ROUNDS];
-    uint64_t half = (uint64_t)((double)slots * share / 2);
-    roost_info incoming;
-    for (int round = 0; round < rounds; round++) {
-        uint64_t base = (uint64_t)round << 40;
-        roost_filter *a = make(config), *b = make(config), *c;
-        timed_adds(a, base, half);
-        timed_adds(b, base + half, half);
-        roost_filter_info(b, &incoming);
-        double begin = seconds();
-        must(roost_filter_merge(a, NULL, b), "merge");
-        times[round] = (seconds() - begin) / (double)incoming.entries * 1e9;
-        must(roost_filter_merge(b, NULL, a), "merge");
-        must(roost_filter_clone(a, &c), "clone");
-        roost_filter_info(b, &incoming);
-        begin = seconds();
-        must(roost_filter_merge(c, NULL, b), "merge");
-        equal[round] = (seconds() - begin) / (double)incoming.entries * 1e9;
-        roost_filter_free(a);
-        roost_filter_free(b);
-        roost_filter_free(c);
-    }
-    report_times("cuckoo merge", half, what, times, 0);
-    report_times("cuckoo merge of equals", 2 * half, what, equal, 0);
-}
-
-/* ---- the whole
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static roost_config bloom(roost_layout layout, uint64_t keys)
 {
@@ -339,6 +152,37 @@ static roost_config cuckoo(uint64_t slots, double share)
     config.fingerprint_bits = 8;
     config.fpr = 0;
     return config;
+}
+
+/* As it is by default: entries of 64 bits, fingerprints of 24, a set. */
+static roost_config orcuckoo(uint64_t keys)
+{
+    roost_config config = roost_config_default();
+    config.kind = ROOST_ORCUCKOO;
+    config.capacity = keys;
+    return config;
+}
+
+/* Room for what changes. */
+static void bench_replication(uint64_t keys)
+{
+    roost_config configs[] = {orcuckoo(keys + keys / 4), bloom(ROOST_BLOCKED, keys + keys / 4), cuckoo(keys, 1.25)};
+    static const char *const names[] = {"orcuckoo changes", "blocked Bloom changes", "cuckoo 8 bit changes"};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        bench_changes(names[i], &configs[i], keys, 1000);
+        bench_changes(names[i], &configs[i], keys, 100000);
+    }
+}
+
+static void bench_removing(uint64_t keys)
+{
+    roost_config config = orcuckoo(keys), thesis = orcuckoo((uint64_t)((double)keys * 0.953));
+    thesis.multiset = true;
+    thesis.entry_bits = 32;
+    thesis.fpr = 0;
+    bench_kind("orcuckoo 64 bit", &config, keys);
+    bench_kind("orcuckoo 32 bit copies", &thesis, thesis.capacity);
+    bench_orcuckoo_merge(&config, keys);
 }
 
 static void bench_size(uint64_t keys)
@@ -363,6 +207,16 @@ static int usage(void)
     return 2;
 }
 
+static FILE *open_csv(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        perror(path);
+        exit(2);
+    }
+    return file;
+}
+
 int main(int argc, char **argv)
 {
     bool large = false;
@@ -370,7 +224,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--large") == 0)
             large = true;
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
-            csv = fopen(argv[++i], "w");
+            csv = open_csv(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
             rounds = atoi(argv[++i]);
         else
@@ -381,6 +235,8 @@ int main(int argc, char **argv)
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
     bench_size(1 << 20);
+    bench_removing(1 << 20);
+    bench_replication(1 << 20);
     if (large) {
         rounds = rounds < 3 ? rounds : 3;
         bench_size(100000000);

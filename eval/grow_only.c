@@ -2,26 +2,25 @@
  * Runs each filter through each schedule, repeat after repeat, and keeps what came out; claims and tables read it
  * there.
  *
- *     filters     Bloom, classic, five probes; Bloom, blocked, of the same promise; cuckoo, four slots of eight bits
+ *     filters     Bloom, classic, five probes; Bloom, blocked, of the same promise; cuckoo, four slots of eight bits,
+ *                 grow-only, and observed-remove in the thesis's narrow entries, where each add makes an entry
  *     schedules   all local; 50-50, 80-20 and 99-1, each merged every so many operations
  *     repeats     other keys, other fresh keys, other random choices; the same for every cell of one repeat
  *
  * The cuckoo table is to have as many slots as there are keys. A Roost filter is sized by its capacity, which is what
- * its table holds at a load of 95.3 %, so that is the capacity that is asked for; adds go on beyond it until one is
- * refused.
+ * its table holds at a load of 95.3 %, or 90.5 % if it is an observed-remove one, so that is the capacity that is asked
+ * for; adds go on beyond it until one is refused.
  */
 #include "grow_only.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fatal.h"
 #include "thesis.h"
 
 static const unsigned shares[SPLITS] = {50, 80, 99};
 
-const char *const contender_names[CONTENDERS] = {"GBF5", "GBF5 blocked", "GCF4"};
+const char *const contender_names[CONTENDERS] = {"GBF5", "GBF5 blocked", "GCF4", "ORCF4"};
 
 /* ---- configurations and schedules -------------------------------------------------------------------------------- */
 
@@ -43,6 +42,16 @@ static roost_config cuckoo_config(size_t keys)
     config.fpr = 0;
     config.fingerprint_bits = THESIS_FINGERPRINT_BITS;
     config.bucket_size = THESIS_BUCKET_SIZE;
+    return config;
+}
+
+roost_config thesis_orcuckoo(size_t keys)
+{
+    roost_config config = cuckoo_config(keys);
+    config.kind = ROOST_ORCUCKOO;
+    config.capacity = keys * 905 / 1000;
+    config.entry_bits = THESIS_ENTRY_BITS;
+    config.multiset = true;
     return config;
 }
 
@@ -72,11 +81,6 @@ const struct cell *split_cell(const struct grow_only *experiment, enum contender
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
-
-static bool same_frames(struct set_frame a, struct set_frame b)
-{
-    return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
 
 static void measure_coding(struct set_sizes *sizes, const struct grow_set *whole, const struct grow_set *merged,
                            enum grow_set_coding coding)
@@ -125,6 +129,7 @@ void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t se
     experiment->configs[GBF_CLASSIC] = bloom_config(scale.keys, ROOST_CLASSIC);
     experiment->configs[GBF_BLOCKED] = bloom_config(scale.keys, ROOST_BLOCKED);
     experiment->configs[GCF] = cuckoo_config(scale.keys);
+    experiment->configs[ORCF] = thesis_orcuckoo(scale.keys);
     for (int contender = 0; contender < CONTENDERS; contender++)
         list_schedules(experiment, contender);
     for (unsigned repeat = 0; repeat < scale.repeats; repeat++) {
@@ -135,93 +140,7 @@ void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t se
     }
 }
 
-/* ---- what follows from an outcome -------------------------------------------------------------------------------- */
-
 struct spread spread_of(const struct grow_only *experiment, const struct cell *cell, measure *quantity)
 {
-    struct spread spread = {0, INFINITY, -INFINITY};
-    for (unsigned repeat = 0; repeat < experiment->scale.repeats; repeat++) {
-        double value = quantity(&cell->outcomes[repeat]);
-        spread.mean += value / experiment->scale.repeats;
-        spread.least = fmin(spread.least, value);
-        spread.most = fmax(spread.most, value);
-    }
-    return spread;
-}
-
-double measured_fpr(const struct outcome *outcome)
-{
-    return outcome->fpr;
-}
-
-double elements(const struct outcome *outcome)
-{
-    return (double)outcome->added;
-}
-
-double entries(const struct outcome *outcome)
-{
-    return (double)outcome->info.entries;
-}
-
-double overflow(const struct outcome *outcome)
-{
-    return (double)outcome->info.overflow;
-}
-
-double overflow_share(const struct outcome *outcome)
-{
-    return (double)outcome->info.overflow / (double)outcome->info.entries;
-}
-
-double false_negatives(const struct outcome *outcome)
-{
-    return (double)outcome->false_negatives;
-}
-
-double frame_bytes(const struct outcome *outcome)
-{
-    return (double)outcome->frame_bytes;
-}
-
-double bytes_an_element(const struct outcome *outcome)
-{
-    return (double)outcome->frame_bytes / (double)outcome->added;
-}
-
-double bytes_an_entry(const struct outcome *outcome)
-{
-    return (double)outcome->frame_bytes / (double)outcome->info.entries;
-}
-
-static double slots(const struct outcome *outcome)
-{
-    return (double)outcome->info.buckets * THESIS_BUCKET_SIZE;
-}
-
-double load_by_elements(const struct outcome *outcome)
-{
-    return (double)outcome->added / slots(outcome);
-}
-
-double load_by_entries(const struct outcome *outcome)
-{
-    return (double)outcome->info.entries / slots(outcome);
-}
-
-double cuckoo_bound(const struct outcome *outcome)
-{
-    return 2 * THESIS_BUCKET_SIZE * load_by_elements(outcome) / (1 << THESIS_FINGERPRINT_BITS);
-}
-
-double cuckoo_bound_by_entries(const struct outcome *outcome)
-{
-    return 2 * THESIS_BUCKET_SIZE * load_by_entries(outcome) / (1 << THESIS_FINGERPRINT_BITS);
-}
-
-/* A class has two buckets and one of 2^l - 1 fingerprints (0 marks a free slot), and is held once. */
-double cuckoo_expected_fpr(const struct outcome *outcome)
-{
-    double fingerprints = (1 << THESIS_FINGERPRINT_BITS) - 1;
-    return (double)outcome->info.entries * 2 / (outcome->info.buckets * fingerprints);
+    return spread_over(cell->outcomes, experiment->scale.repeats, quantity);
 }

@@ -1,5 +1,5 @@
 /*
- * The experiment on grow-only filters: Figure 6.1a,b and Table 6.1 of the thesis "Conflict-Free Replicated
+ * The experiment on workloads that only grow: Figure 6.1a,b,c and Table 6.1 of the thesis "Conflict-Free Replicated
  * Probabilistic Filter" (2024), with every cell of the figure and of the table run and kept.
  */
 #ifndef EVAL_GROW_ONLY_H
@@ -10,29 +10,25 @@
 #include <stdio.h>
 
 #include "grow_set.h"
-#include "replica_pair.h"
+#include "measure.h"
+#include "scale.h"
 
-#define MOST_REPEATS   5
-#define MOST_INTERVALS 5
-#define SPLITS         3
-#define MOST_CELLS     (1 + SPLITS * MOST_INTERVALS)
-#define LOCAL_CELL     0 /* all local comes first */
-
-struct scale {
-    const char *name;
-    size_t keys, fresh_keys;
-    unsigned repeats;
-    unsigned intervals; /* merge every `first_interval`, ten times that, ... operations */
-    uint64_t first_interval;
-    bool says_where_it_is; /* on stderr */
-};
+#define SPLITS     3
+#define MOST_CELLS (1 + SPLITS * MOST_INTERVALS)
+#define LOCAL_CELL 0 /* all local comes first */
 
 enum contender {
     GBF_CLASSIC,
     GBF_BLOCKED,
     GCF,
+    ORCF, /* in the figure; its sizes are those of observed_remove.h */
     CONTENDERS,
 };
+
+static inline bool is_cuckoo(enum contender contender)
+{
+    return contender == GCF || contender == ORCF;
+}
 
 struct cell {
     struct schedule schedule;
@@ -53,16 +49,13 @@ struct grow_only {
     struct set_sizes sets[MOST_REPEATS];
 };
 
-/* Mean, smallest and largest of the repeats of a cell. */
-struct spread {
-    double mean, least, most;
-};
-typedef double measure(const struct outcome *outcome);
-
 void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t seed);
 void grow_only_claims(const struct grow_only *experiment);
 void grow_only_write_figure(const struct grow_only *experiment, FILE *csv);
 void grow_only_write_table(const struct grow_only *experiment, FILE *csv);
+
+/* Four slots of eight bits in entries of 32, as many slots as keys, copies held apart: the thesis's ORCF4. */
+roost_config thesis_orcuckoo(size_t keys);
 
 extern const char *const contender_names[CONTENDERS];
 void split_name(char name[16], struct schedule schedule);
@@ -70,12 +63,5 @@ void split_name(char name[16], struct schedule schedule);
 /* The cell of the table that is not local: halves that merge when all is done, as at the longest interval. */
 const struct cell *split_cell(const struct grow_only *experiment, enum contender contender);
 struct spread spread_of(const struct grow_only *experiment, const struct cell *cell, measure *quantity);
-
-/* What is measured in a cell, or follows from it. */
-measure measured_fpr, elements, entries, overflow, overflow_share, false_negatives;
-measure frame_bytes, bytes_an_element, bytes_an_entry;
-
-/* Cuckoo: the exact rate of this state, and the two readings of 2c * alpha / 2^l. */
-measure cuckoo_expected_fpr, cuckoo_bound, cuckoo_bound_by_entries, load_by_elements, load_by_entries;
 
 #endif

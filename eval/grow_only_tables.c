@@ -47,13 +47,13 @@ static void write_cell(const struct grow_only *experiment, enum contender conten
     fprintf(csv, "%s,%s,%llu,%u", contender_names[contender], split, (unsigned long long)cell->schedule.sync_every,
             experiment->scale.repeats);
     write_spread(csv, spread_of(experiment, cell, measured_fpr), 6);
-    if (contender == GCF)
+    if (is_cuckoo(contender))
         write_cuckoo_theory(experiment, cell, csv);
     else
         write_bloom_theory(csv);
     write_spread(csv, spread_of(experiment, cell, elements), 1);
     write_spread(csv, spread_of(experiment, cell, entries), 1);
-    if (contender == GCF)
+    if (is_cuckoo(contender))
         write_loads(experiment, cell, csv);
     else
         fprintf(csv, ",,");
@@ -125,7 +125,7 @@ void grow_only_write_table(const struct grow_only *experiment, FILE *csv)
     fprintf(csv, "workload,structure,source,form,load_factor,elements,bytes,bytes_an_element_mean,bytes_an_element_min,"
                  "bytes_an_element_max,entries,load_by_entries,bytes_an_entry,overflow_share_max\n");
     for (int split = 0; split < 2; split++) {
-        for (int contender = 0; contender < CONTENDERS; contender++)
+        for (int contender = 0; contender <= GCF; contender++)
             write_filter_size(experiment, contender,
                               split ? split_cell(experiment, contender) : &experiment->results[contender][LOCAL_CELL],
                               workloads[split], csv);

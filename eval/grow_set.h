@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "workload.h"
-
-typedef unsigned __int128 set_member;
+#include "set_frame.h"
 
 struct grow_set {
     set_member *members; /* sorted, each once */
@@ -18,11 +16,6 @@ struct grow_set {
 enum grow_set_coding {
     SET_RAW = 0,  /* sixteen bytes a member */
     SET_RICE = 1, /* Rice-coded gaps between members */
-};
-
-struct set_frame {
-    uint8_t *bytes;
-    size_t size;
 };
 
 /* Every `stride`-th key from the `start`-th on. */

@@ -1,10 +1,10 @@
 /*
- * The thesis's own experiments on Roost's filters: runs them, states each claim with the figure behind it, writes the
- * tables.
+ * The thesis's own experiments on Roost's filters, and what a sync costs: runs them, states each claim with the figure
+ * behind it, writes the tables.
  *
  *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER]
  *
- * --short   2^16 keys, four repeats: seconds; what `make check` runs
+ * --short   2^16 keys, four repeats; with removes 2^20 operations, once: seconds; what `make check` runs
  * --full    2^20 keys, five repeats, as in the thesis: minutes; what `make repro` runs
  * --out     write the CSV files there
  *
@@ -19,6 +19,8 @@
 #include "claim.h"
 #include "fatal.h"
 #include "grow_only.h"
+#include "observed_remove.h"
+#include "sync_bytes.h"
 
 #define DEFAULT_SEED 20240601
 
@@ -29,6 +31,8 @@ static const struct scale short_scale = {
     .repeats = 4,
     .intervals = 3,
     .first_interval = 1000,
+    .operations = (size_t)1 << 20,
+    .operation_repeats = 1,
 };
 
 static const struct scale full_scale = {
@@ -38,6 +42,8 @@ static const struct scale full_scale = {
     .repeats = 5,
     .intervals = 5,
     .first_interval = 1000,
+    .operations = (size_t)1 << 20,
+    .operation_repeats = 5,
     .says_where_it_is = true,
 };
 
@@ -85,10 +91,7 @@ static struct options read_options(int count, char **arguments)
     return options;
 }
 
-typedef void table_writer(const struct grow_only *experiment, FILE *csv);
-
-static void write_table(const struct grow_only *experiment, const char *directory, const char *name,
-                        table_writer *writer)
+static FILE *open_table(const char *directory, const char *name)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
@@ -96,25 +99,65 @@ static void write_table(const struct grow_only *experiment, const char *director
     FILE *csv = fopen(path, "w");
     if (!csv)
         fatal(path, strerror(errno));
-    writer(experiment, csv);
+    return csv;
+}
+
+static void close_table(FILE *csv, const char *name)
+{
     if (ferror(csv) | fclose(csv))
-        fatal(path, "not written");
+        fatal(name, "not written");
+}
+
+static void evaluate_growth(const struct options *options)
+{
+    struct grow_only *experiment = must_allocate(1, sizeof *experiment);
+    grow_only_run(experiment, options->scale, options->seed);
+    grow_only_claims(experiment);
+    if (options->directory) {
+        FILE *figure = open_table(options->directory, "figure-6.1-grow-only.csv");
+        grow_only_write_figure(experiment, figure);
+        close_table(figure, "figure-6.1-grow-only.csv");
+        FILE *table = open_table(options->directory, "table-6.1.csv");
+        grow_only_write_table(experiment, table);
+        close_table(table, "table-6.1.csv");
+    }
+    free(experiment);
+}
+
+static void evaluate_removal(const struct options *options)
+{
+    struct observed_remove *experiment = must_allocate(1, sizeof *experiment);
+    observed_remove_run(experiment, options->scale, options->seed);
+    observed_remove_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "table-6.2.csv");
+        observed_remove_write_table(experiment, table);
+        close_table(table, "table-6.2.csv");
+    }
+    free(experiment);
+}
+
+static void evaluate_syncs(const struct options *options)
+{
+    struct sync_bytes experiment;
+    sync_bytes_run(&experiment, options->scale, options->seed);
+    sync_bytes_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "sync-bytes.csv");
+        sync_bytes_write_table(&experiment, table);
+        close_table(table, "sync-bytes.csv");
+    }
 }
 
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
-    struct grow_only *experiment = must_allocate(1, sizeof *experiment);
     printf("roost-eval %s: %zu keys, %u repeats, seed %llu\n", options.scale.name, options.scale.keys,
            options.scale.repeats, (unsigned long long)options.seed);
     fflush(stdout);
-    grow_only_run(experiment, options.scale, options.seed);
-    grow_only_claims(experiment);
-    if (options.directory) {
-        write_table(experiment, options.directory, "figure-6.1-grow-only.csv", grow_only_write_figure);
-        write_table(experiment, options.directory, "table-6.1.csv", grow_only_write_table);
-    }
-    free(experiment);
+    evaluate_growth(&options);
+    evaluate_removal(&options);
+    evaluate_syncs(&options);
     printf("%u claims, %u failed\n", claims_made(), claims_failed());
     return claims_failed() ? 1 : 0;
 }

@@ -3,21 +3,30 @@
  *
  * Operations are dealt evenly: with a share of 80, four of any five operations in a row are the first replica's. A
  * replica whose table refuses an add as full adds nothing of its own from then on, but still merges. What a replica
- * adds between two merges goes into one batch; its order is that of the workload.
+ * adds between two merges goes into one batch; its order is that of the workload. A script is followed step by step.
+ *
+ * Grow-only filters merge whole states, as in the thesis. Observed-remove ones send each other deltas, which come to
+ * the same and let a thousand merges of 2^20 entries take seconds.
  */
 #include "replica_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment.h"
 #include "fatal.h"
 
 struct replica {
     roost_filter *filter;
-    roost_hash *own;  /* elements that it added itself, then those it is about to add */
-    size_t own_count; /* the former */
-    size_t pending;   /* the latter */
-    bool stopped;     /* an add was refused */
+    uint64_t entropy;
+    roost_cursor told; /* how much of it the other one has */
+    roost_hash *own;   /* elements that it added itself, then those it is about to add */
+    size_t own_count;  /* the former */
+    size_t pending;    /* the latter */
+    bool stopped;      /* an add was refused */
+    roost_hash *gone;  /* elements that it removed */
+    size_t gone_count;
+    uint64_t idle_removes; /* of which it did not have */
 };
 
 struct pair {
@@ -26,18 +35,32 @@ struct pair {
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static struct replica replica_new(const roost_config *config, const struct workload *workload, uint64_t random_seed)
+static void replica_open(struct replica *replica, const roost_config *config, const struct workload *workload,
+                         uint64_t random_seed)
 {
-    roost_environment environment = {.random_seed = random_seed, .kicks = ROOST_DEFAULT_KICKS};
-    struct replica replica = {.own = must_allocate(workload->count, sizeof *replica.own)};
-    must(roost_filter_new(&replica.filter, config, &environment), "replica");
-    return replica;
+    *replica = (struct replica){.own = must_allocate(workload->count, sizeof *replica->own),
+                                .gone = must_allocate(workload->count, sizeof *replica->gone)};
+    roost_environment environment = seeded_environment(&replica->entropy, random_seed);
+    must(roost_filter_new(&replica->filter, config, &environment), "replica");
 }
 
-static void replica_free(struct replica *replica)
+static void replica_close(struct replica *replica)
 {
     roost_filter_free(replica->filter);
     free(replica->own);
+    free(replica->gone);
+}
+
+static void pair_open(struct pair *pair, const roost_config *config, const struct workload *workload)
+{
+    replica_open(&pair->first, config, workload, workload->seed ^ 1);
+    replica_open(&pair->second, config, workload, workload->seed ^ 2);
+}
+
+static void pair_close(struct pair *pair)
+{
+    replica_close(&pair->first);
+    replica_close(&pair->second);
 }
 
 /* ---- the schedule ------------------------------------------------------------------------------------------------ */
@@ -62,12 +85,24 @@ static void add_pending(struct replica *replica)
         must(status, "add");
 }
 
+static void take_in(struct replica *replica, struct replica *other)
+{
+    if (roost_filter_config(other->filter)->kind != ROOST_ORCUCKOO) {
+        must(roost_filter_merge(replica->filter, NULL, other->filter), "merge");
+        return;
+    }
+    roost_buffer delta;
+    must(roost_filter_delta(other->filter, &delta, &other->told, &other->told), "delta");
+    must(roost_filter_merge_frame(replica->filter, NULL, delta.data, delta.size), "merge of a delta");
+    roost_buffer_release(&delta);
+}
+
 static void synchronise(struct pair *pair)
 {
     add_pending(&pair->first);
     add_pending(&pair->second);
-    must(roost_filter_merge(pair->first.filter, NULL, pair->second.filter), "merge");
-    must(roost_filter_merge(pair->second.filter, NULL, pair->first.filter), "merge");
+    take_in(&pair->first, &pair->second);
+    take_in(&pair->second, &pair->first);
 }
 
 static void follow_schedule(struct pair *pair, const struct workload *workload, struct schedule schedule)
@@ -80,6 +115,49 @@ static void follow_schedule(struct pair *pair, const struct workload *workload, 
             synchronise(pair);
     }
     synchronise(pair);
+}
+
+/* ---- the script -------------------------------------------------------------------------------------------------- */
+
+/* One copy, where copies are held apart. */
+static bool remove_hash(roost_filter *filter, roost_hash hash)
+{
+    bool changed;
+    if (roost_filter_config(filter)->multiset)
+        must(roost_filter_remove_one_hash(filter, &changed, hash), "remove");
+    else
+        must(roost_filter_remove_hash(filter, &changed, hash), "remove");
+    return changed;
+}
+
+/* False when the table is full, and there is nothing but adds to come. */
+static bool take_step(struct replica *replica, roost_hash hash, bool removes, bool may_refuse)
+{
+    if (removes) {
+        replica->gone[replica->gone_count++] = hash;
+        replica->idle_removes += !remove_hash(replica->filter, hash);
+        return true;
+    }
+    roost_status status = roost_filter_add_hash(replica->filter, NULL, hash);
+    if (status == ROOST_FULL && may_refuse)
+        return false;
+    must(status, "add");
+    return true;
+}
+
+static void follow_script(struct replica *replica, const struct workload *workload, const struct script *script)
+{
+    bool *held = must_allocate(workload->count, sizeof *held);
+    for (size_t i = 0; i < script->count; i++) {
+        const struct step *step = &script->steps[i];
+        if (!take_step(replica, workload->hashes[step->key], step->removes, script->adds == script->count))
+            break;
+        held[step->key] = !step->removes;
+    }
+    for (size_t i = 0; i < workload->count; i++)
+        if (held[i])
+            replica->own[replica->own_count++] = workload->hashes[i];
+    free(held);
 }
 
 /* ---- the examination --------------------------------------------------------------------------------------------- */
@@ -124,9 +202,14 @@ static void examine_frame(struct outcome *outcome, const roost_filter *filter)
 static struct outcome examine(struct pair *pair, const struct workload *workload)
 {
     roost_filter *filter = pair->first.filter;
-    struct outcome outcome = {.added = pair->first.own_count + pair->second.own_count};
-    outcome.lookups = 2 * outcome.added;
+    struct outcome outcome = {.elements = pair->first.own_count + pair->second.own_count};
+    outcome.lookups = 2 * outcome.elements;
     outcome.false_negatives = count_missing(filter, pair) + count_missing(pair->second.filter, pair);
+    outcome.removed = pair->first.gone_count + pair->second.gone_count;
+    outcome.idle_removes = pair->first.idle_removes + pair->second.idle_removes;
+    outcome.still_reported = count_found(filter, pair->first.gone, pair->first.gone_count) +
+                             count_found(filter, pair->second.gone, pair->second.gone_count);
+    outcome.holds_copies = roost_filter_config(filter)->multiset;
     outcome.digest = roost_filter_digest(filter);
     outcome.replicas_agree = same_digest(outcome.digest, roost_filter_digest(pair->second.filter));
     outcome.fpr = (double)count_found(filter, workload->fresh, workload->fresh_count) / (double)workload->fresh_count;
@@ -137,11 +220,23 @@ static struct outcome examine(struct pair *pair, const struct workload *workload
 
 struct outcome replica_pair_run(const roost_config *config, const struct workload *workload, struct schedule schedule)
 {
-    struct pair pair = {replica_new(config, workload, workload->seed ^ 1),
-                        replica_new(config, workload, workload->seed ^ 2)};
+    struct pair pair;
+    pair_open(&pair, config, workload);
     follow_schedule(&pair, workload, schedule);
     struct outcome outcome = examine(&pair, workload);
-    replica_free(&pair.first);
-    replica_free(&pair.second);
+    pair_close(&pair);
+    return outcome;
+}
+
+struct outcome replica_pair_play(const roost_config *config, const struct workload *workload,
+                                 const struct script scripts[2])
+{
+    struct pair pair;
+    pair_open(&pair, config, workload);
+    follow_script(&pair.first, workload, &scripts[0]);
+    follow_script(&pair.second, workload, &scripts[1]);
+    synchronise(&pair);
+    struct outcome outcome = examine(&pair, workload);
+    pair_close(&pair);
     return outcome;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "roost.h"
+#include "script.h"
 #include "workload.h"
 
 #define ALL_LOCAL       100
@@ -16,9 +17,13 @@ struct schedule {
 };
 
 struct outcome {
-    uint64_t added;           /* elements: adds that were taken, by either replica */
-    uint64_t lookups;         /* of elements that were added */
-    uint64_t false_negatives; /* among these, at either replica */
+    uint64_t elements;        /* adds that were taken, by either replica, less removes */
+    uint64_t lookups;         /* of these elements */
+    uint64_t false_negatives; /* among these look-ups, at either replica */
+    uint64_t removed;         /* elements that were added and removed again */
+    uint64_t idle_removes;    /* removes that found nothing */
+    uint64_t still_reported;  /* removed elements that the filter reports, as it does any other key now and then */
+    bool holds_copies;        /* elements of one class are held apart */
     bool replicas_agree;      /* equal digests after the last merge */
     bool frame_returns;       /* decoding the frame gives an equal filter, and both pass their check */
     double fpr;               /* measured on the fresh keys of the workload */
@@ -27,6 +32,11 @@ struct outcome {
     roost_info info;
 };
 
+/* Adds all keys of the workload. */
 struct outcome replica_pair_run(const roost_config *config, const struct workload *workload, struct schedule schedule);
+
+/* Each replica follows its script, then they merge. */
+struct outcome replica_pair_play(const roost_config *config, const struct workload *workload,
+                                 const struct script scripts[2]);
 
 #endif

@@ -9,8 +9,7 @@
 
 #include "fatal.h"
 
-/* SplitMix64. */
-static uint64_t next_number(uint64_t *state)
+uint64_t next_number(uint64_t *state)
 {
     uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -20,6 +20,9 @@ struct workload {
     roost_hash *fresh; /* hashes of keys that are never added */
 };
 
+/* SplitMix64. */
+uint64_t next_number(uint64_t *state);
+
 void workload_draw(struct workload *workload, uint64_t seed, size_t count, size_t fresh_count);
 void workload_release(struct workload *workload);
 
