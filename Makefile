@@ -49,6 +49,7 @@ exhaust: all
 	@packaging/dependencies check
 	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
 	@build/tests/exhaust --deep
+	@build/tests/exhaust-dots --deep
 
 fuzzers:
 	@packaging/dependencies check

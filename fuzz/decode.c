@@ -1,48 +1,210 @@
 /*
- * Attacks: decode takes any bytes without harm, and what it accepts is sound and canonical (it encodes to the very
- * bytes that it came from). The input is tried as it is, and as the body of a frame whose header and checksum are
- * right, so that the fuzzer need not guess a checksum.
+ * Attacks: bytes from anyone do no harm. The input is tried as a frame, as the body of a frame whose header and checksum
+ * are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so that the
+ * fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very bytes that
+ * it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/bitstream.h"
+#include "filter/kind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { STATE = 1, DELTA = 2, VICTIMS = 6 };
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static bool draw_numbers(void *context, void *bytes, size_t size)
+{
+    static uint64_t next = 1000;
+    (void)context;
+    next += 77;
+    memset(bytes, 0, size);
+    memcpy(bytes, &next, size < sizeof next ? size : sizeof next);
+    return true;
+}
+
+static const roost_environment environment = {.memory_limit = 1 << 22, .entropy = {NULL, draw_numbers}, .journal = 64};
+
+static roost_filter *copy_of(const roost_filter *filter)
+{
+    roost_filter *copy;
+    must(roost_filter_clone(filter, &copy) == ROOST_OK);
+    return copy;
+}
+
+static bool same_bytes(roost_buffer *a, const void *bytes, size_t size)
+{
+    bool same = a->size == size && (size == 0 || memcmp(a->data, bytes, size) == 0);
+    roost_buffer_release(a);
+    return same;
+}
+
+static bool same_state(const roost_filter *a, const roost_filter *b)
+{
+    roost_buffer x, y;
+    must(roost_filter_encode(a, &x) == ROOST_OK && roost_filter_encode(b, &y) == ROOST_OK);
+    bool same = same_bytes(&x, y.data, y.size);
+    roost_buffer_release(&y);
+    return same;
+}
+
+/* Into a filter that holds something: as a merge of what was decoded, or nothing at all. */
+static void try_merge(const roost_filter *victim, const uint8_t *frame, size_t size)
+{
+    roost_filter *merged = copy_of(victim), *expected = copy_of(victim), *decoded;
+    bool changed = false;
+    roost_status status = roost_filter_merge_frame(merged, &changed, frame, size);
+    if (roost_filter_decode(&decoded, frame, size, &environment) == ROOST_OK && status == ROOST_OK)
+        must(roost_filter_merge(expected, NULL, decoded) == ROOST_OK);
+    must(status != ROOST_OK || decoded);
+    must(roost_filter_check(merged) == ROOST_OK && same_state(merged, expected));
+    must(changed == !roost_filter_equal(merged, victim));
+    roost_filter_free(merged);
+    roost_filter_free(expected);
+    roost_filter_free(decoded);
+}
+
 static void try_frame(const uint8_t *frame, size_t size)
 {
-    roost_environment environment = {.memory_limit = 1 << 22};
-    roost_filter *filter;
+    roost_filter *filter, *other;
     if (roost_filter_decode(&filter, frame, size, &environment) != ROOST_OK) {
-        if (filter)
-            abort();
+        must(!filter);
         return;
     }
     roost_buffer again;
-    if (roost_filter_check(filter) != ROOST_OK || roost_filter_encode(filter, &again) != ROOST_OK ||
-        again.size != size || memcmp(again.data, frame, size) != 0)
-        abort();
-    roost_buffer_release(&again);
+    must(roost_filter_check(filter) == ROOST_OK && roost_filter_encode(filter, &again) == ROOST_OK);
+    if (frame[5] == STATE)
+        must(same_bytes(&again, frame, size));
+    else
+        roost_buffer_release(&again);
+    other = copy_of(filter);
+    for (uint8_t key = 0; key < 20; key++)
+        roost_filter_add(other, NULL, &key, 1);
+    try_merge(other, frame, size);
+    roost_filter_remove(other, NULL, "\3", 1);
+    must(roost_filter_merge(filter, NULL, other) == ROOST_OK && same_state(filter, other));
+    roost_filter_free(other);
     roost_filter_free(filter);
 }
 
-static void try_body(const uint8_t *body, size_t size)
+static struct bit_writer begin_body(void)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
-    write_bytes(&writer, "Rost\1\1", 6);
+    return writer;
+}
+
+static roost_buffer frame_of(const uint8_t *body, size_t size, uint8_t type)
+{
+    struct bit_writer writer = begin_body();
+    write_bytes(&writer, "Rost\1", 5);
+    write_byte(&writer, type);
     write_varint(&writer, size);
     write_bytes(&writer, body, size);
     write_fixed64(&writer, checksum_bytes(writer.buffer.data, writer.buffer.size));
-    try_frame(writer.buffer.data, writer.buffer.size);
-    bit_writer_release(&writer);
+    return writer.buffer;
+}
+
+static void try_body(const uint8_t *body, size_t size, uint8_t type)
+{
+    roost_buffer frame = frame_of(body, size, type);
+    try_frame(frame.data, frame.size);
+    roost_buffer_release(&frame);
+}
+
+/* ---- filters that are there already --------------------------------------------------------------------------------- */
+
+static roost_config victim_config(int number)
+{
+    roost_config config = roost_config_default();
+    config.capacity = 40;
+    config.layout = number == 1 ? ROOST_CLASSIC : ROOST_BLOCKED;
+    if (number < 2)
+        return config;
+    config.kind = number == 2 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
+    config.fpr = 0;
+    config.multiset = number > 3;
+    config.entry_bits = number == 2 ? 0 : number == 5 ? 32 : 64;
+    config.fingerprint_bits = number == 3 ? 24 : 8;
+    return config;
+}
+
+/* Made once; it has an actor of its own, another one's entries, and a journal. */
+static const roost_filter *victim(int number)
+{
+    static roost_filter *victims[VICTIMS];
+    if (victims[number])
+        return victims[number];
+    roost_config config = victim_config(number);
+    roost_filter *filter, *other;
+    roost_cursor cursor = {0, 0};
+    roost_buffer frame;
+    must(roost_filter_new(&filter, &config, &environment) == ROOST_OK);
+    other = copy_of(filter);
+    must(roost_filter_delta(filter, &frame, &cursor, &cursor) == ROOST_OK);
+    roost_buffer_release(&frame);
+    for (uint8_t key = 0; key < 24; key++)
+        must(roost_filter_add(key % 3 ? filter : other, NULL, &key, 1) == ROOST_OK);
+    must(roost_filter_merge(filter, NULL, other) == ROOST_OK);
+    for (uint8_t key = 0; key < 24; key += 5)
+        roost_filter_remove(filter, NULL, &key, 1);
+    roost_filter_free(other);
+    return victims[number] = filter;
+}
+
+/* What follows the configuration. */
+static void try_part(const roost_filter *filter, const uint8_t *part, size_t size, uint8_t type)
+{
+    struct bit_writer body = begin_body();
+    write_configuration(filter, &body);
+    write_bytes(&body, part, size);
+    roost_buffer frame = frame_of(body.buffer.data, body.buffer.size, type);
+    try_merge(filter, frame.data, frame.size);
+    roost_buffer_release(&frame);
+    bit_writer_release(&body);
+}
+
+/* Taken or not, the filter holds what it held, and whatever its journal tells can be read. */
+static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t size)
+{
+    struct bit_writer replica = begin_body();
+    roost_filter *sleeper = copy_of(filter), *part;
+    roost_buffer frame;
+    write_byte(&replica, 1);
+    write_bytes(&replica, bytes, size);
+    write_fixed64(&replica, checksum_bytes(replica.buffer.data, replica.buffer.size));
+    roost_status status = roost_filter_restore_replica(sleeper, replica.buffer.data, replica.buffer.size);
+    must(status == ROOST_OK || (roost_filter_actor(sleeper) == 0 && sleeper->journal.room == 0));
+    must(roost_filter_check(sleeper) == ROOST_OK && same_state(sleeper, filter));
+    roost_cursor oldest = {sleeper->journal.incarnation, sleeper->journal.oldest};
+    must(roost_filter_delta(sleeper, &frame, &oldest, &oldest) == ROOST_OK);
+    must(roost_filter_decode(&part, frame.data, frame.size, &environment) == ROOST_OK);
+    roost_filter_add(sleeper, NULL, "x", 1);
+    must(roost_filter_check(sleeper) == ROOST_OK);
+    roost_buffer_release(&frame);
+    roost_filter_free(part);
+    roost_filter_free(sleeper);
+    bit_writer_release(&replica);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try_frame(data, size);
-    try_body(data, size);
+    try_body(data, size, STATE);
+    try_body(data, size, DELTA);
+    if (size == 0)
+        return 0;
+    const roost_filter *filter = victim(data[0] % VICTIMS);
+    try_part(filter, data + 1, size - 1, STATE);
+    try_part(filter, data + 1, size - 1, DELTA);
+    try_replica(filter, data + 1, size - 1);
     return 0;
 }

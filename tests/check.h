@@ -61,6 +61,26 @@ static inline roost_config cuckoo_config(uint32_t bits, uint32_t bucket_size, ui
     return config;
 }
 
+static inline roost_config orcuckoo_config(uint32_t bits, uint32_t entry_bits, bool multiset, uint64_t capacity)
+{
+    roost_config config = cuckoo_config(bits, 4, capacity);
+    config.kind = ROOST_ORCUCKOO;
+    config.entry_bits = entry_bits;
+    config.multiset = multiset;
+    return config;
+}
+
+/* A mixed bag of observed-remove filters: sets, multisets in both entry widths, all bucket sizes. */
+static inline roost_config some_orcuckoo_config(uint64_t number, uint64_t capacity)
+{
+    static const uint32_t set_bits[] = {24, 16, 28, 20}, multiset_bits[] = {8, 12, 24, 28};
+    roost_config config = number % 3 == 0   ? orcuckoo_config(set_bits[number / 3 % 4], 64, false, capacity)
+                          : number % 3 == 1 ? orcuckoo_config(multiset_bits[number / 3 % 4], 64, true, capacity)
+                                            : orcuckoo_config(8, 32, true, capacity);
+    config.bucket_size = 1u << number / 12 % 4;
+    return config;
+}
+
 /* A mixed bag of configurations: both layouts, many rates, all widths and bucket sizes. */
 static inline roost_config some_config(uint64_t number, uint64_t capacity)
 {
@@ -68,6 +88,23 @@ static inline roost_config some_config(uint64_t number, uint64_t capacity)
     if (number % 3 == 2)
         return bloom_config(number % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, capacity, rates[number / 6 % COUNT_OF(rates)]);
     return cuckoo_config(4 + (uint32_t)(number % 29), 1u << (number / 29 % 4), capacity);
+}
+
+/* Entropy that a test can foresee: numbers in a row, one and the same for ever, or none. */
+struct counted_entropy {
+    uint64_t next, step;
+    bool fails;
+    uint64_t draws;
+};
+
+static inline bool draw_counted(void *context, void *bytes, size_t size)
+{
+    struct counted_entropy *entropy = context;
+    memset(bytes, 0, size);
+    memcpy(bytes, &entropy->next, size < sizeof entropy->next ? size : sizeof entropy->next);
+    entropy->next += entropy->step;
+    entropy->draws++;
+    return !entropy->fails;
 }
 
 static inline void assert_same_frame(const roost_filter *a, const roost_filter *b)
@@ -102,6 +139,79 @@ static inline roost_filter *through_bytes(const roost_filter *filter)
     assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, NULL));
     roost_buffer_release(&frame);
     return decoded;
+}
+
+static inline roost_info info_of(const roost_filter *filter)
+{
+    roost_info info;
+    roost_filter_info(filter, &info);
+    return info;
+}
+
+static inline uint64_t entries_of(const roost_filter *filter)
+{
+    return info_of(filter).entries;
+}
+
+static inline void free_all(roost_filter **filters, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        roost_filter_free(filters[i]);
+}
+#define FREE_ALL(...)                                                                                                   \
+    free_all((roost_filter *[]){__VA_ARGS__}, sizeof((roost_filter *[]){__VA_ARGS__}) / sizeof(roost_filter *))
+
+/* All that can be seen of a filter, state and replica, to tell whether a call has changed anything. */
+struct portrait {
+    roost_buffer frame, replica;
+    roost_digest digest;
+    roost_info info;
+};
+
+static inline struct portrait portrait_of(roost_filter *filter)
+{
+    struct portrait portrait = {.digest = roost_filter_digest(filter), .info = info_of(filter)};
+    assert_ok(roost_filter_encode(filter, &portrait.frame));
+    assert_ok(roost_filter_save_replica(filter, &portrait.replica));
+    assert_ok(roost_filter_check(filter));
+    return portrait;
+}
+
+static inline void portrait_release(struct portrait *portrait)
+{
+    roost_buffer_release(&portrait->frame);
+    roost_buffer_release(&portrait->replica);
+}
+
+static inline void assert_same_bytes(const roost_buffer *a, const roost_buffer *b)
+{
+    assert_int_equal(a->size, b->size);
+    if (a->size)
+        assert_memory_equal(a->data, b->data, a->size);
+}
+
+/* The state is as it was; the portrait is not needed any more. */
+static inline void assert_same_state(struct portrait *before, roost_filter *filter)
+{
+    struct portrait now = portrait_of(filter);
+    assert_same_bytes(&before->frame, &now.frame);
+    assert_memory_equal(before->digest.bytes, now.digest.bytes, sizeof now.digest.bytes);
+    assert_int_equal(before->info.entries, now.info.entries);
+    assert_int_equal(before->info.overflow, now.info.overflow);
+    assert_int_equal(before->info.actors, now.info.actors);
+    assert_int_equal(before->info.dots, now.info.dots);
+    portrait_release(before);
+    portrait_release(&now);
+}
+
+/* State and replica are as they were. */
+static inline void assert_still(struct portrait *before, roost_filter *filter)
+{
+    struct portrait now = portrait_of(filter);
+    assert_same_bytes(&before->replica, &now.replica);
+    assert_int_equal(before->info.journal, now.info.journal);
+    portrait_release(&now);
+    assert_same_state(before, filter);
 }
 
 #endif

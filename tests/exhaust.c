@@ -15,18 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exhaustive.h"
 #include "base/hash.h"
 #include "filter/gcuckoo.h"
 
-enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, MOST_CHOICES = 16, KICKS = 3 };
-
-static void must(bool holds, const char *law)
-{
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", law);
-        abort();
-    }
-}
+enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, KICKS = 3 };
 
 /* ---- worlds
  * ------------------------------------------------------------------------------------------------------------ */
@@ -180,36 +173,6 @@ static void check_order(const struct universe *universe, uint32_t a, uint32_t mo
          "digests are equal where states are");
 }
 
-/* ---- choices: a script that runs through every sequence of answers
- * --------------------------------------------------------- */
-
-struct script {
-    uint32_t answers[MOST_CHOICES], bounds[MOST_CHOICES], length, position;
-};
-
-static uint32_t script_answer(void *context, uint32_t choices)
-{
-    struct script *script = context;
-    must(script->position < MOST_CHOICES, "few choices");
-    if (script->position == script->length)
-        script->answers[script->length++] = 0;
-    script->bounds[script->position] = choices;
-    return script->answers[script->position++];
-}
-
-/* The next sequence in lexical order; false after the last. */
-static bool script_advance(struct script *script)
-{
-    script->length = script->position;
-    script->position = 0;
-    while (script->length > 0 && script->answers[script->length - 1] + 1 == script->bounds[script->length - 1])
-        script->length--;
-    if (script->length == 0)
-        return false;
-    script->answers[script->length - 1]++;
-    return true;
-}
-
 /* ---- visited worlds
  * ---------------------------------------------------------------------------------------------------- */
 
@@ -256,17 +219,6 @@ static bool visit(struct visited *visited, const struct world *world)
 
 /* ---- operations
  * -------------------------------------------------------------------------------------------------------- */
-
-/* A hash that falls into this place. */
-static roost_hash hash_into(struct place place, struct cuckoo_geometry geometry)
-{
-    uint64_t fingerprints = (UINT64_C(1) << geometry.bits) - 1;
-    roost_hash hash = {(uint64_t)(((uint128)place.bucket << 64) / geometry.buckets) + 1,
-                       (uint64_t)(((uint128)(place.fingerprint - 1) << 64) / fingerprints) + 1};
-    struct place back = place_of_hash(hash, geometry);
-    must(back.bucket == place.bucket && back.fingerprint == place.fingerprint, "hash into a place");
-    return hash;
-}
 
 /* Adds class `number` at a replica, from one of its two buckets; returns the model after it. */
 static uint32_t run_add(struct universe *universe, const struct world *world, uint32_t replica, uint32_t number,

@@ -33,37 +33,100 @@ static void metered_release(void *context, void *memory)
     free(memory);
 }
 
+enum { SCENES = 14, GROW_ONLY_SCENES = 8 };
+
+/* All but the meter's own are made without failures. */
 struct scene {
     struct meter meter;
     roost_config config;
     roost_environment environment;
-    roost_filter *a, *b; /* made without failures */
-    roost_buffer frame;  /* of a */
+    roost_filter *a, *b;    /* they have something in common, and something each */
+    roost_filter *newcomer; /* a copy of b, which has not added anything yet */
+    roost_cursor cursor;    /* in the journal of a, when it had what b has of it */
+    roost_buffer frame;     /* of a */
+    roost_buffer delta;     /* of a, since the cursor */
+    roost_buffer hearsay;   /* the delta of somebody who heard of a's removals later than of their additions */
+    roost_buffer replica;   /* of a */
+    bool tolerates;         /* the call may do without some memory, and succeed */
 };
 
 /* So small a table that adds overflow and merges fill the stash. */
-static void scene_open(struct scene *scene, uint64_t number)
+static roost_config scene_config(uint64_t number, uint64_t capacity)
 {
-    *scene = (struct scene){.meter.allowed = -1};
-    scene->config = number % 4 == 3 ? bloom_config(number % 8 == 3 ? ROOST_BLOCKED : ROOST_CLASSIC, 300, 0.01)
-                                    : cuckoo_config(12, 1u << number % 4, 300);
-    scene->environment = (roost_environment){
-        .allocator = {&scene->meter, metered_allocate, metered_release}, .random_seed = number, .kicks = 4};
+    if (number < GROW_ONLY_SCENES)
+        return number % 4 == 3 ? bloom_config(number % 8 == 3 ? ROOST_BLOCKED : ROOST_CLASSIC, capacity, 0.01)
+                               : cuckoo_config(12, 1u << number % 4, capacity);
+    uint64_t mode = (number - GROW_ONLY_SCENES) % 3;
+    roost_config config =
+        mode == 0 ? orcuckoo_config(24, 64, false, capacity) : orcuckoo_config(8, mode == 1 ? 64 : 32, true, capacity);
+    config.bucket_size = number < GROW_ONLY_SCENES + 3 ? 4 : 1;
+    return config;
+}
+
+static void add_keys(roost_filter *filter, uint64_t from, uint64_t count)
+{
+    for (uint64_t key = from; key < from + count; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+}
+
+static bool can_remove(const struct scene *scene)
+{
+    return scene->config.kind == ROOST_ORCUCKOO;
+}
+
+static void ask_whole(roost_filter *filter, roost_cursor *cursor)
+{
+    roost_buffer frame;
+    *cursor = (roost_cursor){0, 0};
+    assert_ok(roost_filter_delta(filter, &frame, cursor, cursor));
+    roost_buffer_release(&frame);
+}
+
+/* What is heard of a by somebody who has seen nothing yet: dots that are dead, and of which class nobody says. */
+static void scene_hear(struct scene *scene)
+{
+    roost_filter *listener;
+    roost_cursor cursor;
+    assert_ok(roost_filter_new(&listener, &scene->config, &scene->environment));
+    ask_whole(listener, &cursor);
+    assert_ok(roost_filter_merge(listener, NULL, scene->a));
+    assert_ok(roost_filter_delta(listener, &scene->hearsay, &cursor, &cursor));
+    roost_filter_free(listener);
+}
+
+static void scene_open(struct scene *scene, uint64_t number, uint64_t more)
+{
+    *scene = (struct scene){.meter.allowed = -1, .config = scene_config(number, more + 200)};
+    scene->environment = (roost_environment){.allocator = {&scene->meter, metered_allocate, metered_release},
+                                             .random_seed = number,
+                                             .kicks = 4,
+                                             .journal = 10000};
     assert_ok(roost_filter_new(&scene->a, &scene->config, &scene->environment));
     assert_ok(roost_filter_new(&scene->b, &scene->config, &scene->environment));
-    for (uint64_t key = 0; key < 280; key++) {
-        assert_ok(roost_filter_add_hash(scene->a, NULL, hash_for_key(key)));
-        assert_ok(roost_filter_add_hash(scene->b, NULL, hash_for_key(key + 1000)));
-    }
+    add_keys(scene->a, 0, 150);
+    ask_whole(scene->a, &scene->cursor);
+    assert_ok(roost_filter_merge(scene->b, NULL, scene->a));
+    add_keys(scene->a, 100000, more);
+    add_keys(scene->b, 200000, more < 120 ? more : 120);
+    for (uint64_t key = 0; key < 20 && can_remove(scene); key++)
+        assert_ok(roost_filter_remove_hash(scene->a, NULL, hash_for_key(key)));
     assert_ok(roost_filter_encode(scene->a, &scene->frame));
+    roost_cursor cursor;
+    assert_ok(roost_filter_delta(scene->a, &scene->delta, &cursor, &scene->cursor));
+    assert_int_equal(scene->delta.data[5], 2);
+    assert_ok(roost_filter_save_replica(scene->a, &scene->replica));
+    scene_hear(scene);
+    assert_ok(roost_filter_clone(scene->b, &scene->newcomer));
 }
 
 static void scene_close(struct scene *scene)
 {
     scene->meter.allowed = -1;
     roost_buffer_release(&scene->frame);
-    roost_filter_free(scene->a);
-    roost_filter_free(scene->b);
+    roost_buffer_release(&scene->delta);
+    roost_buffer_release(&scene->hearsay);
+    roost_buffer_release(&scene->replica);
+    FREE_ALL(scene->a, scene->b, scene->newcomer);
     assert_int_equal(scene->meter.outstanding, 0);
 }
 
@@ -78,13 +141,23 @@ static roost_status call_new(struct scene *scene)
     return status;
 }
 
+/* Compared when there is memory again. */
+static void assert_equal_to_a(struct scene *scene, const roost_filter *filter)
+{
+    int64_t allowed = scene->meter.allowed;
+    scene->meter.allowed = -1;
+    assert_true(roost_filter_equal(filter, scene->a));
+    assert_ok(roost_filter_check(filter));
+    scene->meter.allowed = allowed;
+}
+
 static roost_status call_clone(struct scene *scene)
 {
     roost_filter *copy = (roost_filter *)scene;
     roost_status status = roost_filter_clone(scene->a, &copy);
     assert_int_equal(copy == NULL, status != ROOST_OK);
     if (status == ROOST_OK)
-        assert_true(roost_filter_equal(copy, scene->a));
+        assert_equal_to_a(scene, copy);
     roost_filter_free(copy);
     return status;
 }
@@ -101,10 +174,11 @@ static roost_status call_encode(struct scene *scene)
 static roost_status call_decode(struct scene *scene)
 {
     roost_filter *filter = (roost_filter *)scene;
+    scene->tolerates = true; /* an entry whose actor gets no index goes to the stash */
     roost_status status = roost_filter_decode(&filter, scene->frame.data, scene->frame.size, &scene->environment);
     assert_int_equal(filter == NULL, status != ROOST_OK);
     if (status == ROOST_OK)
-        assert_true(roost_filter_equal(filter, scene->a));
+        assert_equal_to_a(scene, filter);
     roost_filter_free(filter);
     return status;
 }
@@ -114,54 +188,220 @@ static roost_status call_merge(struct scene *scene)
     return roost_filter_merge(scene->a, NULL, scene->b);
 }
 
-/* Stops at the first add that fails; what was taken before stays, as add_many says. */
-static roost_status call_add(struct scene *scene)
+static roost_status call_merge_journalled(struct scene *scene)
 {
-    for (uint64_t key = 2000; key < 2020; key++) {
-        roost_digest before = roost_filter_digest(scene->b);
+    return roost_filter_merge(scene->b, NULL, scene->a);
+}
+
+/* What comes out is what comes out with memory. */
+static roost_status merge_frame(struct scene *scene, const roost_buffer *frame)
+{
+    roost_filter *part, *expected;
+    scene->tolerates = true;
+    roost_status status = roost_filter_merge_frame(scene->newcomer, NULL, frame->data, frame->size);
+    scene->meter.allowed = -1;
+    if (status == ROOST_OK) {
+        assert_ok(roost_filter_decode(&part, frame->data, frame->size, NULL));
+        expected = clone_of(scene->b);
+        assert_ok(roost_filter_merge(expected, NULL, part));
+        assert_true(roost_filter_equal(expected, scene->newcomer));
+        FREE_ALL(part, expected);
+    }
+    return status;
+}
+
+static roost_status call_merge_delta(struct scene *scene)
+{
+    return merge_frame(scene, &scene->delta);
+}
+
+static roost_status call_merge_hearsay(struct scene *scene)
+{
+    return merge_frame(scene, &scene->hearsay);
+}
+
+static roost_status call_merge_state(struct scene *scene)
+{
+    return merge_frame(scene, &scene->frame);
+}
+
+static roost_status call_delta(struct scene *scene)
+{
+    roost_buffer frame = {(uint8_t *)scene, 77, {0}};
+    roost_cursor cursor = {5, 5};
+    roost_status status = roost_filter_delta(scene->a, &frame, &cursor, &scene->cursor);
+    assert_int_equal(frame.data == NULL, status != ROOST_OK);
+    assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+static roost_status call_first_delta(struct scene *scene)
+{
+    roost_buffer frame = {(uint8_t *)scene, 77, {0}};
+    roost_cursor cursor = {0, 0};
+    roost_status status = roost_filter_delta(scene->newcomer, &frame, &cursor, &cursor);
+    assert_int_equal(frame.data == NULL, status != ROOST_OK);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+static roost_status call_save_replica(struct scene *scene)
+{
+    roost_buffer bytes = {(uint8_t *)scene, 77, {0}};
+    roost_status status = roost_filter_save_replica(scene->a, &bytes);
+    assert_int_equal(bytes.data == NULL, status != ROOST_OK);
+    roost_buffer_release(&bytes);
+    return status;
+}
+
+/* Into a copy of the state that it was saved with. */
+static roost_status call_restore_replica(struct scene *scene)
+{
+    int64_t allowed = scene->meter.allowed;
+    roost_filter *sleeper;
+    scene->meter.allowed = -1;
+    assert_ok(roost_filter_decode(&sleeper, scene->frame.data, scene->frame.size, &scene->environment));
+    scene->meter.allowed = allowed;
+    roost_status status = roost_filter_restore_replica(sleeper, scene->replica.data, scene->replica.size);
+    assert_int_equal(roost_filter_actor(sleeper), status == ROOST_OK ? roost_filter_actor(scene->a) : 0);
+    assert_int_equal(info_of(sleeper).journal, status == ROOST_OK ? info_of(scene->a).journal : 0);
+    assert_ok(roost_filter_check(sleeper));
+    roost_filter_free(sleeper);
+    return status;
+}
+
+/* Stops at the first add that fails; what was taken before stays, as add_many says. */
+static roost_status add_one_by_one(struct scene *scene, roost_filter *filter)
+{
+    scene->tolerates = true;
+    for (uint64_t key = 2000; key < 2010; key++) {
+        roost_digest before = roost_filter_digest(filter);
         bool changed = true;
-        roost_status status = roost_filter_add_hash(scene->b, &changed, hash_for_key(key));
-        roost_digest after = roost_filter_digest(scene->b);
+        roost_status status = roost_filter_add_hash(filter, &changed, hash_for_key(key));
+        roost_digest after = roost_filter_digest(filter);
         if (status != ROOST_OK) {
             assert_memory_equal(before.bytes, after.bytes, sizeof before.bytes);
             return status;
         }
-        assert_true(roost_filter_contains_hash(scene->b, hash_for_key(key)));
+        assert_true(roost_filter_contains_hash(filter, hash_for_key(key)));
     }
     return ROOST_OK;
 }
 
-static void fail_each_allocation(public_call *call, bool may_change_b)
+/* From nothing to a full table: actor, history, indexes and stash grow on the way. */
+static roost_status call_add(struct scene *scene)
+{
+    int64_t allowed = scene->meter.allowed;
+    roost_filter *filter;
+    roost_status status = ROOST_OK;
+    scene->tolerates = true;
+    scene->meter.allowed = -1;
+    assert_ok(roost_filter_new(&filter, &scene->config, &scene->environment));
+    scene->meter.allowed = allowed;
+    for (uint64_t key = 0; key < scene->config.capacity && status == ROOST_OK; key++) {
+        roost_digest before = roost_filter_digest(filter);
+        status = roost_filter_add_hash(filter, NULL, hash_for_key(key));
+        roost_digest after = roost_filter_digest(filter);
+        if (status != ROOST_OK)
+            assert_memory_equal(before.bytes, after.bytes, sizeof before.bytes);
+        assert_int_equal(roost_filter_contains_hash(filter, hash_for_key(key)), status == ROOST_OK);
+    }
+    assert_ok(roost_filter_check(filter));
+    roost_filter_free(filter);
+    return status;
+}
+
+static roost_status call_add_as_newcomer(struct scene *scene)
+{
+    return add_one_by_one(scene, scene->newcomer);
+}
+
+static roost_status call_add_many(struct scene *scene)
+{
+    roost_hash hashes[10];
+    size_t done = 77;
+    for (uint64_t i = 0; i < 10; i++)
+        hashes[i] = hash_for_key(3000 + i);
+    scene->tolerates = true;
+    roost_status status = roost_filter_add_many_hash(scene->newcomer, NULL, &done, hashes, 10);
+    assert_true(status == ROOST_OK ? done == 10 : done < 10);
+    for (size_t i = 0; i < done; i++)
+        assert_true(roost_filter_contains_hash(scene->newcomer, hashes[i]));
+    return status;
+}
+
+static roost_status call_add_again(struct scene *scene)
+{
+    scene->tolerates = true;
+    for (uint64_t key = 0; key < 5; key++) {
+        roost_status status = roost_filter_add_hash(scene->newcomer, NULL, hash_for_key(key));
+        if (status != ROOST_OK)
+            return status;
+    }
+    return ROOST_OK;
+}
+
+/* Removals may not fail for lack of memory: there is nothing that they need. */
+static roost_status call_remove(struct scene *scene)
+{
+    bool changed;
+    scene->tolerates = true;
+    if (!can_remove(scene))
+        return ROOST_OK;
+    for (uint64_t key = 30; key < 60; key++) {
+        if (key % 2 && scene->config.multiset)
+            assert_ok(roost_filter_remove_one_hash(scene->b, &changed, hash_for_key(key)));
+        else
+            assert_ok(roost_filter_remove_hash(scene->b, &changed, hash_for_key(key)));
+    }
+    return ROOST_OK;
+}
+
+static void fail_each_allocation_with(public_call *call, bool may_change_newcomer, uint64_t more)
 {
     uint64_t failures = 0;
-    for (uint64_t number = 0; number < 8; number++) {
-        roost_status status = ROOST_NO_MEMORY;
-        for (int64_t allowed = 0; status != ROOST_OK; allowed++) {
+    for (uint64_t number = 0; number < SCENES; number++) {
+        bool done = false;
+        for (int64_t allowed = 0; !done; allowed++) {
             struct scene scene;
-            scene_open(&scene, number);
-            roost_filter *a = clone_of(scene.a), *b = clone_of(scene.b);
+            scene_open(&scene, number, more);
+            struct portrait a = portrait_of(scene.a), b = portrait_of(scene.b), newcomer = portrait_of(scene.newcomer);
             scene.meter.allowed = allowed / 2;
             scene.meter.recovers = allowed % 2;
-            status = call(&scene);
+            roost_status status = call(&scene);
             failures += scene.meter.failures;
+            done = scene.meter.failures == 0;
             scene.meter.allowed = -1;
-            if (status != ROOST_OK) {
-                assert_int_equal(status, ROOST_NO_MEMORY);
-                assert_true(scene.meter.failures > 0);
-                assert_true(roost_filter_equal(a, scene.a));
-                assert_same_digest(a, scene.a);
-                assert_true(may_change_b || roost_filter_equal(b, scene.b));
-            }
             assert_ok(roost_filter_check(scene.a));
             assert_ok(roost_filter_check(scene.b));
-            roost_filter_free(a);
-            roost_filter_free(b);
+            assert_ok(roost_filter_check(scene.newcomer));
+            if (status != ROOST_OK) {
+                assert_int_equal(status, ROOST_NO_MEMORY);
+                assert_false(done);
+                if (info_of(scene.a).journal == a.info.journal) /* who fails half-way forgets his journal */
+                    assert_still(&a, scene.a);
+                else
+                    assert_same_state(&a, scene.a);
+                assert_still(&b, scene.b);
+                if (!may_change_newcomer)
+                    assert_still(&newcomer, scene.newcomer);
+            } else {
+                assert_true(done || scene.tolerates);
+            }
+            portrait_release(&a);
+            portrait_release(&b);
+            portrait_release(&newcomer);
             scene_close(&scene);
             assert_true(allowed < 1000);
         }
     }
     printf("%llu allocations failed\n", (unsigned long long)failures);
-    assert_true(failures > 0);
+}
+
+static void fail_each_allocation(public_call *call, bool may_change_newcomer)
+{
+    fail_each_allocation_with(call, may_change_newcomer, 100);
 }
 
 static void new_survives(void **state)
@@ -194,34 +434,126 @@ static void merge_survives(void **state)
     fail_each_allocation(call_merge, false);
 }
 
+static void merge_into_another_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_merge_journalled, false);
+}
+
+static void merge_frame_of_a_state_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_merge_state, false);
+}
+
+static void merge_frame_of_a_delta_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_merge_delta, false);
+}
+
+static void merge_frame_of_hearsay_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_merge_hearsay, false);
+}
+
+static void delta_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_delta, false);
+}
+
+static void first_delta_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_first_delta, false);
+}
+
+static void save_replica_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_save_replica, false);
+}
+
+static void restore_replica_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_restore_replica, false);
+}
+
 static void add_survives(void **state)
 {
     (void)state;
-    fail_each_allocation(call_add, true);
+    fail_each_allocation(call_add, false);
 }
 
-/* The calls without a status to fail with must not allocate at all. */
-static void the_rest_allocates_nothing(void **state)
+static void add_of_a_newcomer_survives(void **state)
 {
     (void)state;
-    for (uint64_t number = 0; number < 8; number++) {
+    fail_each_allocation(call_add_as_newcomer, true);
+}
+
+static void add_many_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_add_many, true);
+}
+
+static void add_again_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_add_again, true);
+}
+
+static void remove_needs_no_memory(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_remove, false);
+}
+
+/* More than is merged in place. */
+static void merge_frame_of_a_large_delta_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation_with(call_merge_delta, false, 1300);
+}
+
+/* The calls without a status to fail with answer right without any memory; nearly all of them do not even ask. */
+static void the_rest_needs_no_memory(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < SCENES; number++) {
         struct scene scene;
-        scene_open(&scene, number);
+        scene_open(&scene, number, 100);
+        roost_filter *twin = through_bytes(scene.a), *later = clone_of(scene.a);
+        assert_ok(roost_filter_merge(later, NULL, scene.b));
         scene.meter.allowed = 0;
         roost_order order;
         roost_info info;
         bool found[2];
-        roost_hash hashes[2] = {hash_for_key(1), hash_for_key(5000)};
+        roost_hash hashes[2] = {hash_for_key(100), hash_for_key(5000)};
         roost_filter_contains_many_hash(scene.a, found, hashes, 2);
         assert_true(found[0] && roost_filter_contains_hash(scene.a, hashes[0]));
-        assert_ok(roost_filter_compare(scene.a, &order, scene.b));
-        assert_int_equal(order, ROOST_CONCURRENT);
-        assert_false(roost_filter_equal(scene.a, scene.b));
+        assert_true(roost_filter_count_hash(scene.a, hashes[0]) >= 1);
         roost_filter_digest(scene.a);
         roost_filter_info(scene.a, &info);
         assert_ok(roost_filter_check(scene.a));
-        assert_int_equal(roost_filter_remove_hash(scene.a, NULL, hashes[0]), ROOST_UNSUPPORTED);
+        roost_filter_actor(scene.a);
+        assert_int_equal(roost_filter_remove_one_hash(scene.a, NULL, hashes[1]),
+                         scene.config.multiset ? ROOST_OK : ROOST_UNSUPPORTED);
         assert_int_equal(scene.meter.failures, 0);
+        assert_ok(roost_filter_compare(scene.a, &order, scene.b));
+        assert_int_equal(order, ROOST_CONCURRENT);
+        assert_ok(roost_filter_compare(scene.a, &order, twin));
+        assert_int_equal(order, ROOST_EQUAL);
+        assert_ok(roost_filter_compare(scene.a, &order, later));
+        assert_int_equal(order, ROOST_BEFORE);
+        assert_ok(roost_filter_compare(later, &order, scene.a));
+        assert_int_equal(order, ROOST_AFTER);
+        assert_false(roost_filter_equal(scene.a, scene.b));
+        assert_true(roost_filter_equal(scene.a, twin));
+        FREE_ALL(twin, later);
         scene_close(&scene);
     }
 }
@@ -234,8 +566,21 @@ int main(void)
         cmocka_unit_test(encode_survives),
         cmocka_unit_test(decode_survives),
         cmocka_unit_test(merge_survives),
+        cmocka_unit_test(merge_into_another_survives),
+        cmocka_unit_test(merge_frame_of_a_state_survives),
+        cmocka_unit_test(merge_frame_of_a_delta_survives),
+        cmocka_unit_test(merge_frame_of_hearsay_survives),
+        cmocka_unit_test(delta_survives),
+        cmocka_unit_test(first_delta_survives),
+        cmocka_unit_test(save_replica_survives),
+        cmocka_unit_test(restore_replica_survives),
         cmocka_unit_test(add_survives),
-        cmocka_unit_test(the_rest_allocates_nothing),
+        cmocka_unit_test(add_of_a_newcomer_survives),
+        cmocka_unit_test(add_many_survives),
+        cmocka_unit_test(add_again_survives),
+        cmocka_unit_test(remove_needs_no_memory),
+        cmocka_unit_test(merge_frame_of_a_large_delta_survives),
+        cmocka_unit_test(the_rest_needs_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

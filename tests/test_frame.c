@@ -5,9 +5,8 @@
  * holds frames that must be refused, each named after its status. ROOST_WRITE_GOLDEN=1 writes both anew (a change there
  * is a change of the format and shows in review).
  */
-#include "check.h"
+#include "forge.h"
 
-#include "base/hash.h"
 #include "filter/gcuckoo.h"
 
 static void frames_come_back(void **state)
@@ -16,7 +15,7 @@ static void frames_come_back(void **state)
     struct random_source random = random_from_seed(test_seed(7));
     for (uint64_t number = 0; number < 600; number++) {
         uint64_t capacity = 1 + random_choice(&random, 2000);
-        roost_config config = some_config(number, capacity);
+        roost_config config = number % 4 ? some_config(number, capacity) : some_orcuckoo_config(number / 4, capacity);
         roost_filter *filter = new_filter(&config);
         for (uint64_t key = random_choice(&random, (uint32_t)capacity + 1); key > 0; key--)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(random_next(&random))));
@@ -30,22 +29,51 @@ static void frames_come_back(void **state)
     }
 }
 
+enum { SAMPLES = 6 };
+
+static roost_config sample_config(int kind)
+{
+    if (kind < 2)
+        return bloom_config(kind ? ROOST_CLASSIC : ROOST_BLOCKED, 60, 0.02);
+    if (kind == 2)
+        return cuckoo_config(9, 4, 60);
+    return kind == 3 ? orcuckoo_config(24, 64, false, 60) : orcuckoo_config(8, kind == 4 ? 64 : 32, true, 60);
+}
+
+/* Observed-remove ones have two actors, in an order that does not change, and some dead dots. */
 static roost_filter *sample(int kind)
 {
-    roost_config config =
-        kind == 2 ? cuckoo_config(9, 4, 60) : bloom_config(kind ? ROOST_CLASSIC : ROOST_BLOCKED, 60, 0.02);
-    roost_filter *filter = new_filter(&config);
-    for (uint64_t key = 0; key < 55; key++)
+    roost_config config = sample_config(kind);
+    static struct counted_entropy entropy;
+    entropy = (struct counted_entropy){.next = 0x5151, .step = 0x123456789abcdef};
+    roost_environment environment = {.entropy = {&entropy, draw_counted}};
+    roost_filter *filter, *other;
+    assert_ok(roost_filter_new(&filter, &config, &environment));
+    for (uint64_t key = 0; key < 45; key++)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    other = clone_of(filter);
+    for (uint64_t key = 45; key < 55; key++)
+        assert_ok(roost_filter_add_hash(other, NULL, hash_for_key(key)));
+    for (uint64_t key = 0; key < 55 && kind > 2; key += 4)
+        assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
+    assert_ok(roost_filter_merge(filter, NULL, other));
+    roost_filter_free(other);
     return filter;
+}
+
+/* In memory of its exact size, so that a sanitizer sees the smallest step beyond. */
+static uint8_t *exact_copy(const uint8_t *bytes, size_t size)
+{
+    uint8_t *exact = malloc(size + !size);
+    if (size)
+        memcpy(exact, bytes, size);
+    return exact;
 }
 
 static void assert_refused(const uint8_t *bytes, size_t size)
 {
     roost_filter *filter = (roost_filter *)&size;
-    /* in memory of its exact size, so that a sanitizer sees the smallest step beyond */
-    uint8_t *exact = malloc(size + !size);
-    memcpy(exact, bytes, size);
+    uint8_t *exact = exact_copy(bytes, size);
     assert_int_not_equal(roost_filter_decode(&filter, exact, size, NULL), ROOST_OK);
     assert_null(filter);
     free(exact);
@@ -54,7 +82,7 @@ static void assert_refused(const uint8_t *bytes, size_t size)
 static void every_truncation_is_refused(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < SAMPLES; kind++) {
         roost_filter *filter = sample(kind);
         roost_buffer frame;
         assert_ok(roost_filter_encode(filter, &frame));
@@ -72,7 +100,7 @@ static void every_truncation_is_refused(void **state)
 static void every_flipped_bit_is_refused(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < SAMPLES; kind++) {
         roost_filter *filter = sample(kind);
         roost_buffer frame;
         assert_ok(roost_filter_encode(filter, &frame));
@@ -94,12 +122,12 @@ static void forged_frames_are_refused_or_canonical(void **state)
     struct random_source random = random_from_seed(test_seed(8));
     roost_environment environment = {.memory_limit = 1 << 24};
     int accepted = 0, refused = 0;
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < SAMPLES; kind++) {
         roost_filter *filter = sample(kind);
         roost_buffer frame;
         assert_ok(roost_filter_encode(filter, &frame));
         uint8_t *forged = malloc(frame.size);
-        for (int round = 0; round < 60000; round++) {
+        for (int round = 0; round < 40000; round++) {
             memcpy(forged, frame.data, frame.size);
             for (uint32_t change = 1 + random_choice(&random, 3); change > 0; change--)
                 forged[7 + random_choice(&random, (uint32_t)frame.size - 15)] ^=
@@ -288,6 +316,76 @@ static struct golden golden_frames(size_t number)
     return frames[number];
 }
 
+/* ---- golden frames of observed-remove filters: actors are drawn, here from a source that can be repeated ------------ */
+
+static roost_filter *golden_replica(const roost_config *config, struct counted_entropy *entropy)
+{
+    roost_filter *filter;
+    roost_environment environment = {.entropy = {entropy, draw_counted}};
+    assert_ok(roost_filter_new(&filter, config, &environment));
+    return filter;
+}
+
+static roost_hash golden_key(const roost_filter *filter, uint64_t number)
+{
+    char key[32];
+    return roost_filter_hash(filter, key, (size_t)snprintf(key, sizeof key, "key %llu", (unsigned long long)number));
+}
+
+/* Three replicas add and remove; the first one has it all, or, with gaps, the last part of each alone. */
+static roost_filter *golden_removals(const roost_config *config, bool gaps)
+{
+    static struct counted_entropy entropy;
+    entropy = (struct counted_entropy){.next = UINT64_C(0xfedcba9876543210), .step = UINT64_C(0x9e3779b97f4a7c15)};
+    roost_filter *sum = golden_replica(config, &entropy);
+    for (uint64_t part = 0; part < 3; part++) {
+        roost_filter *replica = golden_replica(config, &entropy);
+        roost_cursor cursor = {0, 0};
+        roost_buffer frame;
+        for (uint64_t i = 0; i < 40; i++) {
+            if (gaps && i % 15 == 5) { /* what came before is left out */
+                assert_ok(roost_filter_delta(replica, &frame, &cursor, &cursor));
+                roost_buffer_release(&frame);
+            }
+            add(replica, golden_key(replica, part * 20 + i));
+            if (i % 3 == 2)
+                assert_true(removes(replica, golden_key(replica, part * 20 + i - 1)));
+            if (gaps && i % 15 == 12) {
+                assert_ok(roost_filter_delta(replica, &frame, &cursor, &cursor));
+                assert_ok(roost_filter_merge_frame(sum, NULL, frame.data, frame.size));
+                roost_buffer_release(&frame);
+            }
+        }
+        if (!gaps)
+            assert_ok(roost_filter_merge(sum, NULL, replica));
+        roost_filter_free(replica);
+    }
+    return sum;
+}
+
+struct golden_removal {
+    const char *name;
+    roost_config config;
+    bool empty, gaps;
+};
+
+static struct golden_removal golden_removal_frames(size_t number)
+{
+    struct golden_removal frames[] = {
+        {"orcuckoo-empty", orcuckoo_config(24, 64, false, 1000), true, false},
+        {"orcuckoo-set", orcuckoo_config(24, 64, false, 200), false, false},
+        {"orcuckoo-set-pairs", orcuckoo_config(16, 64, false, 200), false, false},
+        {"orcuckoo-multiset-8-bit", orcuckoo_config(8, 64, true, 200), false, false},
+        {"orcuckoo-multiset-32-bit-entries", orcuckoo_config(8, 32, true, 200), false, false},
+        {"orcuckoo-gaps", orcuckoo_config(24, 64, false, 200), false, true},
+    };
+    if (number >= COUNT_OF(frames))
+        return (struct golden_removal){0};
+    if (strstr(frames[number].name, "pairs"))
+        frames[number].config.bucket_size = 2;
+    return frames[number];
+}
+
 static roost_filter *golden_filter(const struct golden *golden)
 {
     roost_filter *filter = new_filter(&golden->config);
@@ -330,25 +428,75 @@ static bool writing_golden(void)
     return getenv("ROOST_WRITE_GOLDEN") != NULL;
 }
 
+static void assert_golden(const char *name, const roost_filter *filter)
+{
+    static uint8_t bytes[1 << 16];
+    roost_filter *decoded;
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(filter, &frame));
+    if (writing_golden())
+        write_golden("accept", name, frame.data, frame.size);
+    size_t size = read_golden("accept", name, bytes, sizeof bytes);
+    assert_int_equal(size, frame.size);
+    assert_memory_equal(bytes, frame.data, size);
+    assert_ok(roost_filter_decode(&decoded, bytes, size, NULL));
+    assert_true(roost_filter_equal(filter, decoded));
+    roost_buffer_release(&frame);
+    roost_filter_free(decoded);
+}
+
 static void golden_frames_are_read_and_written(void **state)
 {
     (void)state;
-    static uint8_t bytes[1 << 16];
     struct golden golden;
     for (size_t number = 0; (golden = golden_frames(number)).name; number++) {
-        roost_filter *filter = golden_filter(&golden), *decoded;
-        roost_buffer frame;
-        assert_ok(roost_filter_encode(filter, &frame));
-        if (writing_golden())
-            write_golden("accept", golden.name, frame.data, frame.size);
-        size_t size = read_golden("accept", golden.name, bytes, sizeof bytes);
-        assert_int_equal(size, frame.size);
-        assert_memory_equal(bytes, frame.data, size);
-        assert_ok(roost_filter_decode(&decoded, bytes, size, NULL));
-        assert_true(roost_filter_equal(filter, decoded));
-        roost_buffer_release(&frame);
-        roost_filter_free(decoded);
+        roost_filter *filter = golden_filter(&golden);
+        assert_golden(golden.name, filter);
         roost_filter_free(filter);
+    }
+}
+
+static void golden_removals_are_read_and_written(void **state)
+{
+    (void)state;
+    struct golden_removal golden;
+    for (size_t number = 0; (golden = golden_removal_frames(number)).name; number++) {
+        roost_filter *filter =
+            golden.empty ? new_filter(&golden.config) : golden_removals(&golden.config, golden.gaps);
+        assert_int_equal(info_of(filter).gaps > 0, golden.gaps);
+        assert_golden(golden.name, filter);
+        roost_filter_free(filter);
+    }
+}
+
+/* Deltas have no one form, so they are only read: from the first golden state to the second. */
+static void golden_deltas_are_read(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1 << 16];
+    static const char *const names[] = {"delta-bloom-blocked", "delta-bloom-classic", "delta-cuckoo",
+                                        "delta-orcuckoo",      "delta-orcuckoo-8-bit", "delta-orcuckoo-32-bit-entries"};
+    for (int kind = 0; kind < SAMPLES; kind++) {
+        roost_filter *filter = sample(kind), *before = clone_of(filter), *decoded;
+        roost_cursor cursor = {0, 0};
+        roost_buffer frame;
+        assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+        roost_buffer_release(&frame);
+        for (uint64_t key = 100; key < 104; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        for (uint64_t key = 97; key < 103 && kind > 2; key += 2) /* one is removed as soon as it came */
+            assert_ok(roost_filter_remove_hash(filter, NULL, hash_for_key(key < 100 ? key - 96 : key)));
+        assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+        if (writing_golden())
+            write_golden("accept", names[kind], frame.data, frame.size);
+        size_t size = read_golden("accept", names[kind], bytes, sizeof bytes);
+        assert_int_equal(bytes[5], 2);
+        assert_ok(roost_filter_merge_frame(before, NULL, bytes, size));
+        assert_true(roost_filter_equal(before, filter));
+        assert_ok(roost_filter_decode(&decoded, bytes, size, NULL));
+        assert_ok(roost_filter_check(decoded));
+        roost_buffer_release(&frame);
+        FREE_ALL(filter, before, decoded);
     }
 }
 
@@ -423,6 +571,8 @@ int main(void)
         cmocka_unit_test(slices_give_the_same_frame),
         cmocka_unit_test(sizes_are_near_the_entropy),
         cmocka_unit_test(golden_frames_are_read_and_written),
+        cmocka_unit_test(golden_removals_are_read_and_written),
+        cmocka_unit_test(golden_deltas_are_read),
         cmocka_unit_test(golden_rejects_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,13 @@ static uint64_t table_bytes(const struct cuckoo_table *table)
     return cuckoo_table_bytes(table->geometry, table->most_kicks) + sizeof(struct gcuckoo);
 }
 
+static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entries)
+{
+    return table_bytes(&gcuckoo->table) + journal_bytes(&gcuckoo->base.journal) +
+               stash_bytes_with(&gcuckoo->table.stash, entries) <=
+           gcuckoo->base.environment.memory_limit;
+}
+
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
 
@@ -191,7 +198,7 @@ static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const 
         return ROOST_OK;
     if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
         return ROOST_FULL;
-    if (table_bytes(table) + stash_bytes_with(&table->stash, 1) > gcuckoo->base.environment.memory_limit)
+    if (!has_memory_for_overflow(gcuckoo, 1))
         return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -291,7 +298,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     if (result != PUT_NO_ROOM)
         return ROOST_OK;
     *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
-    if (table_bytes(table) + stash_bytes_with(&table->stash, 1) > environment->memory_limit)
+    if (!has_memory_for_overflow(gcuckoo, 1))
         return ROOST_TOO_LARGE;
     return cuckoo_table_overflow(table, place, &environment->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -616,7 +623,7 @@ static roost_status reserve_overflow(struct gcuckoo *gcuckoo, uint64_t count)
 {
     const roost_environment *environment = &gcuckoo->base.environment;
     struct stash *stash = &gcuckoo->table.stash;
-    if (table_bytes(&gcuckoo->table) + stash_bytes_with(stash, count) > environment->memory_limit)
+    if (!has_memory_for_overflow(gcuckoo, count))
         return ROOST_TOO_LARGE;
     return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }

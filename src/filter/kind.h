@@ -81,6 +81,8 @@ struct filter_kind {
     /* For each actor its number after a decode, in an array to be released; NULL without memory. Where there is such a
      * function, the upper half of a change's tag is the number of an actor. */
     uint32_t *(*numbers_after_decode)(const roost_filter *filter);
+    /* The reverse: for each number after a decode the one that the actor has in this filter, or UINT32_MAX. */
+    uint32_t *(*numbers_before_decode)(const roost_filter *filter);
     /* Whether a change that was stored could be one of this filter's. */
     bool (*is_change)(const roost_filter *filter, struct change change);
 

@@ -125,6 +125,11 @@ uint64_t orcuckoo_bytes(const struct orcuckoo *filter)
            journal_bytes(&filter->base.journal);
 }
 
+bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
+{
+    return orcuckoo_bytes(filter) + more <= filter->base.environment.memory_limit;
+}
+
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
 
@@ -349,15 +354,23 @@ void leave_shared_actor(struct orcuckoo *filter)
         filter->actor = 0;
 }
 
+/* A source that draws actors that are known, time and again, is no source. */
+static bool draw_actor(const struct orcuckoo *filter, uint64_t *actor)
+{
+    for (int attempt = 0; attempt < 8; attempt++) {
+        if (!entropy_number(&filter->base.environment.entropy, actor))
+            return false;
+        if (actors_find(&filter->actors, *actor) == NO_ACTOR)
+            return true;
+    }
+    return false;
+}
+
 static roost_status take_fresh_actor(struct orcuckoo *filter)
 {
     uint64_t actor;
-    if (filter->actors.count >= MOST_ACTORS)
+    if (filter->actors.count >= MOST_ACTORS || !draw_actor(filter, &actor))
         return ROOST_EXHAUSTED;
-    do
-        if (!entropy_number(&filter->base.environment.entropy, &actor))
-            return ROOST_EXHAUSTED;
-    while (actors_find(&filter->actors, actor) != NO_ACTOR);
     uint32_t number = actors_number(&filter->actors, actor, &filter->base.environment.allocator);
     if (number == NO_ACTOR)
         return ROOST_NO_MEMORY;
@@ -367,17 +380,27 @@ static roost_status take_fresh_actor(struct orcuckoo *filter)
     return ROOST_OK;
 }
 
+/* What is full doubles, and starts with a few hundred bytes. */
+static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *filter, bool fresh)
+{
+    uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
+    if (filter->history.count == filter->history.room)
+        more += (filter->history.room + 4) * sizeof *filter->history.runs;
+    if (!has_memory_for(filter, more))
+        return ROOST_TOO_LARGE;
+    roost_status status = fresh ? take_fresh_actor(filter) : ROOST_OK;
+    if (status == ROOST_OK && !history_reserve(&filter->history, &filter->base.environment.allocator, 1))
+        status = ROOST_NO_MEMORY;
+    return status;
+}
+
 /* An actor that can make one more dot, and room for it in the history. */
 static inline roost_status ready_actor(struct orcuckoo *filter)
 {
-    if (__builtin_expect(filter->actor == 0 || filter->counter >= most_counter(filter), 0)) {
-        roost_status status = take_fresh_actor(filter);
-        if (status != ROOST_OK)
-            return status;
-    }
-    if (filter->history.count < filter->history.room)
-        return ROOST_OK;
-    return history_reserve(&filter->history, &filter->base.environment.allocator, 1) ? ROOST_OK : ROOST_NO_MEMORY;
+    bool fresh = filter->actor == 0 || filter->counter >= most_counter(filter);
+    if (__builtin_expect(fresh || filter->history.count == filter->history.room, 0))
+        return prepare_actor(filter, fresh);
+    return ROOST_OK;
 }
 
 /* The next dot is seen. It follows the run of the one before, which is nearly always where it was the last time. */
@@ -681,6 +704,21 @@ static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base)
     return numbers;
 }
 
+/* As many as there are actors in the list; those that are not in the history come last, as nobody. */
+static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct dot_run *runs = filter->history.runs;
+    size_t order = 0, count = (size_t)filter->actors.count + 1;
+    uint32_t *numbers = memory_allocate(&base->environment.allocator, count * sizeof *numbers);
+    for (size_t i = 0; numbers && i < filter->history.count; i++)
+        if (i == 0 || runs[i].actor != runs[i - 1].actor)
+            numbers[order++] = actors_find(&filter->actors, runs[i].actor);
+    for (; numbers && order < count; order++)
+        numbers[order] = NO_ACTOR;
+    return numbers;
+}
+
 static bool orcuckoo_is_change(const roost_filter *base, struct change change)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
@@ -782,6 +820,7 @@ const struct filter_kind orcuckoo_kind = {
     .read_replica = orcuckoo_read_replica,
     .forget_replica = orcuckoo_forget_replica,
     .numbers_after_decode = orcuckoo_numbers_after_decode,
+    .numbers_before_decode = orcuckoo_numbers_before_decode,
     .is_change = orcuckoo_is_change,
     .info = orcuckoo_info,
     .check = orcuckoo_check,

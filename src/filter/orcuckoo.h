@@ -156,6 +156,8 @@ static inline __attribute__((always_inline)) void visit_entries(const struct orc
 void leave_shared_actor(struct orcuckoo *filter);
 
 uint64_t orcuckoo_bytes(const struct orcuckoo *filter);
+/* Whether it may take so many more bytes. */
+bool has_memory_for(const struct orcuckoo *filter, uint64_t more);
 
 /* An empty filter of the same configuration and geometry. */
 roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter);

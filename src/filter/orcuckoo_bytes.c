@@ -622,6 +622,8 @@ roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
     status = part.hinted ? ROOST_CORRUPT : fill(filter, &part);
     if (status == ROOST_OK && !part_ends(&part, reader))
         status = ROOST_CORRUPT;
+    if (status == ROOST_OK && !has_memory_for(filter, 0))
+        status = ROOST_TOO_LARGE;
     part_close(&part, &base->environment.allocator);
     return status;
 }
@@ -666,10 +668,14 @@ static bool needs_search(const struct orcuckoo *filter, const struct part_reader
     return part->live + part->hinted < part->history.dots && history_overlaps(&part->history, &filter->history);
 }
 
+/* Runs that are put into the history one by one each move those behind them. */
+#define MOST_MOVES ((uint64_t)1 << 22)
+
 /* Whether the time of a whole merge is no more than a few times that of the part. */
 static bool is_large(const struct orcuckoo *filter, const struct part_reader *part)
 {
-    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
+    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16 ||
+           part->history.count > MOST_MOVES / (filter->history.count + part->history.count + 1);
 }
 
 static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_reader *part)
@@ -719,15 +725,48 @@ static void apply_history(struct orcuckoo *filter, bool *changed, const struct p
     leave_shared_actor(filter);
 }
 
+/* At most so many bytes more: lists double, or take in what comes. */
+static uint64_t most_growth(const struct orcuckoo *filter, const struct part_reader *part)
+{
+    const struct stash *stash = &filter->table.stash;
+    uint64_t runs = part->history.count;
+    return stash_bytes_with(stash, part->live) - stash_bytes(stash) + actors_bytes(&filter->actors) + 64 * runs + 256 +
+           (filter->history.room + runs + 4) * sizeof *filter->history.runs;
+}
+
+static bool knows_all_actors(const struct orcuckoo *filter, const struct history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        if (actors_find(&filter->actors, history->runs[i].actor) == NO_ACTOR)
+            return false;
+    return true;
+}
+
+/* New actors stay only if all of them do, or those who send too many could use up the numbers. */
+static roost_status meet_all_or_none(struct orcuckoo *filter, const struct history *history)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    struct actors before;
+    if (knows_all_actors(filter, history))
+        return ROOST_OK;
+    if (!actors_copy(&before, &filter->actors, allocator))
+        return ROOST_NO_MEMORY;
+    roost_status status = meet_actors(filter, history);
+    actors_release(status == ROOST_OK ? &before : &filter->actors, allocator);
+    if (status != ROOST_OK)
+        filter->actors = before;
+    return status;
+}
+
 /* All that can fail comes first. */
 static roost_status apply_part(struct orcuckoo *filter, bool *changed, struct part_reader *part)
 {
-    roost_status status = meet_actors(filter, &part->history);
-    if (status == ROOST_OK)
-        status = reserve_entries(filter, part->live);
+    roost_status status = reserve_entries(filter, part->live);
     if (status == ROOST_OK &&
         !history_reserve(&filter->history, &filter->base.environment.allocator, part->history.count))
         status = ROOST_NO_MEMORY;
+    if (status == ROOST_OK)
+        status = meet_all_or_none(filter, &part->history);
     if (status != ROOST_OK)
         return status;
     if (part->live + part->hinted < part->history.dots) /* all of it is new, see needs_search */
@@ -750,7 +789,8 @@ roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_
         return status;
     if (!part_is_sound(&part, reader))
         status = ROOST_CORRUPT;
-    else if (is_large(filter, &part) || needs_search(filter, &part))
+    else if (is_large(filter, &part) || needs_search(filter, &part) ||
+             !has_memory_for(filter, most_growth(filter, &part))) /* a copy can be weighed before it is kept */
         status = merge_slowly(filter, changed, &part);
     else
         status = apply_part(filter, changed, &part);

@@ -39,11 +39,11 @@ static bool has_seen(const struct history *history, const struct acquaintance *a
 }
 
 /* NULL when there is no memory. */
-static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct orcuckoo *other)
+static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct orcuckoo *other,
+                                     const roost_allocator *allocator)
 {
     const struct actors *actors = &filter->actors;
-    struct acquaintance *known =
-        memory_allocate(&filter->base.environment.allocator, ((size_t)actors->count + 1) * sizeof *known);
+    struct acquaintance *known = memory_allocate(allocator, ((size_t)actors->count + 1) * sizeof *known);
     for (uint32_t i = 0; known && i < actors->count; i++) {
         uint32_t number = actors_find(&other->actors, actors->list[i].id);
         known[i] = (struct acquaintance){number, NO_INDEX, 0, 0};
@@ -307,7 +307,7 @@ static void end_merge(struct orcuckoo *filter, struct merge *merge)
 static roost_status begin_merge(struct orcuckoo *filter, struct merge *merge, const struct orcuckoo *other)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *merge = (struct merge){.mine = acquaint(filter, other), .theirs = acquaint(other, filter)};
+    *merge = (struct merge){.mine = acquaint(filter, other, allocator), .theirs = acquaint(other, filter, allocator)};
     if (!merge->mine || !merge->theirs ||
         !history_difference(&merge->news, &other->history, &filter->history, allocator) ||
         !history_union(&merge->history, &filter->history, &other->history, allocator)) {
@@ -339,6 +339,8 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
     uint32_t kicks = filter->table.most_kicks;
     roost_status status = meet_actors(filter, &merge->news);
     introduce(filter, merge->theirs, other);
+    if (status == ROOST_OK) /* before those that are live: from any record on the journal says nothing wrong */
+        note_runs(filter, &merge->news);
     if (first && status == ROOST_OK)
         do
             drop(filter, first);
@@ -348,13 +350,21 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
     return status;
 }
 
+/* Entries were weighed as they came; actors and history are now. What does not grow is never too large. */
+static bool is_too_large(const struct orcuckoo *filter, const struct merge *merge)
+{
+    uint64_t history = merge->history.room * sizeof *merge->history.runs;
+    uint64_t old_history = filter->history.room * sizeof *filter->history.runs;
+    uint64_t bytes = orcuckoo_bytes(filter) - old_history + history;
+    return bytes > filter->base.environment.memory_limit && bytes > orcuckoo_bytes(&merge->before);
+}
+
 static void keep(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     struct history old = filter->history;
     cuckoo_table_release(&merge->before.table, allocator);
     actors_release(&merge->before.actors, allocator);
-    note_runs(filter, &merge->news);
     filter->history = merge->history;
     filter->run = 0;
     merge->history = old;
@@ -391,6 +401,8 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
         status = work_on_copy(filter, &merge);
         if (status == ROOST_OK) {
             status = change_copy(filter, &merge, &removals, any_removal ? &removal : NULL, other);
+            if (status == ROOST_OK && is_too_large(filter, &merge))
+                status = ROOST_TOO_LARGE;
             if (status == ROOST_OK)
                 keep(filter, &merge);
             else
@@ -405,15 +417,39 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
 /* ---- compare -------------------------------------------------------------------------------------------------------
  */
 
-/* Whether `other` has seen a dot, or its removal, that `filter` has not. Without memory it says so too: not equal. */
+/* The same walk for those who have no memory for a table of acquaintances: each is asked for again. */
+struct slow_walk {
+    const struct orcuckoo *filter, *other;
+    bool found;
+};
+
+static void find_removal(void *context, struct entry entry)
+{
+    struct slow_walk *walk = context;
+    uint64_t actor = walk->filter->actors.list[entry.number].id;
+    uint32_t number = actors_find(&walk->other->actors, actor);
+    if (walk->found || number == NO_ACTOR || !history_contains(&walk->other->history, actor, entry.counter))
+        return;
+    struct place place = place_of_class(entry.key, walk->filter->table.geometry);
+    walk->found = !holds_entry(walk->other, &place, number, entry.counter);
+}
+
+static bool any_removal_slowly(const struct orcuckoo *filter, const struct orcuckoo *other)
+{
+    struct slow_walk walk = {filter, other, false};
+    visit_entries(filter, find_removal, &walk);
+    return walk.found;
+}
+
+/* Whether `other` has seen a dot, or its removal, that `filter` has not. */
 static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *other)
 {
     struct removal removal;
     if (!history_includes(&filter->history, &other->history))
         return true;
-    struct acquaintance *known = acquaint(filter, other);
+    struct acquaintance *known = acquaint(filter, other, &filter->base.environment.allocator);
     struct removal_walk removals = {.other = other, .known = known};
-    bool lacks = !known || next_removal(filter, &removals, &removal);
+    bool lacks = known ? next_removal(filter, &removals, &removal) : any_removal_slowly(filter, other);
     memory_release(&filter->base.environment.allocator, known);
     return lacks;
 }

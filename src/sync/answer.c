@@ -138,16 +138,9 @@ static roost_status status_of(enum history_read result)
     }
 }
 
-/* The dots that are wanted were all seen here, or the other side is mistaken about us. */
 static roost_status read_wanted(const roost_filter *filter, struct history *wanted, struct bit_reader *reader)
 {
-    const roost_allocator *allocator = &filter->environment.allocator;
-    roost_status status = status_of(history_read(wanted, reader, UINT32_MAX, SIZE_MAX, allocator));
-    if (status == ROOST_OK && !history_includes(filter->kind->history(filter), wanted)) {
-        history_release(wanted, allocator);
-        status = ROOST_CORRUPT;
-    }
-    return status;
+    return status_of(history_read(wanted, reader, UINT32_MAX, SIZE_MAX, &filter->environment.allocator));
 }
 
 static roost_status write_news(roost_filter *filter, roost_buffer *reply, const struct history *wanted, uint8_t flags)
@@ -169,7 +162,12 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     roost_status status = read_wanted(filter, &wanted, reader);
     if (status == ROOST_OK)
         status = filter->kind->merge_delta(filter, &changed, reader);
-    status = status == ROOST_OK ? write_news(filter, reply, &wanted, flags) : trouble(filter, reply, status);
+    if (status != ROOST_OK)
+        status = trouble(filter, reply, status);
+    else if (history_includes(filter->kind->history(filter), &wanted))
+        status = write_news(filter, reply, &wanted, flags);
+    else /* this is an older state than the one whose history they got */
+        status = lost(filter, reply);
     history_release(&wanted, &filter->environment.allocator);
     return status;
 }
@@ -177,12 +175,13 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
 static roost_status answer_state(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
     struct bit_writer writer;
-    roost_buffer frame;
+    roost_buffer frame = {0};
     uint8_t flags = undisturbed(filter, read_varint(reader));
+    uint64_t digest = read_fixed64(reader);
     size_t size = reader_bits_left(reader) / 8;
     const uint8_t *bytes = reader->failed ? NULL : read_bytes(reader, size);
     roost_status status = bytes ? roost_filter_merge_frame(filter, NULL, bytes, size) : ROOST_CORRUPT;
-    if (status == ROOST_OK)
+    if (status == ROOST_OK && digest != short_digest(filter))
         status = roost_filter_encode(filter, &frame);
     if (status != ROOST_OK)
         return trouble(filter, reply, status);
@@ -200,6 +199,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
 /* What a request about ranges begins with, and what it takes to answer. */
 struct range_request {
     uint8_t flags;
+    bool stale; /* it speaks of a history that is not known any more */
     struct history space;
     const struct history *space_or_null;
     struct summary summary;
@@ -220,11 +220,13 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
     roost_cursor then = {filter->journal.incarnation, record};
     if (!filter->kind->history)
         return ROOST_OK;
-    if (!journal_knows(&filter->journal, &then))
+    request->space_or_null = &request->space;
+    request->stale = !journal_knows(&filter->journal, &then);
+    if (request->stale)
         return ROOST_CORRUPT;
     roost_status status = filter->kind->history_then(filter, &request->space, record);
-    request->space_or_null = &request->space;
-    return status == ROOST_OK && space_hash(&request->space) != hash ? ROOST_CORRUPT : status;
+    request->stale = status == ROOST_OK && space_hash(&request->space) != hash;
+    return request->stale ? ROOST_CORRUPT : status;
 }
 
 static roost_status read_range_request(const roost_filter *filter, struct range_request *request,
@@ -270,6 +272,8 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
         status = compare_ranges(filter, &request, reader, &writer);
     range_request_release(filter, &request);
     status = message_end(&writer, filter, reply, status);
+    if (request.stale)
+        return lost(filter, reply);
     return status == ROOST_OK ? ROOST_OK : trouble(filter, reply, status);
 }
 
@@ -282,16 +286,25 @@ static roost_status compare_members(const roost_filter *filter, struct differenc
                                     uint64_t mine_count, const struct number_list *theirs)
 {
     uint64_t i = 0, j = 0;
-    bool room = true;
-    while (room && (i < mine_count || j < theirs->count)) {
+    roost_status status = ROOST_OK;
+    while (status == ROOST_OK && (i < mine_count || j < theirs->count)) {
         if (j == theirs->count || (i < mine_count && mine[i] < theirs->numbers[j]))
-            room = list_append(&differences->mine, mine[i++], filter);
+            status = list_append(&differences->mine, mine[i++], filter);
         else if (i == mine_count || theirs->numbers[j] < mine[i])
-            room = list_append(&differences->theirs, theirs->numbers[j++], filter);
+            status = list_append(&differences->theirs, theirs->numbers[j++], filter);
         else
             i++, j++;
     }
-    return room ? ROOST_OK : ROOST_NO_MEMORY;
+    return status;
+}
+
+/* Lists of a message take at most a few times the memory of the filter. More than that is sent as a state. */
+static uint64_t most_numbers(const roost_filter *filter)
+{
+    roost_info info;
+    roost_filter_info(filter, &info);
+    uint64_t limit = filter->environment.memory_limit / sizeof(uint64_t);
+    return info.bytes_memory < limit ? info.bytes_memory : limit;
 }
 
 static roost_status compare_leaf(const roost_filter *filter, const struct range_request *request,
@@ -301,7 +314,9 @@ static roost_status compare_leaf(const roost_filter *filter, const struct range_
     uint64_t from = range_from(&request->ranges, range);
     uint64_t to = range_to(&request->ranges, range, request->summary.universe);
     uint64_t count = summary_count(&request->summary, from, to);
-    struct number_list theirs = {0};
+    struct number_list theirs = {.most = differences->mine.most};
+    if (count > theirs.most)
+        return ROOST_TOO_LARGE;
     uint64_t *mine = memory_allocate(allocator, (count + 1) * sizeof *mine);
     roost_status status = mine ? read_leaf(reader, &theirs, from, to, filter) : ROOST_NO_MEMORY;
     if (status == ROOST_OK) {
@@ -334,7 +349,8 @@ static roost_status settle(roost_filter *filter, roost_buffer *reply, const stru
 static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
     struct range_request request;
-    struct differences differences = {0};
+    uint64_t most = most_numbers(filter);
+    struct differences differences = {{.most = most}, {.most = most}};
     roost_status status = read_range_request(filter, &request, reader);
     for (uint64_t i = 0; status == ROOST_OK && i < request.ranges.count; i++)
         status = compare_leaf(filter, &request, &differences, i, reader);
@@ -342,8 +358,12 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
         status = ROOST_CORRUPT;
     if (status == ROOST_OK)
         status = settle(filter, reply, &request, &differences);
-    if (status != ROOST_OK)
+    if (request.stale)
+        status = lost(filter, reply);
+    else if (status != ROOST_OK)
         status = trouble(filter, reply, status);
+    if (status == ROOST_TOO_LARGE) /* there was sense in it: the reply asks for the whole state instead */
+        status = ROOST_OK;
     range_request_release(filter, &request);
     list_release(&differences.mine, filter);
     list_release(&differences.theirs, filter);
@@ -356,7 +376,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
 static roost_status answer(roost_filter *filter, roost_buffer *reply, const void *request, size_t size)
 {
     struct bit_reader reader;
-    roost_status status = message_open(&reader, filter, request, size);
+    roost_status status = message_open(&reader, filter, request, size, 0);
     if (status == ROOST_OK)
         status = begin_journal(filter);
     if (status != ROOST_OK)
@@ -385,6 +405,9 @@ roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *
     *reply = (roost_buffer){0};
     uint64_t incarnation = filter->journal.incarnation, next = filter->journal.next;
     roost_status status = answer(filter, reply, request, size);
+    bind_reply(reply, request_hash(filter, request, size));
+    if (status != ROOST_OK && incarnation == 0 && journal_length(&filter->journal) == 0) /* a journal for nobody */
+        journal_release(&filter->journal, &filter->environment.allocator);
     if (changed)
         *changed = filter->journal.incarnation != incarnation || filter->journal.next != next;
     return status;

@@ -10,6 +10,7 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
                                 const roost_cursor *since)
 {
     const roost_cursor from = *since;
+    const bool journalled = journal_is_on(&filter->journal);
     *frame = (roost_buffer){0};
     roost_status status = begin_journal(filter);
     if (status != ROOST_OK)
@@ -23,6 +24,8 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
     }
     if (status == ROOST_OK)
         *next = (roost_cursor){filter->journal.incarnation, filter->journal.next};
+    else if (!journalled)
+        journal_release(&filter->journal, &filter->environment.allocator);
     return status;
 }
 

@@ -35,7 +35,21 @@ roost_status message_end(struct bit_writer *writer, const roost_filter *filter, 
     return status;
 }
 
-roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size)
+uint64_t request_hash(const roost_filter *filter, const void *request, size_t size)
+{
+    return message_checksum(filter, request, size);
+}
+
+void bind_reply(roost_buffer *reply, uint64_t request)
+{
+    if (reply->size <= CHECKSUM_BYTES || !has_checksum(reply->data[0]))
+        return;
+    uint8_t *checksum = reply->data + reply->size - CHECKSUM_BYTES;
+    store_word(checksum, load_word(checksum) ^ request);
+}
+
+roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size,
+                          uint64_t request)
 {
     const uint8_t *bytes = message;
     if (size == 0)
@@ -49,7 +63,8 @@ roost_status message_open(struct bit_reader *reader, const roost_filter *filter,
     if (size < 1 + CHECKSUM_BYTES)
         return ROOST_CORRUPT;
     reader->size = size - CHECKSUM_BYTES;
-    return message_checksum(filter, bytes, reader->size) == load_word(bytes + reader->size) ? ROOST_OK : ROOST_CORRUPT;
+    uint64_t checksum = load_word(bytes + reader->size) ^ request;
+    return message_checksum(filter, bytes, reader->size) == checksum ? ROOST_OK : ROOST_CORRUPT;
 }
 
 uint64_t short_digest(roost_filter *filter)

@@ -99,14 +99,15 @@ void ranges_release(struct ranges *ranges, const roost_allocator *allocator)
 /* ---- lists ---------------------------------------------------------------------------------------------------------
  */
 
-bool list_append(struct number_list *list, uint64_t number, const roost_filter *filter)
+roost_status list_append(struct number_list *list, uint64_t number, const roost_filter *filter)
 {
+    if (list->count == list->most)
+        return ROOST_TOO_LARGE;
     if (list->count == list->room) {
         uint64_t room = list->room ? list->room * 2 : 256;
-        bool fits = room * sizeof number <= filter->environment.memory_limit;
-        uint64_t *numbers = fits ? memory_allocate(&filter->environment.allocator, room * sizeof number) : NULL;
+        uint64_t *numbers = memory_allocate(&filter->environment.allocator, room * sizeof number);
         if (!numbers)
-            return false;
+            return ROOST_NO_MEMORY;
         if (list->count)
             memcpy(numbers, list->numbers, list->count * sizeof number);
         memory_release(&filter->environment.allocator, list->numbers);
@@ -114,13 +115,13 @@ bool list_append(struct number_list *list, uint64_t number, const roost_filter *
         list->room = room;
     }
     list->numbers[list->count++] = number;
-    return true;
+    return ROOST_OK;
 }
 
 void list_release(struct number_list *list, const roost_filter *filter)
 {
     memory_release(&filter->environment.allocator, list->numbers);
-    *list = (struct number_list){0};
+    *list = (struct number_list){.most = list->most};
 }
 
 /* ---- leaves --------------------------------------------------------------------------------------------------------
@@ -156,12 +157,12 @@ void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t cou
 }
 
 /* Those from `from` to `to` less 1. */
-static bool append_row(struct number_list *list, uint64_t from, uint64_t to, const roost_filter *filter)
+static roost_status append_row(struct number_list *list, uint64_t from, uint64_t to, const roost_filter *filter)
 {
-    for (; from < to; from++)
-        if (!list_append(list, from, filter))
-            return false;
-    return true;
+    roost_status status = ROOST_OK;
+    for (; from < to && status == ROOST_OK; from++)
+        status = list_append(list, from, filter);
+    return status;
 }
 
 roost_status read_leaf(struct bit_reader *reader, struct number_list *members, uint64_t from, uint64_t to,
@@ -170,20 +171,21 @@ roost_status read_leaf(struct bit_reader *reader, struct number_list *members, u
     uint64_t width = to - from, count = read_varint(reader), next = from;
     if (reader->failed || count > width)
         return ROOST_CORRUPT;
-    bool others = by_others(count, width), room = true;
+    bool others = by_others(count, width);
+    roost_status status = ROOST_OK;
     uint64_t named = others ? width - count : count;
     unsigned parameter = rice_parameter(width, named);
-    for (uint64_t i = 0; i < named && room; i++) {
+    for (uint64_t i = 0; i < named && status == ROOST_OK; i++) {
         uint64_t gap = read_rice(reader, parameter);
         if (reader->failed || gap >= to - next)
             return ROOST_CORRUPT;
-        room = others ? append_row(members, next, next + gap, filter) : list_append(members, next + gap, filter);
+        status = others ? append_row(members, next, next + gap, filter) : list_append(members, next + gap, filter);
         next += gap + 1;
     }
-    if (others && room)
-        room = append_row(members, next, to, filter);
+    if (others && status == ROOST_OK)
+        status = append_row(members, next, to, filter);
+    if (status != ROOST_OK)
+        return status;
     read_alignment(reader);
-    if (reader->failed)
-        return ROOST_CORRUPT;
-    return room ? ROOST_OK : ROOST_NO_MEMORY;
+    return reader->failed ? ROOST_CORRUPT : ROOST_OK;
 }

@@ -39,6 +39,24 @@ static void write_journal(const roost_filter *filter, struct bit_writer *writer)
     memory_release(&filter->environment.allocator, numbers);
 }
 
+/* A copy that was not made by decoding knows the same actors by other numbers. */
+static roost_status read_changes(roost_filter *filter, struct bit_reader *reader, uint64_t count,
+                                 const uint32_t *numbers)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key = read_varint(reader), tag = read_varint(reader);
+        struct change change = {key, tag};
+        if (reader->failed || !filter->kind->is_change(filter, change))
+            return ROOST_CORRUPT;
+        if (numbers && numbers[tag >> 32] == UINT32_MAX)
+            return ROOST_CORRUPT;
+        if (numbers)
+            change.tag = (uint64_t)numbers[tag >> 32] << 32 | (uint32_t)tag;
+        journal_note(&filter->journal, change.key, change.tag);
+    }
+    return ROOST_OK;
+}
+
 /* Into a journal of this environment's size: what does not fit is forgotten, oldest first. */
 static roost_status read_journal(roost_filter *filter, struct bit_reader *reader)
 {
@@ -53,14 +71,15 @@ static roost_status read_journal(roost_filter *filter, struct bit_reader *reader
         return status;
     filter->journal.incarnation = incarnation;
     filter->journal.oldest = filter->journal.next = oldest;
-    for (uint64_t i = 0; i < length; i++) {
-        uint64_t key = read_varint(reader), tag = read_varint(reader);
-        struct change change = {key, tag};
-        if (reader->failed || !filter->kind->is_change(filter, change))
-            return ROOST_CORRUPT;
-        journal_note(&filter->journal, key, tag);
+    uint32_t *numbers = NULL;
+    if (filter->kind->numbers_before_decode) {
+        numbers = filter->kind->numbers_before_decode(filter);
+        if (!numbers)
+            return ROOST_NO_MEMORY;
     }
-    return ROOST_OK;
+    status = read_changes(filter, reader, length, numbers);
+    memory_release(&filter->environment.allocator, numbers);
+    return status;
 }
 
 roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer *bytes)

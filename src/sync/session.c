@@ -8,6 +8,9 @@
  *                     --> RANGES --> DIFFER --> ... --> LEAVES --> SETTLE     what is left, by digests of ranges
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
+ * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too) sends it again,
+ * and the exchange goes on from there; but not for ever.
+ *
  * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
  * everything was told, and nobody else changed the peer meanwhile, something that was trusted was wrong (a cursor, the
  * short digest of a range), and the next stage down is tried. Where somebody did, the exchange ends as it is: the next
@@ -29,6 +32,8 @@
 #define LEAF_BITS 512
 /* Nor is it worth cutting further where most ranges differ. */
 #define MOST_DIFFER(asked) ((asked)*5 / 8)
+/* So often the peer may send its history; then everything is sent. */
+#define MOST_LOST 4
 
 enum stage { AT_START, AFTER_HELLO, AFTER_PUSH, AFTER_TRADE, AFTER_RANGES, AFTER_LEAVES, AFTER_STATE, AT_END };
 
@@ -37,6 +42,8 @@ struct roost_sync {
     enum stage stage;
     roost_cursor peer;      /* how far the peer's changes are known here; incarnation 0: not at all */
     roost_cursor own;       /* how far our changes are known there */
+    roost_cursor lost;      /* where the peer's journal stood at LOST; all before is known here at the end */
+    uint32_t times_lost;    /* how often there was a LOST */
     uint64_t known;         /* where the peer's journal stood at its last reply */
     uint64_t told;          /* how far our journal was told in this exchange */
     bool suspicious;        /* cursors did not lead to equality */
@@ -44,6 +51,7 @@ struct roost_sync {
     struct history space;   /* the peer's, when it lost the cursor */
     struct summary summary; /* ours, in that space */
     struct ranges ranges;   /* those asked about */
+    uint64_t request_hash;  /* of the last one */
     roost_sync_result result;
 };
 
@@ -129,6 +137,8 @@ static roost_status end(struct roost_sync *sync, bool equal)
     sync->stage = AT_END;
     sync->result.equal = equal;
     sync->own = (roost_cursor){journal->incarnation, equal ? journal->next : sync->told};
+    if (sync->lost.incarnation)
+        sync->peer = sync->lost;
     if (equal)
         sync->peer.sequence = sync->known;
     forget_space(sync);
@@ -206,10 +216,11 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
 
 static roost_status after_equal(struct roost_sync *sync, struct bit_reader *reader)
 {
-    sync->peer.incarnation = read_fixed64(reader);
+    uint64_t incarnation = read_fixed64(reader);
     sync->known = read_varint(reader);
     if (reader->failed || reader_bits_left(reader) != 0)
         return ROOST_CORRUPT;
+    sync->peer.incarnation = incarnation;
     return end(sync, true);
 }
 
@@ -246,7 +257,7 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     uint32_t hash = space_hash(space_or_null(sync));
     message_begin(writer, sync->filter, type);
     write_varint(writer, sync->known);
-    write_varint(writer, sync->peer.sequence);
+    write_varint(writer, sync->lost.sequence);
     for (int i = 0; i < 4; i++)
         write_byte(writer, (uint8_t)(hash >> (8 * i)));
     write_ranges(writer, &sync->ranges, sync->summary.universe);
@@ -344,6 +355,7 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
         return status;
     message_begin(&writer, sync->filter, STATE);
     write_varint(&writer, sync->known);
+    write_fixed64(&writer, short_digest(sync->filter));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
     sync->stage = AFTER_STATE;
@@ -405,16 +417,19 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }
 
+/* The reply has no state where it would be the very one that we sent. */
 static roost_status after_state(struct roost_sync *sync, struct bit_reader *reader)
 {
     uint8_t flags;
-    bool changed;
+    bool changed = false;
     if (!read_standing(sync, reader, &flags))
         return ROOST_CORRUPT;
     uint64_t digest = read_fixed64(reader);
     size_t size = reader_bits_left(reader) / 8;
     const uint8_t *frame = reader->failed ? NULL : read_bytes(reader, size);
-    roost_status status = frame ? roost_filter_merge_frame(sync->filter, &changed, frame, size) : ROOST_CORRUPT;
+    roost_status status = frame ? ROOST_OK : ROOST_CORRUPT;
+    if (frame && size > 0)
+        status = roost_filter_merge_frame(sync->filter, &changed, frame, size);
     if (status != ROOST_OK)
         return status;
     sync->result.changed |= changed;
@@ -442,6 +457,8 @@ static roost_status trade(struct roost_sync *sync, roost_buffer *request)
     const struct history *own = sync->filter->kind->history(sync->filter);
     struct history wanted = {0}, given = {0};
     roost_status status = ROOST_NO_MEMORY;
+    if (own->dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
+        return send_state(sync, request);
     if (history_difference(&wanted, &sync->space, own, allocator) &&
         history_difference(&given, own, &sync->space, allocator))
         status =
@@ -460,6 +477,9 @@ static roost_status after_news(struct roost_sync *sync, roost_buffer *request, s
     roost_status status = reader->failed ? ROOST_CORRUPT : take_part(sync, reader);
     if (status != ROOST_OK)
         return status;
+    /* Ranges make no difference between dots that were removed and dots that were never heard of. */
+    if (!history_includes(sync->filter->kind->history(sync->filter), &sync->space))
+        return ROOST_CORRUPT;
     return digest == short_digest(sync->filter) ? end(sync, true) : ask_about_all(sync, request);
 }
 
@@ -472,9 +492,12 @@ static bool is_lopsided(uint64_t mine, uint64_t theirs)
 static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
 {
     roost_info info;
-    sync->peer.incarnation = read_fixed64(reader);
-    sync->peer.sequence = sync->known = read_varint(reader);
+    forget_space(sync);
+    sync->lost.incarnation = read_fixed64(reader);
+    sync->lost.sequence = sync->known = read_varint(reader);
     sync->undisturbed = true;
+    if (sync->times_lost++ == MOST_LOST)
+        return reader->failed ? ROOST_CORRUPT : send_state(sync, request);
     if (sync->filter->kind->history) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
         enum history_read read = history_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
@@ -516,10 +539,14 @@ static roost_status after_hello(struct roost_sync *sync, roost_buffer *request, 
 
 static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, uint8_t type, struct bit_reader *reader)
 {
-    if (type == TROUBLE)
-        return read_trouble(reader);
+    if (type == TROUBLE) {
+        roost_status status = read_trouble(reader);
+        return status == ROOST_TOO_LARGE && sync->stage == AFTER_LEAVES ? send_state(sync, request) : status;
+    }
     if (sync->stage == AFTER_HELLO)
         return after_hello(sync, request, type, reader);
+    if (type == LOST && (sync->stage == AFTER_TRADE || sync->stage == AFTER_RANGES || sync->stage == AFTER_LEAVES))
+        return after_lost(sync, request, reader);
     if (sync->stage == AFTER_PUSH && type == DONE)
         return after_push(sync, request, reader);
     if (sync->stage == AFTER_TRADE && type == NEWS)
@@ -540,7 +567,7 @@ static roost_status step(struct roost_sync *sync, roost_buffer *request, const v
         return size == 0 ? say_hello(sync, request) : ROOST_INVALID;
     if (sync->stage == AT_END)
         return ROOST_INVALID;
-    roost_status status = message_open(&reader, sync->filter, reply, size);
+    roost_status status = message_open(&reader, sync->filter, reply, size, sync->request_hash);
     /* A first reply whose checksum fails is most likely no message at all. */
     if (status == ROOST_CORRUPT && sync->stage == AFTER_HELLO)
         status = ROOST_PROTOCOL;
@@ -554,6 +581,8 @@ roost_status roost_sync_next(roost_sync *sync, roost_buffer *request, const void
     roost_status status = step(sync, request, reply, size);
     if (status != ROOST_OK)
         sync->stage = AT_END;
+    if (request->size)
+        sync->request_hash = request_hash(sync->filter, request->data, request->size);
     sync->result.sent += request->size;
     sync->result.rounds += request->size > 0;
     return status;

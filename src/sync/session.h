@@ -7,11 +7,13 @@
  *     TRADE   dots wanted, what the other lacks       NEWS what the dots wanted are, digest
  *     RANGES  digests of ranges                       DIFFER which of them are different
  *     LEAVES  what some ranges hold                   SETTLE positions, digest
- *     STATE   all                                     WHOLE all
- *     anything                                        TROUBLE status, version
+ *     STATE   all, digest                             WHOLE all, unless it is the same
+ *     TRADE, RANGES, LEAVES                           LOST, where the history that they speak of is not known any more
+ *     anything                                        TROUBLE status, version; LEAVES: too much, send STATE
  *
  * All but HELLO and TROUBLE end with a checksum that is keyed by the configuration, so that neither an accident nor a
- * message for another filter is ever taken in.
+ * message for another filter is ever taken in. That of a reply covers its request too: a reply to something else, or to
+ * a HELLO that was damaged on the way, is refused.
  */
 #ifndef SYNC_SESSION_H
 #define SYNC_SESSION_H
@@ -54,8 +56,14 @@ void message_begin(struct bit_writer *writer, const roost_filter *filter, enum m
 roost_status message_end(struct bit_writer *writer, const roost_filter *filter, roost_buffer *message,
                          roost_status status);
 
-/* Checks type and checksum; `reader` then has what is between. ROOST_PROTOCOL for another type, ROOST_CORRUPT. */
-roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size);
+/* What a reply is bound to: the request that it answers. */
+uint64_t request_hash(const roost_filter *filter, const void *request, size_t size);
+void bind_reply(roost_buffer *reply, uint64_t request_hash);
+
+/* Checks type and checksum; `reader` then has what is between. ROOST_PROTOCOL for another type, ROOST_CORRUPT. The hash
+   of the request is 0 where the message is one. */
+roost_status message_open(struct bit_reader *reader, const roost_filter *filter, const void *message, size_t size,
+                          uint64_t request_hash);
 
 /* Half a digest: enough to see that two filters are equal. */
 uint64_t short_digest(roost_filter *filter);
@@ -101,13 +109,13 @@ roost_status read_ranges(struct bit_reader *reader, struct ranges *ranges, uint6
                          const roost_allocator *allocator);
 void ranges_release(struct ranges *ranges, const roost_allocator *allocator);
 
-/* Numbers in a row that grows. */
+/* Numbers in a row that grows, up to a limit: a few bytes of a message may stand for very many. */
 struct number_list {
     uint64_t *numbers;
-    uint64_t count, room;
+    uint64_t count, room, most;
 };
-/* False when there is no memory, or more than the filter may take. */
-bool list_append(struct number_list *list, uint64_t number, const roost_filter *filter);
+/* ROOST_NO_MEMORY, ROOST_TOO_LARGE. */
+roost_status list_append(struct number_list *list, uint64_t number, const roost_filter *filter);
 void list_release(struct number_list *list, const roost_filter *filter);
 
 /*
@@ -116,7 +124,7 @@ void list_release(struct number_list *list, const roost_filter *filter);
  */
 #define MOST_LEAF ((uint64_t)1 << 16)
 void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t count, uint64_t from, uint64_t to);
-/* ROOST_CORRUPT, ROOST_NO_MEMORY. */
+/* ROOST_CORRUPT, ROOST_NO_MEMORY, ROOST_TOO_LARGE. */
 roost_status read_leaf(struct bit_reader *reader, struct number_list *members, uint64_t from, uint64_t to,
                        const roost_filter *filter);
 /* The bits that it will take, about. */

@@ -1,0 +1,363 @@
+/*
+ * What tests of a sync need: exchanges that are watched at every message, replicas that sleep and wake up, and a few
+ * scenes, pairs of replicas in a certain relation.
+ *
+ * What must hold. Left alone, a sync ends with both sides equal to the merge of what they were. What is remembered is
+ * never too new: with what the journals say from the remembered places on, each side has all of the other
+ * (assert_memory_is_sound, after every single message).
+ */
+#ifndef TESTS_EXCHANGE_H
+#define TESTS_EXCHANGE_H
+
+#include "check.h"
+
+#include "base/hash.h"
+#include "filter/orcuckoo.h"
+#include "sync/session.h"
+
+enum { KINDS = 6 };
+
+static inline roost_config config_for(uint64_t kind, uint64_t capacity)
+{
+    switch (kind % KINDS) {
+    case 0:
+        return bloom_config(ROOST_BLOCKED, capacity, 0.01);
+    case 1:
+        return bloom_config(ROOST_CLASSIC, capacity, 0.01);
+    case 2:
+        return cuckoo_config(12, 4, capacity);
+    case 3:
+        return orcuckoo_config(24, 64, false, capacity);
+    case 4:
+        return orcuckoo_config(12, 64, true, capacity);
+    default:
+        return orcuckoo_config(8, 32, true, capacity);
+    }
+}
+
+static inline bool included(const roost_filter *a, const roost_filter *b)
+{
+    roost_order order;
+    assert_ok(roost_filter_compare(a, &order, b));
+    return order == ROOST_EQUAL || order == ROOST_BEFORE;
+}
+
+static inline void merge(roost_filter *filter, const roost_filter *other)
+{
+    assert_ok(roost_filter_merge(filter, NULL, other));
+}
+
+static inline roost_filter *merged(const roost_filter *a, const roost_filter *b)
+{
+    roost_filter *sum = clone_of(a);
+    merge(sum, b);
+    return sum;
+}
+
+/* Actors and incarnations come from here, so that a seed repeats a whole test. */
+static inline bool draw_random(void *context, void *bytes, size_t size)
+{
+    struct random_source *random = context;
+    uint64_t number = random_next(random);
+    memcpy(bytes, &number, size < sizeof number ? size : sizeof number);
+    return true;
+}
+
+static inline roost_buffer copy_of(const roost_buffer *buffer)
+{
+    roost_buffer copy = {.size = buffer->size, .allocator = allocator_or_default((roost_allocator){0})};
+    copy.data = memory_allocate(&copy.allocator, buffer->size + 1);
+    assert_non_null(copy.data);
+    if (buffer->size)
+        memcpy(copy.data, buffer->data, buffer->size);
+    return copy;
+}
+
+static inline void put(roost_filter *filter, uint64_t key)
+{
+    roost_status status = roost_filter_add_hash(filter, NULL, hash_for_key(key));
+    assert_true(status == ROOST_OK || status == ROOST_FULL);
+}
+
+/* As far as the kind can. */
+static inline void take(roost_filter *filter, uint64_t key, bool one)
+{
+    roost_status status = one && roost_filter_config(filter)->multiset
+                              ? roost_filter_remove_one_hash(filter, NULL, hash_for_key(key))
+                              : roost_filter_remove_hash(filter, NULL, hash_for_key(key));
+    assert_true(status == ROOST_OK || status == ROOST_UNSUPPORTED);
+}
+
+/* ---- what is remembered --------------------------------------------------------------------------------------------
+ */
+
+struct cursors {
+    roost_cursor peer, own;
+};
+
+static inline bool read_cursors(struct cursors *cursors, const roost_buffer *memory)
+{
+    struct bit_reader reader = bit_reader_over(memory->data, memory->size);
+    if (memory->size == 0)
+        return false;
+    assert_int_equal(read_byte(&reader), 1);
+    cursors->peer.incarnation = read_fixed64(&reader);
+    cursors->peer.sequence = read_varint(&reader);
+    cursors->own.incarnation = read_fixed64(&reader);
+    cursors->own.sequence = read_varint(&reader);
+    assert_false(reader.failed);
+    return true;
+}
+
+/* What `teller` says from the cursor on is all that `listener` lacks. */
+static inline void assert_tells_all(roost_filter *teller, const roost_cursor *since, const roost_filter *listener)
+{
+    roost_buffer frame;
+    roost_cursor next;
+    roost_filter *copy = clone_of(listener);
+    assert_ok(roost_filter_delta(teller, &frame, &next, since));
+    assert_ok(roost_filter_merge_frame(copy, NULL, frame.data, frame.size));
+    assert_true(included(teller, copy));
+    roost_buffer_release(&frame);
+    roost_filter_free(copy);
+}
+
+static inline void assert_memory_is_sound(roost_filter *asking, roost_filter *answering, const roost_buffer *memory)
+{
+    struct cursors cursors;
+    if (!read_cursors(&cursors, memory) || cursors.peer.incarnation != answering->journal.incarnation)
+        return;
+    if (journal_knows(&answering->journal, &cursors.peer))
+        assert_tells_all(answering, &cursors.peer, asking);
+    if (journal_knows(&asking->journal, &cursors.own))
+        assert_tells_all(asking, &cursors.own, answering);
+}
+
+/* ---- an exchange ---------------------------------------------------------------------------------------------------
+ */
+
+struct exchange {
+    roost_filter *asking, **answering;            /* the latter may be replaced on the way */
+    void (*interfere)(struct exchange *, void *); /* before each answer; may be NULL */
+    void *context;
+    /* outcome */
+    roost_status status, answered; /* the last of each */
+    roost_sync_result result;
+    roost_buffer memory;
+    uint64_t sent, received, types; /* bits for the types of the replies */
+    uint32_t rounds;
+};
+
+static struct {
+    uint64_t exchanges, replies[16], troubles, disturbed, replaced, ended_equal, ended_unequal;
+} tally;
+
+static inline void count_reply(struct exchange *exchange, const roost_buffer *reply)
+{
+    if (reply->size == 0)
+        return;
+    if (reply->data[0] < COUNT_OF(tally.replies)) {
+        tally.replies[reply->data[0]]++;
+        exchange->types |= UINT64_C(1) << reply->data[0];
+    }
+    tally.troubles += reply->data[0] == TROUBLE;
+}
+
+/* After every message the asking side is valid, and could remember what it knows by now. */
+static inline void watch(const struct exchange *exchange, const roost_sync *sync)
+{
+    roost_buffer memory;
+    assert_ok(roost_filter_check(exchange->asking));
+    assert_ok(roost_sync_memory(sync, &memory));
+    assert_memory_is_sound(exchange->asking, *exchange->answering, &memory);
+    roost_buffer_release(&memory);
+}
+
+static inline void answer_one(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
+{
+    roost_filter *filter = *exchange->answering;
+    roost_digest before = roost_filter_digest(filter);
+    uint64_t next = filter->journal.next, incarnation = filter->journal.incarnation;
+    bool changed;
+    exchange->answered = roost_sync_answer(filter, reply, &changed, request->data, request->size);
+    roost_digest after = roost_filter_digest(filter);
+    if (!changed) {
+        assert_memory_equal(&before, &after, sizeof before);
+        assert_true(next == filter->journal.next && incarnation == filter->journal.incarnation);
+    }
+    assert_ok(roost_filter_check(filter));
+    count_reply(exchange, reply);
+}
+
+/* To its end, or to the first failure of the asking side. */
+static inline void run_exchange(struct exchange *exchange, const roost_buffer *memory)
+{
+    roost_sync *sync;
+    roost_buffer request, reply = {0};
+    assert_ok(roost_sync_new(&sync, exchange->asking, memory ? memory->data : NULL, memory ? memory->size : 0));
+    tally.exchanges++;
+    for (;;) {
+        exchange->status = roost_sync_next(sync, &request, reply.data, reply.size);
+        exchange->received += reply.size;
+        exchange->sent += request.size;
+        roost_buffer_release(&reply);
+        watch(exchange, sync);
+        if (exchange->status != ROOST_OK || request.size == 0)
+            break;
+        assert_true(++exchange->rounds < 64);
+        if (exchange->interfere)
+            exchange->interfere(exchange, exchange->context);
+        answer_one(exchange, &reply, &request);
+        roost_buffer_release(&request);
+    }
+    assert_int_equal(request.size, 0);
+    exchange->result = roost_sync_result_of(sync);
+    assert_int_equal(exchange->result.sent, exchange->sent);
+    assert_int_equal(exchange->result.received, exchange->received);
+    assert_int_equal(exchange->result.rounds, exchange->rounds);
+    assert_ok(roost_sync_memory(sync, &exchange->memory));
+    roost_sync_free(sync);
+}
+
+/* Left alone: both become the merge of the two. `memory` (may be NULL) is used and set. */
+static inline struct exchange sync_alone(roost_filter *asking, roost_filter *answering, roost_buffer *memory)
+{
+    struct exchange exchange = {.asking = asking, .answering = &answering};
+    roost_filter *expected = merged(asking, answering);
+    bool news = !included(answering, asking);
+    run_exchange(&exchange, memory);
+    assert_ok(exchange.status);
+    assert_true(exchange.result.equal);
+    assert_int_equal(exchange.result.changed, news);
+    assert_true(roost_filter_equal(asking, expected));
+    assert_true(roost_filter_equal(answering, expected));
+    assert_same_frame(asking, expected);
+    assert_same_frame(answering, expected);
+    assert_same_digest(asking, answering);
+    assert_memory_is_sound(asking, answering, &exchange.memory);
+    roost_filter_free(expected);
+    if (memory) {
+        roost_buffer_release(memory);
+        *memory = exchange.memory;
+        exchange.memory = (roost_buffer){0};
+    }
+    roost_buffer_release(&exchange.memory);
+    return exchange;
+}
+
+/* ---- replicas asleep -----------------------------------------------------------------------------------------------
+ */
+
+struct asleep {
+    roost_buffer frame, replica;
+};
+
+static inline struct asleep put_to_sleep(const roost_filter *filter)
+{
+    struct asleep asleep;
+    assert_ok(roost_filter_encode(filter, &asleep.frame));
+    assert_ok(roost_filter_save_replica(filter, &asleep.replica));
+    return asleep;
+}
+
+static inline roost_filter *wake(const struct asleep *asleep, const roost_environment *environment, bool as_the_same)
+{
+    roost_filter *filter;
+    assert_ok(roost_filter_decode(&filter, asleep->frame.data, asleep->frame.size, environment));
+    if (as_the_same)
+        assert_ok(roost_filter_restore_replica(filter, asleep->replica.data, asleep->replica.size));
+    return filter;
+}
+
+static inline void asleep_release(struct asleep *asleep)
+{
+    roost_buffer_release(&asleep->frame);
+    roost_buffer_release(&asleep->replica);
+}
+
+/* ---- scenes: two replicas, asleep, in a certain relation -----------------------------------------------------------
+ */
+
+enum relation {
+    FIRST_MEETING, /* never heard of each other */
+    BY_CURSOR,     /* met before, and remember it */
+    CURSOR_LOST,   /* met before */
+    REMOVED_ONLY,  /* met before; since then nothing was added */
+    JOURNAL_SHORT, /* met before; what one tells overruns the journal of the other */
+    NEARLY_EMPTY,  /* the one that asks */
+    NEARLY_FULL,   /* the one that asks; the other one is nearly empty */
+    RELATIONS
+};
+
+struct scene {
+    struct asleep asking, answering;
+    roost_buffer memory;
+    roost_environment environment;
+    struct random_source entropy;
+};
+
+static inline void put_many(roost_filter *filter, uint64_t first, uint64_t count)
+{
+    while (count-- > 0)
+        put(filter, first++);
+}
+
+static inline void take_many(roost_filter *filter, uint64_t first, uint64_t count)
+{
+    while (count-- > 0)
+        take(filter, first++, false);
+}
+
+/* `size` is the number of common elements, about. Not to be moved: the environment points into it. */
+static inline void scene_open(struct scene *scene, uint64_t kind, enum relation relation, uint64_t size)
+{
+    roost_config config = config_for(kind, size * 3);
+    bool have_met = relation != FIRST_MEETING && relation != NEARLY_EMPTY && relation != NEARLY_FULL;
+    *scene = (struct scene){.entropy = random_from_seed(kind * 100 + relation)};
+    scene->environment = (roost_environment){
+        .kicks = 30, .entropy = {&scene->entropy, draw_random}, .journal = relation == JOURNAL_SHORT ? 4 : 0};
+    roost_filter *a, *b;
+    assert_ok(roost_filter_new(&a, &config, &scene->environment));
+    assert_ok(roost_filter_new(&b, &config, &scene->environment));
+    if (have_met) {
+        put_many(a, 0, size / 2);
+        put_many(b, size / 2, size / 2);
+        sync_alone(a, b, &scene->memory);
+    }
+    if (relation != REMOVED_ONLY) {
+        put_many(a, 1000000, relation == NEARLY_EMPTY ? 1 : relation == NEARLY_FULL ? size : 1 + size / 8);
+        put_many(b, 2000000, relation == NEARLY_FULL ? 1 : relation == NEARLY_EMPTY ? size : 1 + size / 8);
+    }
+    take_many(a, size / 4, 1 + size / 16);
+    take_many(b, size * 3 / 4, 1 + size / 16);
+    if (relation != BY_CURSOR)
+        roost_buffer_release(&scene->memory);
+    scene->asking = put_to_sleep(a);
+    scene->answering = put_to_sleep(b);
+    roost_filter_free(a);
+    roost_filter_free(b);
+}
+
+static inline void scene_close(struct scene *scene)
+{
+    asleep_release(&scene->asking);
+    asleep_release(&scene->answering);
+    roost_buffer_release(&scene->memory);
+}
+
+/* As they were; what is drawn from now on is the same each time. */
+static inline void scene_wake(struct scene *scene, roost_filter **asking, roost_filter **answering)
+{
+    scene->entropy = random_from_seed(UINT64_C(0x123456789));
+    *asking = wake(&scene->asking, &scene->environment, true);
+    *answering = wake(&scene->answering, &scene->environment, true);
+}
+
+static inline roost_sync *scene_begin(const struct scene *scene, roost_filter *asking)
+{
+    roost_sync *sync;
+    assert_ok(roost_sync_new(&sync, asking, scene->memory.data, scene->memory.size));
+    return sync;
+}
+
+#endif

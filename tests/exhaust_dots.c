@@ -1,0 +1,1274 @@
+/*
+ * A tiny universe with removals, exhausted with the real code: two or three replicas of an observed-remove filter, a
+ * few classes, a table of two buckets; every addition, removal, merge, delta, loss, late delivery, restart and restored
+ * backup, in every order, with every random choice of every insertion, to a given depth.
+ *
+ *     exhaust-dots [--deep]
+ *
+ * A world is what all replicas hold: for each the slots of its table, its stash, its history, what its journal has for
+ * each reader, and one message that is on its way. The model beside it is two sets of dots for each replica, those that
+ * were seen and those that are live; merge is a formula of three terms. Worlds are deduplicated, so what is explored is
+ * the graph of reachable layouts. Each operation runs on the real filter, once for each sequence of choices that it
+ * asks for; the result must be the model's, dot for dot, and the journal must note just what changed. Each new layout
+ * is checked: invariants, contains and count for every class from both buckets, digest and bytes a function of the
+ * model alone and different for different models; each new combination of states: merge is commutative, idempotent and
+ * associative, compare is its order.
+ *
+ * The message stays when it is delivered, so that it may come twice, late, or behind a younger one's content; the next
+ * one that is sent takes its place, which loses it. It may also be taken for a backup that a replica is restored from.
+ *
+ * What is left out: stashes are rebuilt in the order of their chains, not of their nodes; a dot is one of the first few
+ * of an actor; a replica has few incarnations.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "exhaustive.h"
+#include "base/hash.h"
+#include "filter/orcuckoo.h"
+
+enum {
+    MOST_REPLICAS = 3,
+    MOST_ACTORS_HERE = 6, /* all incarnations of all replicas */
+    COUNTERS = 5,         /* additions of one actor */
+    MOST_DOTS = MOST_ACTORS_HERE * COUNTERS,
+    MOST_CLASSES = 3,
+    SLOTS = 4,
+    MOST_STASHED = 8,
+    JOURNAL = 64,
+    NO_MESSAGE = 0,
+};
+
+typedef uint32_t dots; /* a set: dot d is bit d, actor d / COUNTERS, counter d % COUNTERS + 1 */
+
+/* ---- worlds --------------------------------------------------------------------------------------------------------
+ */
+
+/* One replica. Its live dots are those of the slots and of the stash. */
+struct layout {
+    uint8_t slots[SLOTS];        /* dot + 1; 0 is free */
+    uint8_t stash[MOST_STASHED]; /* dot + 1, class by class, in the order of the chains */
+    dots seen;                   /* the history */
+    dots pending[MOST_REPLICAS]; /* what the journal has for each reader */
+    dots untold;                 /* those of them that came dead, without their class */
+    uint8_t lost;                /* readers whose cursor is worth nothing, as bits */
+    uint8_t incarnation;
+    uint8_t unused[2];
+};
+
+struct world {
+    uint64_t classes; /* of the dots that matter, two bits each */
+    uint32_t message;
+    uint32_t unused;
+    struct layout replicas[MOST_REPLICAS];
+};
+
+/* A state or a part of one, on its way. */
+struct message {
+    roost_buffer frame;
+    dots seen, live;
+    uint64_t classes;
+    bool whole;
+    uint64_t hash; /* of all of it */
+};
+
+struct setting {
+    const char *name;
+    bool multiset;
+    uint32_t entry_bits, bucket_size, classes, replicas, capacity;
+    bool deltas, messages, restarts;
+    uint32_t depth, deep;
+};
+
+/* A set of 64-bit hashes, none of them 0. */
+struct hash_set {
+    uint64_t *hashes;
+    size_t count, room;
+};
+
+/* What a state was found to look like the first time. */
+struct known_state {
+    uint64_t state, frame;
+    uint8_t digest[16];
+};
+
+struct universe {
+    const struct setting *setting;
+    struct cuckoo_geometry geometry;
+    roost_config config;
+    uint64_t keys[MOST_CLASSES];
+    uint32_t incarnations;
+    roost_filter *scratch[MOST_REPLICAS];               /* real filters into which layouts are put */
+    roost_cursor cursors[MOST_REPLICAS][MOST_REPLICAS]; /* of the journal of the first that the second holds */
+    uint64_t journal_start[MOST_REPLICAS];
+    uint32_t drawing, draw_incarnation; /* whose actor is drawn next */
+    struct message *messages;
+    uint32_t *message_index; /* open addressing by hash: their numbers, from 1 on */
+    size_t message_count, message_room;
+    struct hash_set worlds, layouts, combinations;
+    struct known_state *states; /* open addressing by `state` */
+    size_t state_count, state_room;
+    struct world *frontier, *found; /* of this depth, of the next */
+    size_t frontier_count, found_count, found_room;
+    bool last;
+    uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored;
+};
+
+static struct orcuckoo *scratch_of(const struct universe *universe, uint32_t replica)
+{
+    return as_orcuckoo(universe->scratch[replica]);
+}
+
+static dots dot_bit(uint32_t dot)
+{
+    return (dots)1 << dot;
+}
+
+static uint32_t class_of(uint64_t classes, uint32_t dot)
+{
+    return classes >> (2 * dot) & 3;
+}
+
+static uint64_t classes_of(uint64_t classes, dots which)
+{
+    uint64_t result = 0;
+    for (dots left = which; left; left &= left - 1)
+        result |= classes & (uint64_t)3 << (2 * lowest_bit(left));
+    return result;
+}
+
+static dots dots_of_class(uint64_t classes, dots among, uint32_t class)
+{
+    dots result = 0;
+    for (dots left = among; left; left &= left - 1)
+        if (class_of(classes, lowest_bit(left)) == class)
+            result |= left & -left;
+    return result;
+}
+
+static dots live_of(const struct layout *layout)
+{
+    dots live = 0;
+    for (int i = 0; i < SLOTS; i++)
+        live |= layout->slots[i] ? dot_bit(layout->slots[i] - 1u) : 0;
+    for (int i = 0; i < MOST_STASHED; i++)
+        live |= layout->stash[i] ? dot_bit(layout->stash[i] - 1u) : 0;
+    return live;
+}
+
+/* Incarnation i of replica r. */
+static uint32_t actor_of(const struct universe *universe, uint32_t replica, uint32_t incarnation)
+{
+    return replica * universe->incarnations + incarnation;
+}
+
+static uint64_t actor_id(uint32_t actor)
+{
+    return UINT64_C(0x0101010101010101) * (actor + 1);
+}
+
+static uint32_t actor_of_id(uint64_t id)
+{
+    uint32_t actor = (uint32_t)(id & 0xff) - 1;
+    must(actor < MOST_ACTORS_HERE && actor_id(actor) == id, "an actor is one that was drawn");
+    return actor;
+}
+
+static dots dots_of_actor(uint32_t actor)
+{
+    return (((dots)1 << COUNTERS) - 1) << (actor * COUNTERS);
+}
+
+static uint32_t dot_of(uint64_t id, uint32_t counter)
+{
+    must(counter >= 1 && counter <= COUNTERS, "a counter is one that was made");
+    return actor_of_id(id) * COUNTERS + counter - 1;
+}
+
+static bool draw_actor(void *context, void *bytes, size_t size)
+{
+    struct universe *universe = context;
+    uint64_t id = actor_id(actor_of(universe, universe->drawing, universe->draw_incarnation));
+    memcpy(bytes, &id, size);
+    return true;
+}
+
+/* ---- hash sets -----------------------------------------------------------------------------------------------------
+ */
+
+static bool set_put(struct hash_set *set, uint64_t hash)
+{
+    size_t at = hash & (set->room - 1);
+    for (; set->hashes[at]; at = (at + 1) & (set->room - 1))
+        if (set->hashes[at] == hash)
+            return false;
+    set->hashes[at] = hash;
+    set->count++;
+    return true;
+}
+
+static void set_grow(struct hash_set *set)
+{
+    struct hash_set larger = {.room = set->room ? 4 * set->room : 1 << 12};
+    larger.hashes = calloc(larger.room, sizeof *larger.hashes);
+    must(larger.hashes != NULL, "memory");
+    for (size_t i = 0; i < set->room; i++)
+        if (set->hashes[i])
+            set_put(&larger, set->hashes[i]);
+    free(set->hashes);
+    *set = larger;
+}
+
+/* Tells whether it is new. A collision would hide a world from us; with 2^64 hashes none is to be expected. */
+static bool set_add(struct hash_set *set, const void *bytes, size_t size)
+{
+    uint64_t hash = checksum_bytes(bytes, size);
+    if (2 * (set->count + 1) > set->room)
+        set_grow(set);
+    return set_put(set, hash ? hash : 1);
+}
+
+static size_t world_bytes(const struct universe *universe)
+{
+    return offsetof(struct world, replicas) + universe->setting->replicas * sizeof(struct layout);
+}
+
+static bool visit(struct universe *universe, const struct world *world)
+{
+    if (!set_add(&universe->worlds, world, world_bytes(universe)))
+        return false;
+    if (universe->last)
+        return true;
+    if (universe->found_count == universe->found_room) {
+        universe->found_room = universe->found_room ? 2 * universe->found_room : 1024;
+        universe->found = realloc(universe->found, universe->found_room * sizeof *universe->found);
+        must(universe->found != NULL, "memory");
+    }
+    universe->found[universe->found_count++] = *world;
+    return true;
+}
+
+/* ---- layouts into filters, and back --------------------------------------------------------------------------------
+ */
+
+static uint32_t fingerprint_of(const struct universe *universe, uint32_t class)
+{
+    return (uint32_t)(universe->keys[class] & ((UINT64_C(1) << universe->geometry.bits) - 1));
+}
+
+static void put_history(struct orcuckoo *filter, dots seen)
+{
+    struct history *history = &filter->history;
+    history->count = 0;
+    history->dots = count_ones(seen);
+    for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++) {
+        dots own = (seen & dots_of_actor(actor)) >> (actor * COUNTERS);
+        for (uint32_t first = 0; first < COUNTERS; first++) {
+            if (!(own >> first & 1))
+                continue;
+            uint32_t last = first;
+            while (last + 1 < COUNTERS && own >> (last + 1) & 1)
+                last++;
+            must(history->count < history->room, "room for the runs");
+            history->runs[history->count++] = (struct dot_run){actor_id(actor), first + 1, last + 1};
+            first = last;
+        }
+    }
+}
+
+static void put_actors(struct universe *universe, uint32_t replica, const struct layout *layout)
+{
+    struct orcuckoo *filter = scratch_of(universe, replica);
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    actors_release(&filter->actors, allocator);
+    for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++)
+        if (layout->seen & dots_of_actor(actor))
+            must(actors_number(&filter->actors, actor_id(actor), allocator) != NO_ACTOR, "memory");
+    uint32_t own = actor_of(universe, replica, layout->incarnation);
+    filter->counter = count_ones(layout->seen & dots_of_actor(own));
+    filter->actor = filter->counter ? actor_id(own) : 0;
+    filter->number = filter->actor ? actors_find(&filter->actors, filter->actor) : 0;
+    filter->run = 0;
+}
+
+static struct entry entry_for(const struct universe *universe, const struct orcuckoo *filter, uint64_t classes,
+                              uint32_t dot)
+{
+    uint32_t number = actors_find(&filter->actors, actor_id(dot / COUNTERS));
+    must(number != NO_ACTOR, "an entry of the layout was seen");
+    return (struct entry){number, dot % COUNTERS + 1, universe->keys[class_of(classes, dot)]};
+}
+
+static void put_slots(struct universe *universe, struct orcuckoo *filter, const struct layout *layout, uint64_t classes)
+{
+    uint32_t width = slot_width(filter->table.geometry) / 8;
+    uint32_t slots = universe->geometry.buckets * universe->geometry.bucket_size;
+    memset(filter->table.slots.bytes, 0, filter->table.slots.size);
+    filter->table.filled = 0;
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        if (!layout->slots[slot])
+            continue;
+        uint32_t dot = layout->slots[slot] - 1u;
+        struct entry entry = entry_for(universe, filter, classes, dot);
+        uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+        uint64_t word = slot_tag(filter, index, entry.counter) << universe->geometry.bits |
+                        fingerprint_of(universe, class_of(classes, dot));
+        uint8_t bytes[8];
+        store_word(bytes, word);
+        memcpy(filter->table.slots.bytes + (size_t)slot * width, bytes, width);
+        actors_entered_slot(&filter->actors, entry.number);
+        filter->table.filled++;
+        filter->sum += entry_hash(filter, entry);
+    }
+}
+
+/* A newcomer comes second in its chain: the first goes in first, then the others from the last on. */
+static void put_stash(const struct universe *universe, struct orcuckoo *filter, const struct layout *layout,
+                      uint64_t classes)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    stash_release(&filter->table.stash, allocator);
+    for (int from = 0, to; from < MOST_STASHED && layout->stash[from]; from = to) {
+        uint32_t class = class_of(classes, layout->stash[from] - 1u);
+        for (to = from + 1; to < MOST_STASHED && layout->stash[to];)
+            if (class_of(classes, layout->stash[to] - 1u) == class)
+                to++;
+            else
+                break;
+        for (int i = 0; i < to - from; i++) {
+            int place = i == 0 ? from : to - i;
+            struct entry entry = entry_for(universe, filter, classes, layout->stash[place] - 1u);
+            must(stash_insert(&filter->table.stash, allocator, entry.key, stash_tag(entry.number, entry.counter)),
+                 "memory");
+            filter->sum += entry_hash(filter, entry);
+        }
+    }
+}
+
+static struct change change_for(const struct universe *universe, const struct orcuckoo *filter,
+                                const struct layout *layout, uint64_t classes, uint32_t dot)
+{
+    struct entry entry = entry_for(universe, filter, classes, dot);
+    enum change_kind kind = live_of(layout) & dot_bit(dot)  ? CHANGE_LIVE
+                            : layout->untold & dot_bit(dot) ? CHANGE_RUN
+                                                            : CHANGE_DEAD;
+    uint64_t key = kind == CHANGE_RUN ? entry.counter : entry.key;
+    return (struct change){(uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(entry.number, entry.counter)};
+}
+
+static void put_changes(const struct universe *universe, struct orcuckoo *filter, const struct layout *layout,
+                        uint64_t classes, dots which)
+{
+    for (dots left = which; left; left &= left - 1) {
+        struct change change = change_for(universe, filter, layout, classes, lowest_bit(left));
+        journal_note(&filter->base.journal, change.key, change.tag);
+    }
+}
+
+/* The reader, of those that are not in `done`, for whom most is pending. */
+static uint32_t next_reader(const struct universe *universe, const struct layout *layout, uint32_t done)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t reader = 0; reader < universe->setting->replicas; reader++)
+        if (!(done >> reader & 1) &&
+            (found == UINT32_MAX || count_ones(layout->pending[reader]) > count_ones(layout->pending[found])))
+            found = reader;
+    return found;
+}
+
+/* What is pending for one reader is the end of what is pending for the one before. */
+static void put_journal(struct universe *universe, uint32_t replica, const struct layout *layout, uint64_t classes)
+{
+    struct orcuckoo *filter = scratch_of(universe, replica);
+    struct journal *journal = &filter->base.journal;
+    if (!universe->setting->deltas)
+        return;
+    journal->incarnation = 100 + actor_of(universe, replica, layout->incarnation);
+    journal->oldest = journal->next = 1;
+    dots before = 0;
+    for (uint32_t done = 0, count = 0; count < universe->setting->replicas; count++) {
+        uint32_t reader = next_reader(universe, layout, done);
+        dots pending = layout->pending[reader];
+        must(count == 0 || (pending & ~before) == 0, "what is pending for readers is nested");
+        put_changes(universe, filter, layout, classes, before & ~pending);
+        universe->cursors[replica][reader] = (roost_cursor){journal->incarnation, journal->next};
+        if (layout->lost >> reader & 1)
+            universe->cursors[replica][reader].incarnation--;
+        before = pending;
+        done |= 1u << reader;
+    }
+    put_changes(universe, filter, layout, classes, before);
+    universe->journal_start[replica] = journal->next;
+}
+
+static void put_layout(struct universe *universe, uint32_t replica, const struct world *world)
+{
+    struct orcuckoo *filter = scratch_of(universe, replica);
+    const struct layout *layout = &world->replicas[replica];
+    filter->sum = 0;
+    filter->base.random.script = NULL;
+    put_history(filter, layout->seen);
+    put_actors(universe, replica, layout);
+    put_slots(universe, filter, layout, world->classes);
+    put_stash(universe, filter, layout, world->classes);
+    put_journal(universe, replica, layout, world->classes);
+    universe->drawing = replica;
+    universe->draw_incarnation = layout->incarnation;
+}
+
+static void take_slots(const struct universe *universe, const struct orcuckoo *filter, struct layout *layout,
+                       uint64_t classes)
+{
+    const struct cuckoo_geometry geometry = filter->table.geometry;
+    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
+        uint64_t words[8];
+        cuckoo_table_words(&filter->table, bucket, words);
+        for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+            if (!words[slot])
+                continue;
+            struct entry entry = entry_of_slot(filter, word_tag(words[slot], geometry), 0);
+            uint32_t dot = dot_of(filter->actors.list[entry.number].id, entry.counter);
+            must(word_fingerprint(words[slot], geometry) == fingerprint_of(universe, class_of(classes, dot)),
+                 "a slot has the fingerprint of its dot");
+            layout->slots[bucket * geometry.bucket_size + slot] = (uint8_t)(dot + 1);
+        }
+    }
+}
+
+static void take_stash(const struct universe *universe, const struct orcuckoo *filter, struct layout *layout,
+                       uint64_t classes)
+{
+    const struct stash *stash = &filter->table.stash;
+    uint32_t count = 0;
+    for (uint32_t number = 0; number < universe->setting->classes; number++) {
+        uint64_t node = stash_find_class(stash, universe->keys[number]);
+        for (uint32_t next = node == NO_NODE ? 0 : (uint32_t)node + 1; next; next = stash->nodes[next - 1].next) {
+            struct entry entry = entry_of_node(&stash->nodes[next - 1]);
+            uint32_t dot = dot_of(filter->actors.list[entry.number].id, entry.counter);
+            must(class_of(classes, dot) == number, "a stashed entry has the class of its dot");
+            must(count < MOST_STASHED, "room for the stash");
+            layout->stash[count++] = (uint8_t)(dot + 1);
+        }
+    }
+    must(count == stash->count, "all that is in the stash is in the chains");
+}
+
+/* The state, without journal and incarnation. `classes` are those that the model says. */
+static struct layout take_layout(const struct universe *universe, const roost_filter *base, uint64_t classes)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    struct layout layout = {.lost = 0};
+    take_slots(universe, filter, &layout, classes);
+    take_stash(universe, filter, &layout, classes);
+    for (size_t i = 0; i < filter->history.count; i++)
+        for (uint32_t counter = filter->history.runs[i].first; counter <= filter->history.runs[i].last; counter++)
+            layout.seen |= dot_bit(dot_of(filter->history.runs[i].actor, counter));
+    must(cuckoo_table_entries(&filter->table) == count_ones(live_of(&layout)), "no dot is held twice");
+    return layout;
+}
+
+/* What the journal noted since the layout was put; those that it noted without a class. */
+static dots noted_since(const struct universe *universe, uint32_t replica, dots *untold)
+{
+    const struct orcuckoo *filter = scratch_of(universe, replica);
+    const struct journal *journal = &filter->base.journal;
+    dots noted = 0, told = 0;
+    for (uint64_t i = universe->journal_start[replica]; i < journal->next; i++) {
+        struct change change = *journal_change(journal, i);
+        uint64_t id = filter->actors.list[change.tag >> 32].id;
+        uint32_t first = (uint32_t)change.tag,
+                 last = change_kind_of(change) == CHANGE_RUN ? (uint32_t)change_key(change) : first;
+        for (uint32_t counter = first; counter <= last; counter++)
+            noted |= dot_bit(dot_of(id, counter));
+        if (change_kind_of(change) != CHANGE_RUN)
+            told |= dot_bit(dot_of(id, first));
+    }
+    *untold = noted & ~told;
+    return noted;
+}
+
+/* ---- the laws, for a new layout of one replica ---------------------------------------------------------------------
+ */
+
+static void states_put(struct universe *universe, const struct known_state *state)
+{
+    size_t at = state->state & (universe->state_room - 1);
+    while (universe->states[at].state)
+        at = (at + 1) & (universe->state_room - 1);
+    universe->states[at] = *state;
+}
+
+static struct known_state *states_find(struct universe *universe, uint64_t state)
+{
+    if (2 * (universe->state_count + 1) > universe->state_room) {
+        struct known_state *old = universe->states;
+        size_t old_room = universe->state_room;
+        universe->state_room = old_room ? 4 * old_room : 1 << 10;
+        universe->states = calloc(universe->state_room, sizeof *universe->states);
+        must(universe->states != NULL, "memory");
+        for (size_t i = 0; i < old_room; i++)
+            if (old[i].state)
+                states_put(universe, &old[i]);
+        free(old);
+    }
+    size_t at = state & (universe->state_room - 1);
+    while (universe->states[at].state && universe->states[at].state != state)
+        at = (at + 1) & (universe->state_room - 1);
+    return &universe->states[at];
+}
+
+static uint64_t state_hash(dots seen, dots live, uint64_t classes)
+{
+    uint64_t numbers[3] = {seen, live, classes_of(classes, live)};
+    uint64_t hash = checksum_bytes(numbers, sizeof numbers);
+    return hash ? hash : 1;
+}
+
+static void check_decoded(const struct universe *universe, const roost_filter *filter, const roost_buffer *frame)
+{
+    roost_filter *decoded;
+    must(roost_filter_decode(&decoded, frame->data, frame->size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_check(decoded) == ROOST_OK, "invariants after decode");
+    must(roost_filter_equal(decoded, filter), "decode gives the state back");
+    must(roost_filter_actor(decoded) == 0, "decode adopts no actor");
+    roost_filter_free(decoded);
+    (void)universe;
+}
+
+/* Equal models have equal bytes and digests; different ones, different digests (the frames contain the states). */
+static void check_bytes(struct universe *universe, roost_filter *filter, uint64_t state)
+{
+    static const uint8_t tag[1] = {'d'};
+    roost_buffer frame;
+    roost_digest digest = roost_filter_digest(filter);
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    uint64_t sum = checksum_bytes(frame.data, frame.size);
+    struct known_state *known = states_find(universe, state);
+    if (known->state == 0) {
+        uint8_t tagged[sizeof digest.bytes + 1];
+        *known = (struct known_state){.state = state, .frame = sum};
+        memcpy(known->digest, digest.bytes, sizeof known->digest);
+        universe->state_count++;
+        memcpy(tagged, tag, 1);
+        memcpy(tagged + 1, digest.bytes, sizeof digest.bytes);
+        must(set_add(&universe->combinations, tagged, sizeof tagged), "different models have different digests");
+        tagged[0] = 'f';
+        memset(tagged + 1, 0, sizeof digest.bytes);
+        memcpy(tagged + 1, &sum, sizeof sum);
+        must(set_add(&universe->combinations, tagged, sizeof tagged), "different models have different bytes");
+        check_decoded(universe, filter, &frame);
+    }
+    must(known->frame == sum, "equal models have equal bytes");
+    must(memcmp(known->digest, digest.bytes, sizeof known->digest) == 0, "equal models have equal digests");
+    roost_buffer_release(&frame);
+}
+
+static void check_classes(const struct universe *universe, const roost_filter *filter, dots live, uint64_t classes)
+{
+    for (uint32_t number = 0; number < universe->setting->classes; number++) {
+        struct place place = place_of_class(universe->keys[number], universe->geometry);
+        uint64_t copies = count_ones(dots_of_class(classes, live, number));
+        for (int side = 0; side < 2; side++, place = other_place(place)) {
+            roost_hash hash = hash_into(place, universe->geometry);
+            must(roost_filter_contains_hash(filter, hash) == (copies > 0), "contains says what the model holds");
+            must(roost_filter_count_hash(filter, hash) == (universe->setting->multiset ? copies : copies > 0), "count");
+        }
+    }
+}
+
+static void check_layout(struct universe *universe, roost_filter *filter, const struct layout *layout, uint64_t classes)
+{
+    struct {
+        uint8_t slots[SLOTS], stash[MOST_STASHED];
+        dots seen, live;
+        uint64_t classes;
+    } shape = {.seen = layout->seen, .live = live_of(layout)};
+    memcpy(shape.slots, layout->slots, sizeof shape.slots);
+    memcpy(shape.stash, layout->stash, sizeof shape.stash);
+    shape.classes = classes_of(classes, shape.live);
+    if (!set_add(&universe->layouts, &shape, sizeof shape))
+        return;
+    must(roost_filter_check(filter) == ROOST_OK, "invariants");
+    check_classes(universe, filter, shape.live, classes);
+    check_bytes(universe, filter, state_hash(shape.seen, shape.live, classes));
+    universe->overflowed += layout->stash[0] != 0;
+}
+
+/* ---- the laws, for a new combination of states ---------------------------------------------------------------------
+ */
+
+static dots merged_live(dots seen, dots live, dots other_seen, dots other_live)
+{
+    return (live & other_live) | (live & ~other_seen) | (other_live & ~seen);
+}
+
+static bool model_lacks(dots seen, dots live, dots other_seen, dots other_live)
+{
+    return (other_seen & ~seen) || (live & other_seen & ~other_live);
+}
+
+static void check_order(const struct universe *universe, const struct world *world, uint32_t a, uint32_t b)
+{
+    roost_order order, expected = ROOST_EQUAL;
+    dots seen_a = world->replicas[a].seen, live_a = live_of(&world->replicas[a]);
+    dots seen_b = world->replicas[b].seen, live_b = live_of(&world->replicas[b]);
+    expected |= model_lacks(seen_a, live_a, seen_b, live_b) ? ROOST_BEFORE : 0;
+    expected |= model_lacks(seen_b, live_b, seen_a, live_a) ? ROOST_AFTER : 0;
+    must(roost_filter_compare(universe->scratch[a], &order, universe->scratch[b]) == ROOST_OK, "compare");
+    must(order == expected, "compare is the order of the models");
+}
+
+static roost_filter *joined(const roost_filter *a, const roost_filter *b)
+{
+    roost_filter *copy;
+    bool changed;
+    must(roost_filter_clone(a, &copy) == ROOST_OK, "clone");
+    must(roost_filter_merge(copy, &changed, b) == ROOST_OK, "merge");
+    return copy;
+}
+
+static void check_same(roost_filter *a, roost_filter *b, const char *law)
+{
+    roost_digest x = roost_filter_digest(a), y = roost_filter_digest(b);
+    must(roost_filter_equal(a, b) && memcmp(x.bytes, y.bytes, sizeof x.bytes) == 0, law);
+}
+
+static void check_pair(roost_filter *a, roost_filter *b)
+{
+    bool changed;
+    roost_filter *ab = joined(a, b), *ba = joined(b, a);
+    check_same(ab, ba, "merge is commutative");
+    must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
+    must(roost_filter_merge(ab, &changed, a) == ROOST_OK && !changed, "merge is an upper bound");
+    roost_filter_free(ab);
+    roost_filter_free(ba);
+}
+
+static void check_triple(roost_filter *a, roost_filter *b, roost_filter *c)
+{
+    roost_filter *ab = joined(a, b), *bc = joined(b, c), *left = joined(ab, c), *right = joined(a, bc);
+    check_same(left, right, "merge is associative");
+    roost_filter_free(ab);
+    roost_filter_free(bc);
+    roost_filter_free(left);
+    roost_filter_free(right);
+}
+
+/* The replicas are in the scratch filters. */
+static void check_laws(struct universe *universe)
+{
+    for (uint32_t a = 0; a < universe->setting->replicas; a++)
+        for (uint32_t b = 0; b < a; b++)
+            check_pair(universe->scratch[a], universe->scratch[b]);
+    if (universe->setting->replicas == 3)
+        check_triple(universe->scratch[0], universe->scratch[1], universe->scratch[2]);
+}
+
+static void check_world(struct universe *universe, const struct world *world, uint32_t changed)
+{
+    uint64_t states[MOST_REPLICAS];
+    uint32_t count = universe->setting->replicas;
+    for (uint32_t i = 0; i < count; i++)
+        states[i] = state_hash(world->replicas[i].seen, live_of(&world->replicas[i]), world->classes);
+    if (!set_add(&universe->combinations, states, count * sizeof *states))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        put_layout(universe, i, world);
+    for (uint32_t i = 0; i < count; i++)
+        if (i != changed) {
+            check_order(universe, world, changed, i);
+            check_order(universe, world, i, changed);
+        }
+    check_laws(universe);
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t content_hash(const struct message *message)
+{
+    uint64_t numbers[5] = {checksum_bytes(message->frame.data, message->frame.size), message->seen, message->live,
+                           message->classes, message->whole};
+    return checksum_bytes(numbers, sizeof numbers);
+}
+
+static void index_message(struct universe *universe, uint32_t number)
+{
+    size_t room = 2 * universe->message_room, at = universe->messages[number - 1].hash & (room - 1);
+    while (universe->message_index[at])
+        at = (at + 1) & (room - 1);
+    universe->message_index[at] = number;
+}
+
+static void grow_messages(struct universe *universe)
+{
+    size_t room = universe->message_room ? 2 * universe->message_room : 64;
+    universe->messages = realloc(universe->messages, room * sizeof *universe->messages);
+    free(universe->message_index);
+    universe->message_index = calloc(2 * room, sizeof *universe->message_index);
+    must(universe->messages && universe->message_index, "memory");
+    universe->message_room = room;
+    for (size_t i = 0; i < universe->message_count; i++)
+        index_message(universe, (uint32_t)i + 1);
+}
+
+/* Alone it is a state as well. */
+static void check_message(const struct universe *universe, const struct message *message)
+{
+    roost_filter *decoded;
+    must(roost_filter_decode(&decoded, message->frame.data, message->frame.size, &universe->scratch[0]->environment) ==
+             ROOST_OK,
+         "decode");
+    struct layout layout = take_layout(universe, decoded, message->classes);
+    must(layout.seen == message->seen && live_of(&layout) == message->live, "a frame says what the model says");
+    roost_filter_free(decoded);
+}
+
+/* The number of a message, which takes the frame over. */
+static uint32_t intern(struct universe *universe, struct message *message)
+{
+    if (universe->message_count == universe->message_room)
+        grow_messages(universe);
+    message->hash = content_hash(message);
+    size_t room = 2 * universe->message_room, at = message->hash & (room - 1);
+    for (; universe->message_index[at]; at = (at + 1) & (room - 1))
+        if (universe->messages[universe->message_index[at] - 1].hash == message->hash) {
+            roost_buffer_release(&message->frame);
+            return universe->message_index[at];
+        }
+    check_message(universe, message);
+    universe->messages[universe->message_count++] = *message;
+    index_message(universe, (uint32_t)universe->message_count);
+    return (uint32_t)universe->message_count;
+}
+
+/* What `from` has for `to`: the layout of `from` is in its scratch filter, the cursor beside it. */
+static struct message make_delta(struct universe *universe, const struct world *world, uint32_t from, uint32_t to)
+{
+    const struct layout *layout = &world->replicas[from];
+    dots pending = layout->pending[to], live = live_of(layout);
+    roost_cursor *cursor = &universe->cursors[from][to];
+    struct message message = {.whole = layout->lost >> to & 1};
+    must(roost_filter_delta(universe->scratch[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
+    must((message.frame.data[5] == 1) == message.whole, "a cursor that is known gets a delta, another the state");
+    message.seen = message.whole ? layout->seen : pending;
+    message.live = message.seen & live;
+    message.classes = classes_of(world->classes, message.whole ? live : pending & ~layout->untold);
+    return message;
+}
+
+static struct message make_state(const struct universe *universe, const struct world *world, uint32_t from)
+{
+    const struct layout *layout = &world->replicas[from];
+    struct message message = {.whole = true, .seen = layout->seen, .live = live_of(layout)};
+    message.classes = classes_of(world->classes, message.live);
+    must(roost_filter_encode(universe->scratch[from], &message.frame) == ROOST_OK, "encode");
+    return message;
+}
+
+/* ---- operations ----------------------------------------------------------------------------------------------------
+ */
+
+enum verb {
+    ADD,
+    REMOVE,
+    REMOVE_ONE,
+    REMOVE_DOT,
+    MERGE,
+    DELTA,
+    DELTA_LOST,
+    SEND_DELTA,
+    SEND_STATE,
+    DELIVER,
+    RESTORE,
+    RESTART
+};
+
+struct operation {
+    enum verb verb;
+    uint32_t replica; /* that changes */
+    uint32_t class, side, dot, other;
+};
+
+/* What the model says about the replica afterwards. */
+struct outcome {
+    dots seen, live;
+    uint64_t classes;
+    bool changed;
+};
+
+static struct outcome outcome_of_merge(const struct world *world, uint32_t replica, dots seen, dots live,
+                                       uint64_t classes)
+{
+    const struct layout *layout = &world->replicas[replica];
+    dots own = live_of(layout);
+    struct outcome outcome = {.seen = layout->seen | seen, .live = merged_live(layout->seen, own, seen, live)};
+    outcome.classes = world->classes | classes;
+    outcome.changed = outcome.seen != layout->seen || outcome.live != own;
+    return outcome;
+}
+
+static roost_hash hash_of(const struct universe *universe, uint32_t class, uint32_t side)
+{
+    struct place place = place_of_class(universe->keys[class], universe->geometry);
+    return hash_into(side ? other_place(place) : place, universe->geometry);
+}
+
+static struct outcome run_add(struct universe *universe, const struct world *world, const struct operation *operation)
+{
+    const struct layout *layout = &world->replicas[operation->replica];
+    uint32_t actor = actor_of(universe, operation->replica, layout->incarnation);
+    uint32_t counter = count_ones(layout->seen & dots_of_actor(actor)) + 1;
+    dots live = live_of(layout), own = dots_of_class(world->classes, live, operation->class);
+    struct outcome outcome = {layout->seen, live, world->classes, false};
+    roost_dot dot;
+    roost_status status = roost_filter_add_dot_hash(universe->scratch[operation->replica], &dot,
+                                                    hash_of(universe, operation->class, operation->side));
+    if (status != ROOST_OK) {
+        must(status == ROOST_FULL && (universe->setting->multiset || own == 0), "only a full table refuses");
+        must(count_ones(live) >= universe->setting->capacity, "not within the capacity");
+        universe->refused++;
+        return outcome;
+    }
+    must(dot.actor == actor_id(actor) && dot.counter == counter, "the dot is the next of this actor");
+    dots bit = dot_bit(dot_of(dot.actor, (uint32_t)dot.counter));
+    must(!(outcome.seen & bit), "a dot is new");
+    outcome.seen |= bit;
+    outcome.live = (universe->setting->multiset ? live : live & ~own) | bit;
+    outcome.classes &= ~((uint64_t)3 << (2 * lowest_bit(bit)));
+    outcome.classes |= (uint64_t)operation->class << (2 * lowest_bit(bit));
+    outcome.changed = true;
+    return outcome;
+}
+
+static struct outcome run_remove(struct universe *universe, const struct world *world,
+                                 const struct operation *operation)
+{
+    const struct layout *layout = &world->replicas[operation->replica];
+    roost_filter *filter = universe->scratch[operation->replica];
+    roost_hash hash = hash_of(universe, operation->class, operation->side);
+    dots live = live_of(layout), own = dots_of_class(world->classes, live, operation->class), gone = own;
+    bool changed;
+    roost_status status;
+    if (operation->verb == REMOVE) {
+        status = roost_filter_remove_hash(filter, &changed, hash);
+    } else if (operation->verb == REMOVE_DOT) {
+        roost_dot dot = {actor_id(operation->dot / COUNTERS), operation->dot % COUNTERS + 1};
+        gone = own & dot_bit(operation->dot);
+        status = roost_filter_remove_dot_hash(filter, &changed, hash, dot);
+    } else {
+        status = roost_filter_remove_one_hash(filter, &changed, hash);
+        struct layout after = take_layout(universe, filter, world->classes);
+        gone = live & ~live_of(&after);
+        must((gone & ~own) == 0 && count_ones(gone) == (own != 0), "remove_one removes one of the class");
+    }
+    must(status == ROOST_OK && changed == (gone != 0), "a removal tells whether anything was there");
+    universe->removed += changed;
+    return (struct outcome){layout->seen, live & ~gone, world->classes, changed};
+}
+
+static struct outcome run_merge(struct universe *universe, const struct world *world, const struct operation *operation)
+{
+    const struct layout *other = &world->replicas[operation->other];
+    struct outcome outcome = outcome_of_merge(world, operation->replica, other->seen, live_of(other), 0);
+    bool changed;
+    must(roost_filter_merge(universe->scratch[operation->replica], &changed, universe->scratch[operation->other]) ==
+             ROOST_OK,
+         "merge");
+    must(changed == outcome.changed, "merge tells whether it changed");
+    struct layout source = take_layout(universe, universe->scratch[operation->other], world->classes);
+    must(memcmp(&source, other, offsetof(struct layout, pending)) == 0, "merge leaves its source alone");
+    universe->merged++;
+    return outcome;
+}
+
+static struct outcome run_message(struct universe *universe, const struct world *world, uint32_t replica,
+                                  const struct message *message)
+{
+    struct outcome outcome = outcome_of_merge(world, replica, message->seen, message->live, message->classes);
+    bool changed;
+    must(roost_filter_merge_frame(universe->scratch[replica], &changed, message->frame.data, message->frame.size) ==
+             ROOST_OK,
+         "merge_frame");
+    must(changed == outcome.changed, "merge_frame tells whether it changed");
+    universe->delivered++;
+    return outcome;
+}
+
+/* A dot matters as long as someone holds it or has to tell its class. */
+static void forget_classes(const struct universe *universe, struct world *world)
+{
+    dots matter = 0;
+    for (uint32_t i = 0; i < universe->setting->replicas; i++) {
+        struct layout *layout = &world->replicas[i];
+        dots pending = 0;
+        for (uint32_t reader = 0; reader < universe->setting->replicas; reader++)
+            pending |= layout->pending[reader];
+        layout->untold &= pending;
+        matter |= live_of(layout) | (pending & ~layout->untold);
+    }
+    world->classes = classes_of(world->classes, matter);
+}
+
+/* The replica's part of the next world, from the filter that has just changed. */
+static void take_replica(struct universe *universe, struct world *next, uint32_t replica, const struct outcome *outcome)
+{
+    struct layout *layout = &next->replicas[replica], old = *layout;
+    dots untold, changed = (outcome->seen ^ old.seen) | (outcome->live ^ live_of(&old));
+    *layout = take_layout(universe, universe->scratch[replica], outcome->classes);
+    must(layout->seen == outcome->seen, "the history is what the model has seen");
+    must(live_of(layout) == outcome->live, "the entries are what the model holds");
+    layout->incarnation = old.incarnation;
+    layout->lost = old.lost;
+    next->classes = outcome->classes;
+    if (!universe->setting->deltas)
+        return;
+    must(noted_since(universe, replica, &untold) == changed, "the journal notes what changed");
+    must((untold & (old.seen | outcome->live)) == 0, "only what came dead has no class");
+    layout->untold = old.untold | untold;
+    for (uint32_t reader = 0; reader < universe->setting->replicas; reader++)
+        if (reader != replica && !(old.lost >> reader & 1))
+            layout->pending[reader] = old.pending[reader] | changed;
+}
+
+/* Another object in the replica's place, made of a state: no actor, no journal, and nobody has a cursor. */
+static void take_newcomer(struct universe *universe, struct world *next, uint32_t replica, const roost_filter *filter,
+                          const struct outcome *outcome)
+{
+    struct layout *layout = &next->replicas[replica];
+    uint8_t incarnation = layout->incarnation;
+    must(roost_filter_actor(filter) == 0 && !journal_is_on(&filter->journal), "a newcomer is nobody yet");
+    *layout = take_layout(universe, filter, outcome->classes);
+    must(layout->seen == outcome->seen && live_of(layout) == outcome->live, "the newcomer has the state");
+    layout->incarnation = (uint8_t)(incarnation + 1);
+    if (universe->setting->deltas)
+        layout->lost = (uint8_t)(((1u << universe->setting->replicas) - 1) & ~(1u << replica));
+    next->classes = outcome->classes;
+}
+
+static void restart(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
+{
+    const struct layout *layout = &world->replicas[replica];
+    struct outcome outcome = {layout->seen, live_of(layout), world->classes, false};
+    roost_filter *clone;
+    must(roost_filter_clone(universe->scratch[replica], &clone) == ROOST_OK, "clone");
+    must(roost_filter_check(clone) == ROOST_OK, "invariants of a clone");
+    take_newcomer(universe, next, replica, clone, &outcome);
+    roost_filter_free(clone);
+    universe->restarted++;
+}
+
+static void restore(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
+{
+    const struct message *message = &universe->messages[world->message - 1];
+    struct outcome outcome = {message->seen, message->live, world->classes | message->classes, false};
+    roost_filter *decoded;
+    must(roost_filter_decode(&decoded, message->frame.data, message->frame.size,
+                             &universe->scratch[replica]->environment) == ROOST_OK,
+         "decode");
+    must(roost_filter_check(decoded) == ROOST_OK, "invariants of what was decoded");
+    take_newcomer(universe, next, replica, decoded, &outcome);
+    roost_filter_free(decoded);
+    universe->restored++;
+}
+
+/* The reader has what was pending, or will never get it. */
+static void move_cursor(struct world *next, uint32_t from, uint32_t to)
+{
+    next->replicas[from].pending[to] = 0;
+    next->replicas[from].lost &= (uint8_t) ~(1u << to);
+}
+
+static void exchange(struct universe *universe, struct world *next, const struct world *world,
+                     const struct operation *operation)
+{
+    struct message message = make_delta(universe, world, operation->other, operation->replica);
+    move_cursor(next, operation->other, operation->replica);
+    if (operation->verb == DELTA) {
+        struct outcome outcome = run_message(universe, world, operation->replica, &message);
+        take_replica(universe, next, operation->replica, &outcome);
+    }
+    roost_buffer_release(&message.frame);
+}
+
+static void post(struct universe *universe, struct world *next, const struct world *world,
+                 const struct operation *operation)
+{
+    struct message message;
+    if (operation->verb == SEND_DELTA) {
+        message = make_delta(universe, world, operation->other, operation->replica);
+        move_cursor(next, operation->other, operation->replica);
+    } else {
+        message = make_state(universe, world, operation->other);
+    }
+    next->message = intern(universe, &message);
+}
+
+static void perform(struct universe *universe, struct world *next, const struct world *world,
+                    const struct operation *operation)
+{
+    struct outcome outcome;
+    switch (operation->verb) {
+    case ADD:
+        outcome = run_add(universe, world, operation);
+        break;
+    case REMOVE:
+    case REMOVE_ONE:
+    case REMOVE_DOT:
+        outcome = run_remove(universe, world, operation);
+        break;
+    case MERGE:
+        outcome = run_merge(universe, world, operation);
+        break;
+    case DELIVER:
+        outcome = run_message(universe, world, operation->replica, &universe->messages[world->message - 1]);
+        break;
+    case DELTA:
+    case DELTA_LOST:
+        exchange(universe, next, world, operation);
+        return;
+    case SEND_DELTA:
+    case SEND_STATE:
+        post(universe, next, world, operation);
+        return;
+    case RESTORE:
+        restore(universe, next, world, operation->replica);
+        return;
+    default:
+        restart(universe, next, world, operation->replica);
+        return;
+    }
+    take_replica(universe, next, operation->replica, &outcome);
+}
+
+static bool uses_other(enum verb verb)
+{
+    return verb == MERGE || verb == DELTA || verb == DELTA_LOST || verb == SEND_DELTA || verb == SEND_STATE;
+}
+
+static void run_operation(struct universe *universe, const struct world *world, const struct operation *operation)
+{
+    struct script script = {.length = 0};
+    uint32_t replica = operation->replica;
+    do {
+        if (uses_other(operation->verb))
+            put_layout(universe, operation->other, world);
+        put_layout(universe, replica, world);
+        scratch_of(universe, replica)->base.random.script = script_answer;
+        scratch_of(universe, replica)->base.random.context = &script;
+        struct world next = *world;
+        perform(universe, &next, world, operation);
+        forget_classes(universe, &next);
+        universe->transitions++;
+        scratch_of(universe, replica)->base.random.script = NULL;
+        if (!visit(universe, &next))
+            continue;
+        if (operation->verb < RESTORE)
+            check_layout(universe, universe->scratch[replica], &next.replicas[replica], next.classes);
+        check_world(universe, &next, replica);
+    } while (script_advance(&script));
+}
+
+static void run_adds_and_removals(struct universe *universe, const struct world *world, uint32_t replica)
+{
+    const struct layout *layout = &world->replicas[replica];
+    struct operation operation = {.replica = replica};
+    dots own = dots_of_actor(actor_of(universe, replica, layout->incarnation)), live = live_of(layout);
+    for (uint32_t number = 0; number < universe->setting->classes; number++) {
+        operation.class = number;
+        operation.verb = ADD;
+        for (operation.side = 0; operation.side < 2 && count_ones(layout->seen & own) < COUNTERS; operation.side++)
+            run_operation(universe, world, &operation);
+        operation.side = operation.class & 1;
+        operation.verb = REMOVE;
+        run_operation(universe, world, &operation);
+        operation.verb = REMOVE_ONE;
+        if (universe->setting->multiset)
+            run_operation(universe, world, &operation);
+    }
+    /* every live dot; and one that is dead and one that was not seen, which are left alone */
+    dots dead = layout->seen & ~live, unseen = ~layout->seen & (dot_bit(MOST_DOTS) - 1);
+    operation.verb = REMOVE_DOT;
+    for (dots left = live | (dead & -dead) | (unseen & -unseen); left; left &= left - 1) {
+        operation.dot = lowest_bit(left);
+        operation.class = class_of(world->classes, operation.dot);
+        operation.side = operation.dot & 1;
+        run_operation(universe, world, &operation);
+    }
+}
+
+static void run_exchanges(struct universe *universe, const struct world *world, uint32_t replica, uint32_t other)
+{
+    const struct setting *setting = universe->setting;
+    struct operation operation = {.replica = replica, .other = other, .verb = MERGE};
+    run_operation(universe, world, &operation);
+    for (operation.verb = DELTA; operation.verb <= SEND_STATE; operation.verb++) {
+        bool wanted = operation.verb == SEND_STATE   ? setting->messages && replica == (other + 1) % setting->replicas
+                      : operation.verb == SEND_DELTA ? setting->deltas && setting->messages
+                      : operation.verb == DELTA_LOST ? setting->deltas && !setting->messages
+                                                     : setting->deltas;
+        if (wanted)
+            run_operation(universe, world, &operation);
+    }
+}
+
+static void run_all(struct universe *universe, const struct world *world)
+{
+    for (uint32_t replica = 0; replica < universe->setting->replicas; replica++) {
+        const struct layout *layout = &world->replicas[replica];
+        bool again = universe->setting->restarts && layout->incarnation + 1u < universe->incarnations;
+        run_adds_and_removals(universe, world, replica);
+        for (uint32_t other = 0; other < universe->setting->replicas; other++)
+            if (other != replica)
+                run_exchanges(universe, world, replica, other);
+        if (world->message != NO_MESSAGE)
+            run_operation(universe, world, &(struct operation){.verb = DELIVER, .replica = replica});
+        if (world->message != NO_MESSAGE && again && universe->messages[world->message - 1].whole)
+            run_operation(universe, world, &(struct operation){.verb = RESTORE, .replica = replica});
+        if (again)
+            run_operation(universe, world, &(struct operation){.verb = RESTART, .replica = replica});
+    }
+}
+
+/* ---- a universe ----------------------------------------------------------------------------------------------------
+ */
+
+/* Two classes that share both buckets, and one that has but the first. */
+static void find_classes(struct universe *universe)
+{
+    uint32_t fingerprint = 0;
+    for (uint32_t number = 0; number < universe->setting->classes; number++) {
+        struct place place;
+        do
+            place = place_in(0, ++fingerprint, universe->geometry);
+        while (place.other != (number < 2));
+        universe->keys[number] = class_key(place, universe->geometry);
+    }
+}
+
+static roost_filter *open_filter(struct universe *universe)
+{
+    const struct setting *setting = universe->setting;
+    roost_filter *filter;
+    uint8_t geometry[16];
+    struct bit_writer writer = bit_writer_over(geometry, sizeof geometry);
+    write_byte(&writer, (uint8_t)setting->entry_bits);
+    write_byte(&writer, setting->multiset);
+    write_varint(&writer, universe->geometry.buckets);
+    struct bit_reader reader = bit_reader_over(geometry, writer.buffer.size);
+    const roost_environment given = {
+        .kicks = 2, .journal = JOURNAL, .entropy = {.context = universe, .draw = draw_actor}};
+    const roost_environment environment = environment_or_default(&given);
+    must(orcuckoo_kind.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
+    must(history_reserve(&as_orcuckoo(filter)->history, &environment.allocator, MOST_DOTS), "memory");
+    if (setting->deltas)
+        must(begin_journal(filter) == ROOST_OK, "memory");
+    return filter;
+}
+
+static void universe_open(struct universe *universe, const struct setting *setting)
+{
+    uint32_t bits = setting->multiset ? 8 : 16;
+    *universe = (struct universe){.setting = setting, .incarnations = MOST_ACTORS_HERE / setting->replicas};
+    universe->geometry = (struct cuckoo_geometry){2, bits, setting->bucket_size, setting->entry_bits - bits};
+    universe->config = (roost_config){.kind = ROOST_ORCUCKOO,
+                                      .capacity = setting->capacity,
+                                      .fpr = 0x1.fffffffffffffp-1, /* the largest below 1 */
+                                      .seed = 1,
+                                      .fingerprint_bits = bits,
+                                      .bucket_size = setting->bucket_size,
+                                      .entry_bits = setting->entry_bits,
+                                      .multiset = setting->multiset};
+    find_classes(universe);
+    for (uint32_t i = 0; i < setting->replicas; i++)
+        universe->scratch[i] = open_filter(universe);
+}
+
+static void universe_close(struct universe *universe)
+{
+    for (uint32_t i = 0; i < universe->setting->replicas; i++)
+        roost_filter_free(universe->scratch[i]);
+    for (size_t i = 0; i < universe->message_count; i++)
+        roost_buffer_release(&universe->messages[i].frame);
+    free(universe->messages);
+    free(universe->message_index);
+    free(universe->worlds.hashes);
+    free(universe->layouts.hashes);
+    free(universe->combinations.hashes);
+    free(universe->states);
+    free(universe->frontier);
+    free(universe->found);
+}
+
+static void explore(struct universe *universe, uint32_t depth)
+{
+    struct world empty = {0}; /* all have each other's cursors, and nothing to tell */
+    visit(universe, &empty);
+    for (uint32_t level = 0; level < depth; level++) {
+        free(universe->frontier);
+        universe->frontier = universe->found;
+        universe->frontier_count = universe->found_count;
+        universe->found = NULL;
+        universe->found_count = universe->found_room = 0;
+        universe->last = level + 1 == depth;
+        for (size_t i = 0; i < universe->frontier_count; i++)
+            run_all(universe, &universe->frontier[i]);
+    }
+}
+
+/* ---- the whole -----------------------------------------------------------------------------------------------------
+ */
+
+static const struct setting settings[] = {
+    /* name, multiset, entry, bucket, classes, replicas, capacity, deltas, messages, restarts, depth, deep */
+    {"set", false, 64, 1, 2, 2, 1, false, false, false, 9, 11},
+    {"set", false, 64, 2, 3, 2, 4, false, false, false, 7, 9},
+    {"set", false, 64, 1, 2, 3, 2, false, false, false, 7, 8},
+    {"set, restarts and backups", false, 64, 1, 2, 2, 2, false, true, true, 7, 8},
+    {"set, deltas", false, 64, 1, 2, 2, 2, true, false, false, 8, 9},
+    {"set, deltas that wait, restarts", false, 64, 1, 1, 2, 2, true, true, true, 8, 9},
+    {"set, deltas that wait, restarts", false, 64, 1, 2, 3, 2, true, true, true, 5, 6},
+    {"multiset", true, 64, 1, 2, 2, 1, false, false, false, 8, 10},
+    {"multiset", true, 64, 2, 3, 2, 4, false, false, false, 6, 8},
+    {"multiset", true, 32, 1, 2, 3, 2, false, false, false, 6, 7},
+    {"multiset, deltas", true, 32, 2, 1, 2, 2, true, false, false, 8, 9},
+    {"multiset, deltas that wait, restarts", true, 32, 1, 2, 2, 2, true, true, true, 6, 7},
+};
+
+static uint64_t total_refused, total_overflowed, total_merged, total_delivered, total_removed, total_restarts;
+
+static void run_setting(const struct setting *setting, bool deep)
+{
+    struct universe universe;
+    uint32_t depth = deep ? setting->deep : setting->depth;
+    universe_open(&universe, setting);
+    explore(&universe, depth);
+    printf("ok - %s: %u buckets of %u, %u bits, %u classes, %u replicas, capacity %u, depth %u: %zu worlds, %llu "
+           "transitions, %zu layouts, %zu states, %zu frames\n",
+           setting->name, universe.geometry.buckets, setting->bucket_size, setting->entry_bits, setting->classes,
+           setting->replicas, setting->capacity, depth, universe.worlds.count, (unsigned long long)universe.transitions,
+           universe.layouts.count, universe.state_count, universe.message_count);
+    fflush(stdout);
+    total_refused += universe.refused;
+    total_overflowed += universe.overflowed;
+    total_merged += universe.merged;
+    total_delivered += universe.delivered;
+    total_removed += universe.removed;
+    total_restarts += universe.restarted + universe.restored;
+    universe_close(&universe);
+}
+
+int main(int argc, char **argv)
+{
+    bool deep = argc > 1 && strcmp(argv[1], "--deep") == 0;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        run_setting(&settings[i], deep);
+    must(total_refused > 1000 && total_overflowed > 1000 && total_merged > 1000 && total_delivered > 1000 &&
+             total_removed > 1000 && total_restarts > 1000,
+         "the walk did real work");
+    printf("ok - %llu merges, %llu frames taken in, %llu removals, %llu restarts, %llu adds refused, %llu layouts with "
+           "overflow: every law held\n",
+           (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
+           (unsigned long long)total_restarts, (unsigned long long)total_refused, (unsigned long long)total_overflowed);
+    return 0;
+}

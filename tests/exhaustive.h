@@ -1,0 +1,68 @@
+/* What the walks through a tiny universe share: laws that abort, and every sequence of random choices in turn. */
+#ifndef TESTS_EXHAUSTIVE_H
+#define TESTS_EXHAUSTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "filter/cuckoo_geometry.h"
+
+static inline void must(bool holds, const char *law)
+{
+    if (!holds) {
+        printf("not ok - broken: %s\n", law);
+        fflush(stdout);
+        abort();
+    }
+}
+
+/* ---- choices: a script that runs through every sequence of answers -------------------------------------------------
+ */
+
+enum { MOST_CHOICES = 64 };
+
+struct script {
+    uint32_t answers[MOST_CHOICES], bounds[MOST_CHOICES], length, position;
+};
+
+/* To be put in the place of a random source, see base/random.h. */
+static inline uint32_t script_answer(void *context, uint32_t choices)
+{
+    struct script *script = context;
+    must(script->position < MOST_CHOICES, "few choices");
+    if (script->position == script->length)
+        script->answers[script->length++] = 0;
+    script->bounds[script->position] = choices;
+    return script->answers[script->position++];
+}
+
+/* The next sequence in lexical order; false after the last. */
+static inline bool script_advance(struct script *script)
+{
+    script->length = script->position;
+    script->position = 0;
+    while (script->length > 0 && script->answers[script->length - 1] + 1 == script->bounds[script->length - 1])
+        script->length--;
+    if (script->length == 0)
+        return false;
+    script->answers[script->length - 1]++;
+    return true;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A hash that falls into this place. */
+static inline roost_hash hash_into(struct place place, struct cuckoo_geometry geometry)
+{
+    uint64_t fingerprints = (UINT64_C(1) << geometry.bits) - 1;
+    roost_hash hash = {(uint64_t)(((uint128)place.bucket << 64) / geometry.buckets) + 1,
+                       (uint64_t)(((uint128)(place.fingerprint - 1) << 64) / fingerprints) + 1};
+    struct place back = place_of_hash(hash, geometry);
+    must(back.bucket == place.bucket && back.fingerprint == place.fingerprint, "hash into a place");
+    return hash;
+}
+
+#endif

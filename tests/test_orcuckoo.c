@@ -1,0 +1,716 @@
+/*
+ * The observed-remove cuckoo filter: the figures of the thesis (Conflict-Free Replicated Probabilistic Filter, section
+ * 3.4), what its calls promise, thousands of incarnations, full tables and memory limits. Who an actor is: test_replica.c;
+ * the laws: test_laws.c; deltas: test_delta.c; bytes: test_frame.c.
+ */
+#include "forge.h"
+
+#include <time.h>
+
+static roost_filter *merged(const roost_filter *a, const roost_filter *b)
+{
+    roost_filter *sum = clone_of(a), *mirror = clone_of(b);
+    assert_ok(roost_filter_merge(sum, NULL, b));
+    assert_ok(roost_filter_merge(mirror, NULL, a));
+    assert_same_frame(sum, mirror);
+    assert_ok(roost_filter_check(sum));
+    roost_filter_free(mirror);
+    return sum;
+}
+
+/* Another key of the same class, by search from `from` on. */
+static roost_hash colliding_with(const roost_filter *filter, roost_hash hash, uint64_t from)
+{
+    while (class_for(filter, hash_for_key(from)) != class_for(filter, hash))
+        from++;
+    return hash_for_key(from);
+}
+
+/* ---- the figures of the thesis -------------------------------------------------------------------------------------- */
+
+static uint32_t bucket_of(const roost_filter *filter, roost_hash hash)
+{
+    struct slot_match matches[MOST_MATCHES];
+    struct place place = place_for(filter, hash);
+    assert_int_equal(cuckoo_table_matches(&as_const_orcuckoo(filter)->table, &place, matches), 1);
+    return matches[0].bucket;
+}
+
+/* A third element whose arrival displaces the first one, by search: its buckets are those of the two. */
+static roost_filter *with_displacing(const roost_filter *filter, roost_hash e1, roost_hash *e3)
+{
+    for (uint64_t key = 1000;; key++) {
+        roost_filter *copy = clone_of(filter);
+        *e3 = hash_for_key(key);
+        if (roost_filter_add_hash(copy, NULL, *e3) == ROOST_OK && bucket_of(copy, e1) != bucket_of(filter, e1))
+            return copy;
+        roost_filter_free(copy);
+        assert_true(key < 100000);
+    }
+}
+
+/* Figure 3.3: e1 was displaced over there and stays; e2 was seen and removed and goes; e3 is new and comes. */
+static void figure_3_3_merge(void **state)
+{
+    (void)state;
+    roost_config configs[] = {orcuckoo_config(24, 64, false, 8), orcuckoo_config(8, 64, true, 8),
+                              orcuckoo_config(8, 32, true, 8)};
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        configs[i].bucket_size = 1;
+        roost_filter *first = new_filter(&configs[i]), *second, *sum;
+        roost_hash e1 = hash_for_key(1), e2 = hash_for_key(2), e3;
+        add(first, e1);
+        add(first, e2);
+        second = with_displacing(first, e1, &e3);
+        assert_true(removes(first, e2));
+        assert_true(holds(second, e2));
+        sum = merged(first, second);
+        assert_true(holds(sum, e1) && !holds(sum, e2) && holds(sum, e3));
+        assert_int_equal(entries_of(sum), 2);
+        FREE_ALL(first, second, sum);
+    }
+}
+
+/* Two replicas that have both seen e4 and e5, which collide, with their dots. */
+struct pair {
+    roost_filter *a, *b;
+    roost_hash e4, e5;
+    roost_dot d4, d5;
+};
+
+static struct pair pair_of(roost_config config, bool collide)
+{
+    struct pair pair = {.a = new_filter(&config), .b = new_filter(&config), .e4 = hash_for_key(4)};
+    pair.e5 = collide ? colliding_with(pair.a, pair.e4, 5) : hash_for_key(5);
+    pair.d4 = add(pair.a, pair.e4);
+    pair.d5 = add(pair.b, pair.e5);
+    assert_ok(roost_filter_merge(pair.a, NULL, pair.b));
+    assert_ok(roost_filter_merge(pair.b, NULL, pair.a));
+    return pair;
+}
+
+static roost_filter *close_pair(struct pair *pair)
+{
+    roost_filter *sum = merged(pair->a, pair->b);
+    FREE_ALL(pair->a, pair->b);
+    return sum;
+}
+
+/* Figure 3.4a: both replicas remove e4, and each picks another entry: e5 is gone, though nobody removed it. */
+static void figure_3_4a_false_negative(void **state)
+{
+    (void)state;
+    roost_config multisets[] = {orcuckoo_config(8, 64, true, 10), orcuckoo_config(8, 32, true, 10)};
+    for (size_t i = 0; i < COUNT_OF(multisets); i++) {
+        struct pair pair = pair_of(multisets[i], true);
+        assert_true(removes_dot(pair.a, pair.e4, pair.d4) && removes_dot(pair.b, pair.e4, pair.d5));
+        assert_true(holds(pair.a, pair.e5) && holds(pair.b, pair.e5)); /* each is right by itself */
+        roost_filter *sum = close_pair(&pair);
+        assert_false(holds(sum, pair.e5));
+        roost_filter_free(sum);
+
+        pair = pair_of(multisets[i], true); /* remove_one: both pick the same, and e5 stays */
+        assert_true(removes_one(pair.a, pair.e4) && removes_one(pair.b, pair.e4));
+        sum = close_pair(&pair);
+        assert_true(holds(sum, pair.e5));
+        assert_int_equal(roost_filter_count_hash(sum, pair.e5), 1);
+        roost_filter_free(sum);
+
+        pair = pair_of(multisets[i], true); /* remove_dot with the dot that the add returned */
+        assert_true(removes_dot(pair.a, pair.e4, pair.d4) && removes_dot(pair.b, pair.e4, pair.d4));
+        sum = close_pair(&pair);
+        assert_true(holds(sum, pair.e5));
+        roost_filter_free(sum);
+    }
+    struct pair pair = pair_of(orcuckoo_config(24, 64, false, 10), false); /* a set tells the two apart */
+    assert_true(removes(pair.a, pair.e4) && removes(pair.b, pair.e4));
+    roost_filter *sum = close_pair(&pair);
+    assert_true(holds(sum, pair.e5) && !holds(sum, pair.e4));
+    roost_filter_free(sum);
+}
+
+/* Figure 3.4b: one removes e4, the other e5, both pick the same entry: one is left over, though both were removed. */
+static void figure_3_4b_false_positive(void **state)
+{
+    (void)state;
+    roost_config multisets[] = {orcuckoo_config(8, 64, true, 10), orcuckoo_config(8, 32, true, 10)};
+    for (size_t i = 0; i < COUNT_OF(multisets); i++) {
+        struct pair pair = pair_of(multisets[i], true);
+        assert_true(removes_dot(pair.a, pair.e4, pair.d4) && removes_dot(pair.b, pair.e5, pair.d4));
+        roost_filter *sum = close_pair(&pair);
+        assert_true(holds(sum, pair.e4) && holds(sum, pair.e5));
+        roost_filter_free(sum);
+
+        pair = pair_of(multisets[i], true); /* remove_one does just that: one too few rather than one too many */
+        assert_true(removes_one(pair.a, pair.e4) && removes_one(pair.b, pair.e5));
+        sum = close_pair(&pair);
+        assert_int_equal(entries_of(sum), 1);
+        roost_filter_free(sum);
+
+        pair = pair_of(multisets[i], true); /* remove_dot is exact */
+        assert_true(removes_dot(pair.a, pair.e4, pair.d4) && removes_dot(pair.b, pair.e5, pair.d5));
+        sum = close_pair(&pair);
+        assert_int_equal(entries_of(sum), 0);
+        roost_filter_free(sum);
+    }
+    struct pair pair = pair_of(orcuckoo_config(24, 64, false, 10), false);
+    assert_true(removes(pair.a, pair.e4) && removes(pair.b, pair.e5));
+    roost_filter *sum = close_pair(&pair);
+    assert_int_equal(entries_of(sum), 0);
+    roost_filter_free(sum);
+}
+
+/*
+ * A rule that looks at dots alone sees the same two dots whichever of the colliding elements is meant, so it picks the
+ * same at each replica: four rules in all. Each is wrong where both remove e4, or where one removes e4 and one e5.
+ */
+static void no_rule_on_dots_alone_is_right(void **state)
+{
+    (void)state;
+    for (int rule = 0; rule < 4; rule++) {
+        bool right[2];
+        for (int scene = 0; scene < 2; scene++) {
+            struct pair pair = pair_of(orcuckoo_config(8, 64, true, 10), true);
+            removes_dot(pair.a, pair.e4, rule & 1 ? pair.d5 : pair.d4);
+            removes_dot(pair.b, scene ? pair.e5 : pair.e4, rule & 2 ? pair.d5 : pair.d4);
+            roost_filter *sum = close_pair(&pair);
+            right[scene] = holds(sum, pair.e5) == (scene == 0);
+            roost_filter_free(sum);
+        }
+        assert_false(right[0] && right[1]);
+    }
+    for (int scene = 0; scene < 2; scene++) { /* the dots that the adds returned are right in both */
+        struct pair pair = pair_of(orcuckoo_config(8, 64, true, 10), true);
+        removes_dot(pair.a, pair.e4, pair.d4);
+        removes_dot(pair.b, scene ? pair.e5 : pair.e4, scene ? pair.d5 : pair.d4);
+        roost_filter *sum = close_pair(&pair);
+        assert_int_equal(holds(sum, pair.e5), scene == 0);
+        roost_filter_free(sum);
+    }
+}
+
+/* ---- sets ----------------------------------------------------------------------------------------------------------- */
+
+static void add_returns_its_dot(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 3; number++) {
+        roost_config config = some_orcuckoo_config(number, 1000);
+        roost_filter *filter = new_filter(&config);
+        assert_int_equal(roost_filter_actor(filter), 0);
+        for (uint64_t i = 1; i <= 500; i++) {
+            roost_dot dot = add(filter, hash_for_key(i));
+            assert_int_equal(dot.counter, i);
+            assert_int_equal(dot.actor, roost_filter_actor(filter));
+            assert_true(dot.actor != 0);
+        }
+        assert_int_equal(info_of(filter).dots, 500);
+        assert_int_equal(info_of(filter).actors, 1);
+        assert_int_equal(info_of(filter).gaps, 0);
+        roost_filter_free(filter);
+    }
+}
+
+/* Added again and again, here and elsewhere: one entry, and a frame as short as after the first time. */
+static void a_hot_element_costs_nothing(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 100);
+    roost_filter *filter = new_filter(&config), *other = new_filter(&config);
+    roost_buffer frame;
+    for (uint64_t i = 0; i < 50000; i++) {
+        bool changed;
+        assert_ok(roost_filter_add_hash(filter, &changed, hash_for_key(7)));
+        assert_int_equal(changed, i == 0);
+        assert_int_equal(add(filter, hash_for_key(7)).counter, 2 * i + 2);
+        if (i % 5000 == 0) { /* somebody else is at it too */
+            add(other, hash_for_key(7));
+            assert_ok(roost_filter_merge(filter, NULL, other));
+            assert_int_equal(entries_of(filter), 2);
+        }
+    }
+    assert_int_equal(entries_of(filter), 1);
+    assert_int_equal(info_of(filter).overflow, 0);
+    assert_int_equal(info_of(filter).dots, 100010);
+    assert_int_equal(roost_filter_count_hash(filter, hash_for_key(7)), 1);
+    assert_ok(roost_filter_check(filter));
+    assert_ok(roost_filter_encode(filter, &frame));
+    assert_true(frame.size < 90);
+    roost_buffer_release(&frame);
+    assert_true(removes(filter, hash_for_key(7)));
+    assert_int_equal(entries_of(filter), 0);
+    FREE_ALL(filter, other);
+}
+
+static void an_add_wins_over_a_concurrent_remove(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 100);
+    roost_filter *a = new_filter(&config), *b, *sum;
+    add(a, hash_for_key(1));
+    b = clone_of(a);
+    assert_true(removes(b, hash_for_key(1)));
+    add(a, hash_for_key(1)); /* superseded what b removed */
+    sum = merged(a, b);
+    assert_true(holds(sum, hash_for_key(1)));
+    assert_int_equal(entries_of(sum), 1);
+    FREE_ALL(a, b, sum);
+}
+
+static void remove_takes_what_was_seen(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 100);
+    roost_filter *a = new_filter(&config), *b = new_filter(&config), *sum;
+    add(a, hash_for_key(1));
+    add(b, hash_for_key(1));
+    add(b, hash_for_key(2));
+    assert_true(removes(a, hash_for_key(1)));
+    assert_false(removes(a, hash_for_key(1)));
+    assert_false(removes(a, hash_for_key(2))); /* not seen yet */
+    sum = merged(a, b);
+    assert_true(holds(sum, hash_for_key(1)) && holds(sum, hash_for_key(2)));
+    assert_true(removes(sum, hash_for_key(1)) && removes(sum, hash_for_key(2)));
+    assert_ok(roost_filter_merge(sum, NULL, a));
+    assert_ok(roost_filter_merge(sum, NULL, b));
+    assert_int_equal(entries_of(sum), 0); /* and does not come back */
+    FREE_ALL(a, b, sum);
+}
+
+static void a_set_has_no_copies(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 100);
+    roost_filter *filter = new_filter(&config), *before;
+    bool changed = true;
+    add(filter, hash_for_key(1));
+    before = clone_of(filter);
+    assert_int_equal(roost_filter_remove_one_hash(filter, &changed, hash_for_key(1)), ROOST_UNSUPPORTED);
+    assert_false(changed);
+    assert_int_equal(roost_filter_remove_one(filter, NULL, "a", 1), ROOST_UNSUPPORTED);
+    assert_true(roost_filter_equal(before, filter));
+    FREE_ALL(filter, before);
+}
+
+/* The dots of one element, made apart: remove_dot takes just the one. */
+static void remove_dot_takes_one_addition(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 3; number++) {
+        roost_config config = some_orcuckoo_config(number, 100);
+        roost_filter *a = new_filter(&config), *b = new_filter(&config);
+        roost_hash x = hash_for_key(1), y = hash_for_key(2);
+        roost_dot here = add(a, x), there = add(b, x);
+        assert_false(removes_dot(a, x, there)); /* not seen yet, so nothing happens */
+        assert_false(removes_dot(a, x, (roost_dot){0, 0}));
+        assert_false(removes_dot(a, x, (roost_dot){here.actor, 0}));
+        assert_false(removes_dot(a, x, (roost_dot){here.actor, here.counter + 1}));
+        assert_false(removes_dot(a, x, (roost_dot){here.actor, UINT64_MAX}));
+        assert_false(removes_dot(a, x, (roost_dot){here.actor, here.counter + (UINT64_C(1) << 32)}));
+        assert_ok(roost_filter_merge(a, NULL, b));
+        assert_false(removes_dot(a, y, here)); /* not of this element */
+        assert_int_equal(entries_of(a), 2);
+        assert_true(removes_dot(a, x, here));
+        assert_false(removes_dot(a, x, here));
+        assert_true(holds(a, x));
+        assert_true(removes_dot(a, x, there));
+        assert_false(holds(a, x));
+        FREE_ALL(a, b);
+    }
+}
+
+/* ---- multisets ------------------------------------------------------------------------------------------------------ */
+
+static void copies_are_counted(void **state)
+{
+    (void)state;
+    for (uint64_t number = 1; number < 48; number += number % 3) {
+        roost_config config = some_orcuckoo_config(number, 100);
+        roost_filter *filter = new_filter(&config), *other;
+        for (uint64_t copies = 1; copies <= 30; copies++) {
+            bool changed = false;
+            assert_ok(roost_filter_add_hash(filter, &changed, hash_for_key(1)));
+            assert_true(changed);
+            assert_int_equal(roost_filter_count_hash(filter, hash_for_key(1)), copies);
+        }
+        other = clone_of(filter);
+        for (uint64_t copies = 30; copies-- > 10;) {
+            assert_true(removes_one(filter, hash_for_key(1)));
+            assert_int_equal(roost_filter_count_hash(filter, hash_for_key(1)), copies);
+        }
+        for (int i = 0; i < 5; i++)
+            add(other, hash_for_key(1));
+        assert_ok(roost_filter_merge(other, NULL, filter));
+        assert_int_equal(roost_filter_count_hash(other, hash_for_key(1)), 15);
+        assert_true(removes(other, hash_for_key(1)));
+        assert_int_equal(entries_of(other), 0);
+        assert_false(removes_one(other, hash_for_key(1)));
+        FREE_ALL(filter, other);
+    }
+}
+
+enum { COPIES = 100000 };
+
+/* Many copies of one element among others: all calls stay quick. What is quadratic would take minutes. */
+static void a_hundred_thousand_copies(void **state)
+{
+    (void)state;
+    static roost_dot dots[COPIES];
+    for (int width = 0; width < 2; width++)
+        for (int way = 0; way < 3; way++) {
+            clock_t begin = clock();
+            roost_config config = orcuckoo_config(8, width ? 32 : 64, true, COPIES + 20000);
+            roost_filter *filter = new_filter(&config), *copy;
+            for (uint64_t key = 0; key < 10000; key++)
+                add(filter, hash_for_key(1000 + key));
+            uint64_t others = roost_filter_count_hash(filter, hash_for_key(1));
+            for (uint64_t i = 0; i < COPIES; i++)
+                dots[i] = add(filter, hash_for_key(1));
+            assert_int_equal(roost_filter_count_hash(filter, hash_for_key(1)), COPIES + others);
+            copy = through_bytes(filter);
+            assert_true(roost_filter_equal(copy, filter));
+            if (way == 0)
+                assert_true(removes(filter, hash_for_key(1)));
+            for (uint64_t i = 0; i < COPIES && way == 1; i++)
+                assert_true(removes_one(filter, hash_for_key(1)));
+            for (uint64_t i = 0; i < COPIES && way == 2; i++)
+                assert_true(removes_dot(filter, hash_for_key(1), dots[i * 7919 % COPIES]));
+            assert_int_equal(roost_filter_count_hash(filter, hash_for_key(1)), way == 0 ? 0 : others);
+            assert_ok(roost_filter_merge(copy, NULL, filter));
+            assert_true(roost_filter_equal(copy, filter));
+            assert_ok(roost_filter_check(copy));
+            FREE_ALL(filter, copy);
+            double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+            printf("%d bits, removal %d: %.2f s\n", width ? 32 : 64, way, seconds);
+            assert_true(seconds < 15);
+        }
+}
+
+/* ---- removing what was not added ------------------------------------------------------------------------------------ */
+
+/* A key that was never added, and that the filter reports: its removal takes one entry, at the rate that info tells. */
+static void removing_what_was_not_added(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 2000, PROBES = 200000 };
+    roost_config config = orcuckoo_config(8, 64, true, ELEMENTS);
+    roost_filter *filter = new_filter(&config);
+    uint64_t wrong = 0;
+    for (uint64_t key = 0; key < ELEMENTS; key++)
+        add(filter, hash_for_key(key));
+    for (uint64_t key = 1000000; key < 1000000 + PROBES; key++) {
+        if (!holds(filter, hash_for_key(key)))
+            continue;
+        if (wrong++ % 50 == 0) {
+            roost_filter *copy = clone_of(filter);
+            assert_true(removes_one(copy, hash_for_key(key)));
+            assert_int_equal(entries_of(copy), ELEMENTS - 1);
+            roost_filter_free(copy);
+        }
+    }
+    double rate = (double)wrong / PROBES, expected = info_of(filter).fpr_now;
+    printf("%.5f of the removals would take another's entry, %.5f expected\n", rate, expected);
+    assert_true(rate > expected * 0.9 && rate < expected * 1.1);
+    roost_filter_free(filter);
+    for (uint64_t capacity = 1; capacity < UINT64_C(1) << 32; capacity *= 2) { /* the default: one in a million at most */
+        config = roost_config_default();
+        config.kind = ROOST_ORCUCKOO;
+        config.capacity = capacity;
+        config.fpr = 0;
+        roost_config resolved = config;
+        assert_ok(orcuckoo_kind.resolve(&resolved));
+        assert_int_equal(resolved.fingerprint_bits, 24);
+        assert_int_equal(resolved.entry_bits, 64);
+        assert_false(resolved.multiset);
+        assert_true(resolved.fpr < 1e-6);
+    }
+}
+
+/* ---- incarnations --------------------------------------------------------------------------------------------------- */
+
+enum { INCARNATIONS = 5000 };
+
+struct lineage {
+    roost_filter *hub, *backup;
+    bool live[2 * INCARNATIONS];
+    uint32_t elements, live_count;
+    uint64_t dots;
+};
+
+/* The newcomer merges into those that are there, or takes their place, as after a restart. */
+static void lineage_take_back(struct lineage *lineage, roost_filter *replica, bool alone)
+{
+    roost_buffer frame;
+    if (alone && lineage->elements % 4) {
+        roost_filter_free(lineage->hub);
+        lineage->hub = replica;
+        return;
+    }
+    if (lineage->elements % 3) {
+        assert_ok(roost_filter_merge(lineage->hub, NULL, replica));
+    } else {
+        assert_ok(roost_filter_encode(replica, &frame));
+        assert_ok(roost_filter_merge_frame(lineage->hub, NULL, frame.data, frame.size));
+        roost_buffer_release(&frame);
+    }
+    roost_filter_free(replica);
+}
+
+/* A new object with a state of now or of long ago adds one element, removes perhaps one, and is never seen again. */
+static void lineage_step(struct lineage *lineage, struct random_source *random, bool restored)
+{
+    roost_filter *from = restored ? lineage->backup : lineage->hub;
+    roost_filter *replica = lineage->elements % 7 ? clone_of(from) : through_bytes(from);
+    uint32_t element = lineage->elements++, victim = random_choice(random, element + 1);
+    roost_dot dot = add(replica, hash_for_key(element));
+    assert_int_equal(dot.counter, 1);
+    lineage->live[element] = true;
+    lineage->live_count++;
+    lineage->dots++;
+    if (!restored && lineage->live[victim] && random_choice(random, 4) == 0) {
+        assert_true(roost_filter_config(replica)->multiset ? removes_one(replica, hash_for_key(victim))
+                                                           : removes(replica, hash_for_key(victim)));
+        lineage->live[victim] = false;
+        lineage->live_count--;
+    }
+    lineage_take_back(lineage, replica, !restored);
+    assert_int_equal(entries_of(lineage->hub), lineage->live_count);
+}
+
+static void lineage_check(struct lineage *lineage)
+{
+    roost_buffer frame;
+    roost_info info = info_of(lineage->hub);
+    assert_ok(roost_filter_check(lineage->hub));
+    assert_int_equal(info.dots, lineage->dots);
+    assert_int_equal(info.actors, lineage->dots); /* one each */
+    for (uint32_t element = 0; element < lineage->elements; element++)
+        if (lineage->live[element])
+            assert_true(holds(lineage->hub, hash_for_key(element)));
+        else if (!roost_filter_config(lineage->hub)->multiset)
+            assert_false(holds(lineage->hub, hash_for_key(element)));
+    roost_filter *back = through_bytes(lineage->hub);
+    assert_true(roost_filter_equal(back, lineage->hub));
+    assert_ok(roost_filter_check(back));
+    assert_ok(roost_filter_encode(lineage->hub, &frame));
+    double an_entry = roost_filter_config(lineage->hub)->multiset ? 3 : 5.2;
+    printf("%u incarnations, %u live, %zu bytes, %llu in the stash\n", (unsigned)lineage->dots, lineage->live_count,
+           frame.size, (unsigned long long)info.overflow);
+    assert_true((double)frame.size <= 12 * (double)info.actors + an_entry * lineage->live_count + 100);
+    roost_buffer_release(&frame);
+    roost_filter_free(back);
+}
+
+static void every_incarnation_leaves_an_element(roost_config config)
+{
+    static struct lineage lineage;
+    struct random_source random = random_from_seed(test_seed(31));
+    lineage = (struct lineage){.hub = new_filter(&config), .backup = NULL};
+    for (uint32_t i = 0; i < INCARNATIONS; i++) {
+        if (i == INCARNATIONS / 5)
+            lineage.backup = through_bytes(lineage.hub);
+        lineage_step(&lineage, &random, i > INCARNATIONS / 3 && i % 700 < 2);
+    }
+    /* the backup itself has nothing to say any more */
+    bool changed = true;
+    assert_ok(roost_filter_merge(lineage.hub, &changed, lineage.backup));
+    assert_false(changed);
+    lineage_check(&lineage);
+    FREE_ALL(lineage.hub, lineage.backup);
+}
+
+static void five_thousand_incarnations(void **state)
+{
+    (void)state;
+    every_incarnation_leaves_an_element(orcuckoo_config(24, 64, false, INCARNATIONS));
+}
+
+static void five_thousand_incarnations_in_narrow_entries(void **state)
+{
+    (void)state;
+    every_incarnation_leaves_an_element(orcuckoo_config(8, 32, true, INCARNATIONS));
+}
+
+/* ---- full tables, memory limits ------------------------------------------------------------------------------------- */
+
+/* Adds keys from `key` on until one is refused; returns that one. */
+static uint64_t fill(roost_filter *filter, uint64_t key)
+{
+    while (roost_filter_add_hash(filter, NULL, hash_for_key(key)) == ROOST_OK)
+        key++;
+    return key;
+}
+
+/* Fills the filter with keys from 0 on until one is refused with nothing changed. Returns how many are in, or more. */
+static uint64_t assert_full(roost_filter *filter)
+{
+    for (uint64_t refused = fill(filter, 0);; refused = fill(filter, refused + 1)) {
+        struct portrait before = portrait_of(filter);
+        roost_hash hashes[2] = {hash_for_key(refused), hash_for_key(refused + 1)};
+        size_t done = 9;
+        roost_dot dot = {3, 3};
+        /* other kicks may find room at the second attempt */
+        if (roost_filter_add_dot_hash(filter, &dot, hashes[0]) == ROOST_FULL &&
+            (roost_filter_add_many_hash(filter, NULL, &done, hashes, 2) == ROOST_FULL) && done == 0) {
+            assert_true(dot.actor == 0 && dot.counter == 0);
+            assert_still(&before, filter);
+            return refused;
+        }
+        portrait_release(&before);
+    }
+}
+
+static void a_full_table_refuses_and_stays(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 48; number++) {
+        roost_config config = some_orcuckoo_config(number, 50);
+        roost_environment environment = {.kicks = 10, .random_seed = number};
+        roost_filter *filter;
+        roost_cursor cursor = {0, 0};
+        roost_buffer frame;
+        assert_ok(roost_filter_new(&filter, &config, &environment));
+        if (number % 2) {
+            assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+            roost_buffer_release(&frame);
+        }
+        uint64_t refused = assert_full(filter);
+        assert_true(refused >= 50);
+        roost_dot dot;
+        if (!config.multiset) /* what is in can be added again */
+            for (uint64_t key = 0; key < refused; key++) {
+                uint64_t entries = entries_of(filter);
+                if (!holds(filter, hash_for_key(key)))
+                    continue; /* one that was refused on the way */
+                dot = add(filter, hash_for_key(key));
+                assert_int_equal(entries_of(filter), entries);
+                assert_int_equal(standing_of(filter, hash_for_key(key), dot), LIVE);
+            }
+        assert_true(removes(filter, hash_for_key(0)));
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0))); /* and a place that is free again is taken */
+        assert_ok(roost_filter_check(filter));
+        roost_filter_free(filter);
+    }
+}
+
+/* Full by merges, far beyond the capacity: most of it in the stash. A newcomer without an actor stays nobody. */
+static void an_overfull_table_still_supersedes(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 40);
+    roost_filter *filter = new_filter(&config), *sleeper;
+    for (uint64_t part = 0; part < 10; part++) {
+        roost_filter *other = new_filter(&config);
+        for (uint64_t key = 0; key < 40; key++)
+            add(other, hash_for_key(part * 40 + key));
+        assert_ok(roost_filter_merge(filter, NULL, other));
+        roost_filter_free(other);
+    }
+    assert_int_equal(entries_of(filter), 400);
+    assert_true(info_of(filter).overflow > 350);
+    struct portrait before = portrait_of(filter);
+    assert_int_equal(roost_filter_add_hash(filter, NULL, hash_for_key(1000)), ROOST_FULL);
+    assert_int_equal(roost_filter_actor(filter), 0);
+    assert_still(&before, filter);
+    sleeper = clone_of(filter);
+    for (uint64_t key = 0; key < 400; key++) { /* each wherever it is, in slots and stash */
+        roost_dot dot = add(filter, hash_for_key(key));
+        assert_int_equal(dot.counter, key + 1);
+        assert_int_equal(entries_of(filter), 400);
+    }
+    assert_ok(roost_filter_check(filter));
+    assert_int_equal(info_of(filter).dots, 800);
+    assert_ok(roost_filter_merge(sleeper, NULL, filter));
+    assert_true(roost_filter_equal(sleeper, filter));
+    for (uint64_t key = 0; key < 400; key++)
+        assert_true(removes(filter, hash_for_key(key)));
+    assert_int_equal(entries_of(filter), 0);
+    assert_int_equal(info_of(filter).overflow, 0);
+    FREE_ALL(filter, sleeper);
+}
+
+static void assert_within(const roost_filter *filter, uint64_t limit)
+{
+    if (info_of(filter).bytes_memory > limit)
+        fail_msg("%llu bytes, where %llu are the limit", (unsigned long long)info_of(filter).bytes_memory,
+                 (unsigned long long)limit);
+}
+
+/* Whatever it is that grows, entries or actors: within the limit, or refused and as before. */
+static void memory_stays_within_the_limit(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(8, 32, true, 300);
+    roost_filter *plain = new_filter(&config);
+    uint64_t least = info_of(plain).bytes_memory, refused[4] = {0}, taken[4] = {0};
+    roost_buffer crowd = forge_crowd(plain, 1, 1, 3000), part = forge_crowd(plain, 2, 1, 800),
+                 runs = forge_crowd(plain, 2, 5000, 3000);
+    roost_filter *many;
+    assert_ok(roost_filter_decode(&many, crowd.data, crowd.size, NULL));
+    for (uint64_t limit = least; limit < least + 1500000; limit += limit < least + 3000 ? 37 : 29973) {
+        roost_environment environment = {.memory_limit = limit, .kicks = ROOST_DEFAULT_KICKS};
+        roost_filter *filter, *decoded;
+        assert_ok(roost_filter_new(&filter, &config, &environment));
+        for (int way = 0; way < 4; way++) {
+            roost_status status = ROOST_OK;
+            struct portrait before = portrait_of(filter);
+            if (way == 0)
+                for (uint64_t key = 0; key < 10 && status == ROOST_OK; key++) {
+                    portrait_release(&before);
+                    before = portrait_of(filter);
+                    status = roost_filter_add_hash(filter, NULL, hash_for_key(key));
+                }
+            else if (way == 1)
+                status = roost_filter_merge_frame(filter, NULL, part.data, part.size);
+            else if (way == 2)
+                status = roost_filter_merge(filter, NULL, many);
+            else
+                status = roost_filter_merge_frame(filter, NULL, runs.data, runs.size);
+            assert_true(status == ROOST_OK || status == ROOST_TOO_LARGE);
+            assert_within(filter, limit);
+            assert_ok(roost_filter_check(filter));
+            refused[way] += status != ROOST_OK;
+            taken[way] += status == ROOST_OK;
+            if (status != ROOST_OK) {
+                assert_still(&before, filter);
+            } else {
+                portrait_release(&before);
+            }
+        }
+        roost_filter_free(filter);
+        if (roost_filter_decode(&decoded, crowd.data, crowd.size, &environment) == ROOST_OK)
+            assert_within(decoded, limit);
+        roost_filter_free(decoded);
+    }
+    for (int way = 0; way < 4; way++)
+        assert_true(refused[way] > 0 && taken[way] > 0);
+    roost_buffer_release(&crowd);
+    roost_buffer_release(&part);
+    roost_buffer_release(&runs);
+    FREE_ALL(plain, many);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_3_3_merge),
+        cmocka_unit_test(figure_3_4a_false_negative),
+        cmocka_unit_test(figure_3_4b_false_positive),
+        cmocka_unit_test(no_rule_on_dots_alone_is_right),
+        cmocka_unit_test(add_returns_its_dot),
+        cmocka_unit_test(a_hot_element_costs_nothing),
+        cmocka_unit_test(an_add_wins_over_a_concurrent_remove),
+        cmocka_unit_test(remove_takes_what_was_seen),
+        cmocka_unit_test(a_set_has_no_copies),
+        cmocka_unit_test(remove_dot_takes_one_addition),
+        cmocka_unit_test(copies_are_counted),
+        cmocka_unit_test(a_hundred_thousand_copies),
+        cmocka_unit_test(removing_what_was_not_added),
+        cmocka_unit_test(five_thousand_incarnations),
+        cmocka_unit_test(five_thousand_incarnations_in_narrow_entries),
+        cmocka_unit_test(a_full_table_refuses_and_stays),
+        cmocka_unit_test(an_overfull_table_still_supersedes),
+        cmocka_unit_test(memory_stays_within_the_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,937 @@
+/*
+ * Sync, for every kind: two replicas tell each other what they lack, whatever becomes of messages, memories and peers.
+ *
+ * exchange.h tells what must hold, and watches it. When the answering side changes between messages, the asking side
+ * has at the end all that the other had at the beginning, and the other way round; neither ever has anything that did
+ * not exist.
+ */
+#include "exchange.h"
+
+enum { REPLICAS = 4 };
+
+/* ---- random worlds -------------------------------------------------------------------------------------------------
+ */
+
+struct world {
+    int replicas;
+    roost_filter *filters[REPLICAS];
+    roost_environment environment;
+    roost_buffer memory[REPLICAS][REPLICAS], older[REPLICAS][REPLICAS]; /* of the first about the second */
+    struct asleep backup;
+    roost_filter *everything; /* the merge of all that ever was */
+    struct random_source *random, entropy;
+    uint32_t keys;
+    uint64_t salt;
+};
+
+static uint32_t choose(struct world *world, uint32_t choices)
+{
+    return random_choice(world->random, choices);
+}
+
+static int any_replica(struct world *world)
+{
+    return (int)choose(world, (uint32_t)world->replicas);
+}
+
+static uint64_t any_key(struct world *world)
+{
+    return world->salt + choose(world, world->keys);
+}
+
+static void world_open(struct world *world, uint64_t number, struct random_source *random)
+{
+    static const uint64_t journals[] = {0, 4, 16, 0, 1, 64};
+    *world = (struct world){.random = random, .entropy = random_from_seed(random_next(random))};
+    world->replicas = 2 + (int)choose(world, REPLICAS - 1);
+    world->keys = 10 + choose(world, 400);
+    world->salt = random_next(random) >> 1;
+    roost_config config = config_for(number, choose(world, 3) ? 500 : 5 + choose(world, 100));
+    for (int i = 0; i < world->replicas; i++) {
+        world->environment = (roost_environment){.random_seed = random_next(random),
+                                                 .kicks = 30,
+                                                 .entropy = {&world->entropy, draw_random},
+                                                 .journal = journals[choose(world, COUNT_OF(journals))]};
+        assert_ok(roost_filter_new(&world->filters[i], &config, &world->environment));
+    }
+    world->backup = put_to_sleep(world->filters[0]);
+    world->everything = clone_of(world->filters[0]);
+}
+
+static void world_close(struct world *world)
+{
+    for (int i = 0; i < world->replicas; i++) {
+        roost_filter_free(world->filters[i]);
+        for (int j = 0; j < world->replicas; j++) {
+            roost_buffer_release(&world->memory[i][j]);
+            roost_buffer_release(&world->older[i][j]);
+        }
+    }
+    roost_filter_free(world->everything);
+    asleep_release(&world->backup);
+}
+
+/* A few adds and removals, now and then very many. */
+static void change(struct world *world, int at)
+{
+    roost_filter *filter = world->filters[at];
+    uint32_t count = 1 + choose(world, choose(world, 6) ? 8 : 150), removals = choose(world, 4);
+    while (count-- > 0)
+        if (choose(world, 4) < removals)
+            take(filter, any_key(world), choose(world, 2));
+        else
+            put(filter, any_key(world));
+    merge(world->everything, filter);
+}
+
+static void restore_backup(struct world *world, int at)
+{
+    roost_filter_free(world->filters[at]);
+    world->filters[at] = wake(&world->backup, &world->environment, false);
+}
+
+static void make_backup(struct world *world, int at)
+{
+    asleep_release(&world->backup);
+    world->backup = put_to_sleep(world->filters[at]);
+}
+
+/* It goes on as the same replica, perhaps with another room for its journal. */
+static void sleep_and_wake(struct world *world, int at)
+{
+    struct asleep asleep = put_to_sleep(world->filters[at]);
+    roost_environment environment = world->filters[at]->environment;
+    environment.journal = choose(world, 4) ? environment.journal : 1 + choose(world, 40);
+    roost_filter_free(world->filters[at]);
+    world->filters[at] = wake(&asleep, &environment, true);
+    asleep_release(&asleep);
+}
+
+/* What the asking side brings along: mostly what it should. To be released. */
+static roost_buffer some_memory(struct world *world, int asking, int answering)
+{
+    roost_buffer *right = &world->memory[asking][answering];
+    uint32_t choice = choose(world, 12);
+    if (choice == 0)
+        return copy_of(&(roost_buffer){0});
+    if (choice == 1)
+        return copy_of(&world->older[asking][answering]);
+    if (choice == 2)
+        return copy_of(&world->memory[any_replica(world)][any_replica(world)]);
+    roost_buffer copy = copy_of(right);
+    if (choice == 3) /* noise, of the right length; the version may be right */
+        for (size_t i = choose(world, 2); i < copy.size; i++)
+            copy.data[i] = (uint8_t)choose(world, 256);
+    return copy;
+}
+
+static void remember(struct world *world, int asking, int answering, roost_buffer memory)
+{
+    if (choose(world, 3) == 0) {
+        roost_buffer_release(&world->older[asking][answering]);
+        world->older[asking][answering] = world->memory[asking][answering];
+    } else {
+        roost_buffer_release(&world->memory[asking][answering]);
+    }
+    world->memory[asking][answering] = memory;
+}
+
+static void step_sync(struct world *world)
+{
+    int asking = any_replica(world), answering = any_replica(world);
+    if (asking == answering)
+        return;
+    roost_buffer memory = some_memory(world, asking, answering);
+    sync_alone(world->filters[asking], world->filters[answering], &memory);
+    if (choose(world, 8))
+        remember(world, asking, answering, memory);
+    else
+        roost_buffer_release(&memory);
+}
+
+static void step_life(struct world *world)
+{
+    int at = any_replica(world), from = any_replica(world);
+    uint32_t choice = choose(world, 40);
+    if (choice < 26)
+        change(world, at);
+    else if (choice < 31)
+        merge(world->filters[at], world->filters[from]);
+    else if (choice < 35)
+        make_backup(world, at);
+    else if (choice < 37)
+        restore_backup(world, at);
+    else
+        sleep_and_wake(world, at);
+}
+
+static uint64_t count_of_worlds(uint64_t otherwise)
+{
+    const char *given = getenv("ROOST_TEST_WORLDS");
+    return given ? strtoull(given, NULL, 0) : otherwise;
+}
+
+static void left_alone_both_become_the_merge(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(31));
+    uint64_t worlds = count_of_worlds(300);
+    memset(&tally, 0, sizeof tally);
+    for (uint64_t number = 0; number < worlds; number++) {
+        struct world world;
+        world_open(&world, number, &random);
+        for (uint32_t step = choose(&world, 120); step > 0; step--)
+            if (choose(&world, 3))
+                step_life(&world);
+            else
+                step_sync(&world);
+        world_close(&world);
+    }
+    printf("%llu syncs: equal %llu, delta %llu, lost %llu, trade %llu, ranges %llu, leaves %llu, state %llu\n",
+           (unsigned long long)tally.exchanges, (unsigned long long)tally.replies[EQUAL],
+           (unsigned long long)tally.replies[DELTA], (unsigned long long)tally.replies[LOST],
+           (unsigned long long)tally.replies[NEWS], (unsigned long long)tally.replies[DIFFER],
+           (unsigned long long)tally.replies[SETTLE], (unsigned long long)tally.replies[WHOLE]);
+    assert_true(tally.replies[EQUAL] > worlds / 4 && tally.replies[DELTA] > worlds / 4 &&
+                tally.replies[NEWS] > worlds / 4 && tally.replies[SETTLE] > worlds / 4 &&
+                tally.replies[WHOLE] > worlds / 10);
+}
+
+/* ---- disturbed -----------------------------------------------------------------------------------------------------
+ */
+
+struct disturbance {
+    struct world *world;
+    int asking, answering;
+    uint32_t chance; /* one in so many messages */
+    bool may_replace, replaced;
+    uint64_t count;
+};
+
+static void disturb(struct exchange *exchange, void *context)
+{
+    struct disturbance *disturbance = context;
+    struct world *world = disturbance->world;
+    int at = disturbance->answering, third = any_replica(world);
+    if (choose(world, disturbance->chance))
+        return;
+    disturbance->count++;
+    uint32_t choice = choose(world, 12);
+    if (choice < 7) {
+        change(world, at);
+    } else if (choice < 9 && third != disturbance->asking && third != at) {
+        change(world, third);
+        merge(world->filters[at], world->filters[third]);
+    } else if (choice < 10) { /* so much that the journal is overrun */
+        for (uint64_t i = 0; i < 200; i++)
+            put(world->filters[at], any_key(world));
+        merge(world->everything, world->filters[at]);
+    } else if (choice < 11 || !disturbance->may_replace) {
+        sleep_and_wake(world, at);
+    } else {
+        restore_backup(world, at);
+        disturbance->replaced = true;
+    }
+    exchange->answering = &world->filters[at];
+}
+
+/* What holds at the end though the answering side changed in between; then once more, with nobody in the way. */
+static void step_disturbed(struct world *world, bool may_replace)
+{
+    int asking = any_replica(world), answering = any_replica(world);
+    if (asking == answering)
+        return;
+    roost_filter *asked_before = clone_of(world->filters[asking]);
+    roost_filter *answered_before = clone_of(world->filters[answering]);
+    struct disturbance disturbance = {world, asking, answering, 1 + choose(world, 3), may_replace, false, 0};
+    struct exchange exchange = {.asking = world->filters[asking],
+                                .answering = &world->filters[answering],
+                                .interfere = disturb,
+                                .context = &disturbance};
+    roost_buffer memory = some_memory(world, asking, answering);
+    run_exchange(&exchange, &memory);
+    roost_buffer_release(&memory);
+    roost_filter *a = world->filters[asking], *b = world->filters[answering];
+    assert_ok(exchange.status);
+    assert_true(included(asked_before, a) && included(a, world->everything) && included(b, world->everything));
+    if (!disturbance.replaced)
+        assert_true(included(answered_before, b) && included(answered_before, a) && included(asked_before, b));
+    assert_true(!exchange.result.equal || roost_filter_equal(a, b)); /* "no" may come of not having looked again */
+    assert_true(exchange.result.equal || disturbance.count > 0);
+    tally.disturbed += disturbance.count > 0;
+    tally.replaced += disturbance.replaced;
+    tally.ended_equal += exchange.result.equal && disturbance.count > 0;
+    tally.ended_unequal += !exchange.result.equal;
+    remember(world, asking, answering, exchange.memory);
+    if (choose(world, 2))
+        sync_alone(a, b, &world->memory[asking][answering]);
+    roost_filter_free(asked_before);
+    roost_filter_free(answered_before);
+}
+
+static void disturbed_exchanges_lose_nothing(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(32));
+    uint64_t worlds = count_of_worlds(300);
+    memset(&tally, 0, sizeof tally);
+    for (uint64_t number = 0; number < worlds; number++) {
+        struct world world;
+        world_open(&world, number, &random);
+        for (uint32_t step = choose(&world, 100); step > 0; step--)
+            if (choose(&world, 3))
+                step_life(&world);
+            else
+                step_disturbed(&world, number % 2);
+        world_close(&world);
+    }
+    printf("%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced by a backup\n",
+           (unsigned long long)tally.exchanges, (unsigned long long)tally.disturbed,
+           (unsigned long long)tally.ended_equal, (unsigned long long)tally.ended_unequal,
+           (unsigned long long)tally.replaced);
+    assert_true(tally.disturbed > worlds * 2 && tally.ended_equal > worlds / 4 && tally.ended_unequal > worlds / 2 &&
+                tally.replaced > worlds / 20);
+}
+
+/* ---- two who ask at once -------------------------------------------------------------------------------------------
+ */
+
+struct asker {
+    roost_filter *filter;
+    roost_sync *sync;
+    roost_buffer reply;
+    bool over;
+};
+
+/* One request and its reply; what the last one brought is taken in first. */
+static void turn(struct asker *asker, roost_filter *answering)
+{
+    roost_buffer request;
+    assert_ok(roost_sync_next(asker->sync, &request, asker->reply.data, asker->reply.size));
+    roost_buffer_release(&asker->reply);
+    asker->over = request.size == 0;
+    if (!asker->over)
+        assert_ok(roost_sync_answer(answering, &asker->reply, NULL, request.data, request.size));
+    roost_buffer_release(&request);
+}
+
+static void asker_leaves(struct asker *asker, struct world *world, int who, int answering)
+{
+    roost_buffer memory;
+    assert_ok(roost_sync_memory(asker->sync, &memory));
+    assert_ok(roost_filter_check(asker->filter));
+    assert_memory_is_sound(asker->filter, world->filters[answering], &memory);
+    remember(world, who, answering, memory);
+    roost_sync_free(asker->sync);
+}
+
+static void step_crowd(struct world *world)
+{
+    struct asker askers[2];
+    roost_filter *before[3], *b = world->filters[2];
+    for (int i = 0; i < 3; i++) {
+        change(world, i);
+        before[i] = clone_of(world->filters[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        roost_buffer memory = some_memory(world, i, 2);
+        askers[i] = (struct asker){.filter = world->filters[i]};
+        assert_ok(roost_sync_new(&askers[i].sync, askers[i].filter, memory.data, memory.size));
+        roost_buffer_release(&memory);
+    }
+    while (!askers[0].over || !askers[1].over) {
+        uint32_t next = choose(world, 2);
+        turn(&askers[askers[next].over ? 1 - next : next], b);
+    }
+    for (int i = 0; i < 2; i++) {
+        asker_leaves(&askers[i], world, i, 2);
+        assert_true(included(before[i], world->filters[i]) && included(before[2], world->filters[i]));
+        assert_true(included(before[i], b) && included(world->filters[i], world->everything));
+    }
+    for (int i = 0; i < 2; i++)
+        sync_alone(world->filters[i], b, &world->memory[i][2]);
+    sync_alone(world->filters[0], b, &world->memory[0][2]);
+    assert_true(roost_filter_equal(world->filters[0], world->filters[1]));
+    for (int i = 0; i < 3; i++)
+        roost_filter_free(before[i]);
+}
+
+static void two_may_ask_at_once(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(33));
+    for (uint64_t number = 0; number < count_of_worlds(120); number++) {
+        struct world world;
+        do
+            world_open(&world, number, &random);
+        while (world.replicas < 3 && (world_close(&world), true));
+        for (uint32_t step = 1 + choose(&world, 12); step > 0; step--)
+            step_crowd(&world);
+        world_close(&world);
+    }
+}
+
+/* ---- crashes -------------------------------------------------------------------------------------------------------
+ *
+ * Whoever answers stores what changed before the reply leaves; whoever asks stores nothing before the end.
+ */
+
+enum crash {
+    ASKING_DIES,       /* with the reply on its way: it is what it was before */
+    ANSWER_UNDONE,     /* the answering side dies before it could store */
+    ANSWER_LOST,       /* the answering side dies after it had stored; the reply is lost */
+    ANSWERING_WAKES,   /* the same, but the reply arrives, and the exchange goes on */
+    ANSWERING_FORGETS, /* the same; it wakes up as another replica */
+    CRASHES
+};
+
+static void nap(roost_filter **filter, const roost_environment *environment, bool as_the_same)
+{
+    struct asleep asleep = put_to_sleep(*filter);
+    roost_filter_free(*filter);
+    *filter = wake(&asleep, environment, as_the_same);
+    asleep_release(&asleep);
+}
+
+/* One message of the exchange, with the crash around the answer. Whether the exchange can go on. */
+static bool crash(struct scene *scene, enum crash crash, roost_filter **b, roost_buffer *reply,
+                  const roost_buffer *request)
+{
+    struct asleep stored = put_to_sleep(*b);
+    assert_ok(roost_sync_answer(*b, reply, NULL, request->data, request->size));
+    if (crash == ANSWER_UNDONE) {
+        roost_filter_free(*b);
+        *b = wake(&stored, &scene->environment, true);
+    } else if (crash != ASKING_DIES) {
+        nap(b, &scene->environment, crash != ANSWERING_FORGETS);
+    }
+    asleep_release(&stored);
+    return crash >= ANSWERING_WAKES;
+}
+
+/* The crash comes with message number `when`; false if the exchange was over by then. */
+static bool crash_at(struct scene *scene, enum crash kind, unsigned when)
+{
+    roost_filter *a, *b;
+    roost_buffer request, reply = {0}, memory;
+    scene_wake(scene, &a, &b);
+    roost_filter *expected = merged(a, b);
+    roost_sync *sync = scene_begin(scene, a);
+    bool goes_on = true;
+    unsigned message = 0;
+    while (goes_on) {
+        assert_ok(roost_sync_next(sync, &request, reply.data, reply.size));
+        roost_buffer_release(&reply);
+        if (request.size == 0)
+            break;
+        if (message++ == when)
+            goes_on = crash(scene, kind, &b, &reply, &request);
+        else
+            assert_ok(roost_sync_answer(b, &reply, NULL, request.data, request.size));
+        roost_buffer_release(&request);
+    }
+    roost_buffer_release(&reply);
+    assert_ok(roost_sync_memory(sync, &memory));
+    roost_sync_free(sync);
+    if (!goes_on && kind == ASKING_DIES) {
+        roost_filter_free(a);
+        a = wake(&scene->asking, &scene->environment, true);
+        roost_buffer_release(&memory);
+        memory = copy_of(&scene->memory);
+    }
+    assert_memory_is_sound(a, b, &memory);
+    assert_true(!goes_on || roost_filter_equal(a, b));
+    sync_alone(a, b, &memory);
+    assert_true(roost_filter_equal(a, expected));
+    roost_buffer_release(&memory);
+    roost_filter_free(a);
+    roost_filter_free(b);
+    roost_filter_free(expected);
+    return message > when;
+}
+
+static void crashes_lose_nothing(void **state)
+{
+    (void)state;
+    uint64_t count = 0;
+    for (uint64_t kind = 0; kind < KINDS; kind++)
+        for (enum relation relation = 0; relation < RELATIONS; relation++) {
+            struct scene scene;
+            scene_open(&scene, kind, relation, 80);
+            for (enum crash crash = 0; crash < CRASHES; crash++)
+                for (unsigned when = 0; crash_at(&scene, crash, when); when++)
+                    count++;
+            scene_close(&scene);
+        }
+    printf("%llu crashes\n", (unsigned long long)count);
+    assert_true(count > 500);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------------------------
+ */
+
+static void sow(roost_filter *filter, uint64_t first, uint64_t count)
+{
+    roost_hash *hashes = malloc(count * sizeof *hashes);
+    for (uint64_t i = 0; i < count; i++)
+        hashes[i] = hash_for_key(first + i);
+    assert_ok(roost_filter_add_many_hash(filter, NULL, NULL, hashes, count));
+    free(hashes);
+}
+
+struct pair {
+    roost_filter *a, *b;
+};
+
+/* Two replicas that hold the same, with room for a quarter more. */
+static struct pair grown_pair(uint64_t kind, uint64_t size)
+{
+    roost_config config = config_for(kind, size + size / 4);
+    struct pair pair = {new_filter(&config), new_filter(&config)};
+    sow(pair.a, 0, size / 2);
+    sow(pair.b, size / 2, size - size / 2);
+    merge(pair.a, pair.b);
+    merge(pair.b, pair.a);
+    return pair;
+}
+
+static void pair_close(struct pair *pair)
+{
+    roost_filter_free(pair->a);
+    roost_filter_free(pair->b);
+}
+
+/* Here and there, adds and removals in turn. */
+static void scatter(struct pair *pair, uint64_t size, uint64_t changes, uint64_t salt)
+{
+    for (uint64_t i = 0; i < changes; i++)
+        if (i % 4 < 2)
+            put(i % 2 ? pair->a : pair->b, UINT64_C(1) << 40 | (salt << 32) | i);
+        else
+            take(i % 2 ? pair->a : pair->b, (i * 7919 + salt * 104729) % size, true);
+}
+
+/* Without cursors, few changes to many, so that ranges are cut once, twice, or not at all. */
+static void the_tree_finds_what_differs(void **state)
+{
+    (void)state;
+    enum { SIZE = 40000 };
+    memset(&tally, 0, sizeof tally);
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        struct pair pair = grown_pair(kind, SIZE);
+        for (uint64_t changes = 1; changes <= 4000; changes = changes * 5 + 1) {
+            scatter(&pair, SIZE, changes, changes);
+            sync_alone(pair.a, pair.b, NULL);
+        }
+        pair_close(&pair);
+    }
+    printf("%llu syncs, %llu times ranges, %llu times leaves\n", (unsigned long long)tally.exchanges,
+           (unsigned long long)tally.replies[DIFFER], (unsigned long long)tally.replies[SETTLE]);
+    assert_true(tally.replies[DIFFER] > 3 * tally.replies[SETTLE] / 2);
+}
+
+struct busy_peer {
+    struct pair *pair;
+    uint64_t size, next;
+};
+
+static void keep_busy(struct exchange *exchange, void *context)
+{
+    struct busy_peer *busy = context;
+    (void)exchange;
+    for (int i = 0; i < 3; i++) {
+        put(busy->pair->b, UINT64_C(1) << 50 | busy->next++);
+        take(busy->pair->b, busy->next++ * 31 % busy->size, true);
+    }
+}
+
+/* The answering side changes before every single answer, in the middle of the tree too. */
+static void the_tree_stands_a_busy_peer(void **state)
+{
+    (void)state;
+    enum { SIZE = 20000 };
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        struct pair pair = grown_pair(kind, SIZE);
+        struct busy_peer busy = {&pair, SIZE, 0};
+        scatter(&pair, SIZE, 200, kind);
+        roost_filter *a = clone_of(pair.a), *b = clone_of(pair.b);
+        struct exchange exchange = {.asking = pair.a, .answering = &pair.b, .interfere = keep_busy, .context = &busy};
+        run_exchange(&exchange, NULL);
+        assert_ok(exchange.status);
+        assert_false(exchange.result.equal);
+        assert_true(exchange.types >> SETTLE & 1);
+        assert_true(included(a, pair.b) && included(b, pair.a));
+        /* and what is remembered is good for a sync by cursors */
+        struct exchange again = sync_alone(pair.a, pair.b, &exchange.memory);
+        assert_int_equal(again.types, 1u << DELTA | 1u << DONE);
+        roost_buffer_release(&exchange.memory);
+        roost_filter_free(a);
+        roost_filter_free(b);
+        pair_close(&pair);
+    }
+}
+
+/* Universes of 0, 1, and around the powers of two at which ranges get wider. */
+static void sizes_around_the_borders(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {0,    1,    2,    63,   64,    65,    127,   128,   129,   1023,  1024,
+                                     1025, 4095, 4096, 4097, 16319, 16320, 16383, 16384, 16385, 32767, 32768};
+    for (uint64_t kind = 2; kind < KINDS; kind++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+            roost_config config = config_for(kind, sizes[i] + 10);
+            struct pair pair = {new_filter(&config), new_filter(&config)};
+            if (sizes[i])
+                sow(pair.a, 0, sizes[i]);
+            merge(pair.b, pair.a);
+            /* the first and the last dot, and one in the middle */
+            take(pair.a, 0, true);
+            take(pair.b, sizes[i] - 1, true);
+            take(pair.b, sizes[i] / 2, true);
+            if (i % 2)
+                put(pair.b, 1000000);
+            sync_alone(i % 3 ? pair.a : pair.b, i % 3 ? pair.b : pair.a, NULL);
+            pair_close(&pair);
+        }
+}
+
+/* All that one has lost the other has, and the other way round: no two ranges agree. */
+static void nothing_in_common(void **state)
+{
+    (void)state;
+    enum { SIZE = 6000 };
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        struct pair pair = grown_pair(kind, SIZE);
+        for (uint64_t key = 0; key < SIZE; key++)
+            take(key % 2 ? pair.a : pair.b, key, true);
+        sync_alone(pair.a, pair.b, NULL);
+        pair_close(&pair);
+        roost_config config = config_for(kind, SIZE);
+        pair = (struct pair){new_filter(&config), new_filter(&config)};
+        sow(pair.a, 0, SIZE / 2);
+        sow(pair.b, SIZE / 2, SIZE / 2);
+        sync_alone(pair.a, pair.b, NULL);
+        pair_close(&pair);
+    }
+}
+
+static void copies_by_the_thousand(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 4; kind < KINDS; kind++) {
+        roost_config config = config_for(kind, 20000);
+        struct pair pair = {new_filter(&config), new_filter(&config)};
+        roost_buffer memory = {0};
+        for (int i = 0; i < 3000; i++) {
+            put(pair.a, 7);
+            put(pair.b, i % 3 ? 7 : 8);
+        }
+        sync_alone(pair.a, pair.b, &memory);
+        for (int i = 0; i < 1000; i++) {
+            take(pair.a, 7, true);
+            take(pair.b, 7 + i % 2, true);
+        }
+        sync_alone(pair.a, pair.b, NULL);
+        take(pair.a, 7, false);
+        put(pair.b, 7);
+        sync_alone(pair.b, pair.a, NULL);
+        sync_alone(pair.a, pair.b, &memory);
+        roost_buffer_release(&memory);
+        pair_close(&pair);
+    }
+}
+
+/* Dots that came in pieces: a history of thousands of runs on each side, with other gaps. */
+static void histories_full_of_holes(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 3; kind < KINDS; kind++) {
+        roost_config config = config_for(kind, 20000);
+        struct pair pair = {new_filter(&config), new_filter(&config)};
+        roost_filter *source = new_filter(&config);
+        roost_cursor cursor = {0, 0};
+        roost_buffer frame;
+        assert_ok(roost_filter_delta(source, &frame, &cursor, &cursor));
+        roost_buffer_release(&frame);
+        for (uint64_t i = 0; i < 4000; i++) {
+            put(source, i);
+            if (i % 5 == 0)
+                take(source, i / 2, true);
+            assert_ok(roost_filter_delta(source, &frame, &cursor, &cursor));
+            if (i % 3 != 0)
+                assert_ok(roost_filter_merge_frame(pair.a, NULL, frame.data, frame.size));
+            if (i % 7 < 4)
+                assert_ok(roost_filter_merge_frame(pair.b, NULL, frame.data, frame.size));
+            roost_buffer_release(&frame);
+        }
+        roost_info info;
+        roost_filter_info(pair.a, &info);
+        assert_true(info.gaps > 1000);
+        sync_alone(pair.a, pair.b, NULL);
+        take_many(pair.a, 500, 40);
+        take_many(pair.b, 520, 40);
+        sync_alone(pair.a, pair.b, NULL);
+        sync_alone(source, pair.b, NULL);
+        pair_close(&pair);
+        roost_filter_free(source);
+    }
+}
+
+/* ---- last resorts --------------------------------------------------------------------------------------------------
+ */
+
+/* Two sets of ranks below 20 whose sums agree in the bits that make a range's digest. */
+static void find_collision(const roost_filter *filter, uint32_t *first, uint32_t *second)
+{
+    enum { RANKS = 20, BITS = 20 };
+    uint32_t *seen = calloc(1u << BITS, sizeof *seen);
+    for (uint32_t set = 1; set < 1u << RANKS; set++) {
+        uint64_t sum = 0;
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            if (set >> rank & 1)
+                sum += (uint64_t)hash_number(filter->config.seed, rank);
+        uint32_t digest = (uint32_t)(sum >> 32), *place = &seen[digest & ((1u << BITS) - 1)];
+        uint64_t other = 0;
+        for (uint32_t rank = 0; *place && rank < RANKS; rank++)
+            if (*place >> rank & 1)
+                other += (uint64_t)hash_number(filter->config.seed, rank);
+        if (*place && (uint32_t)(other >> 32) == digest) {
+            *first = *place;
+            *second = set;
+            free(seen);
+            return;
+        }
+        *place = set;
+    }
+    fail();
+}
+
+/* A range whose short digest is the same though it is another: alone, and beside others that are seen to differ. */
+static void colliding_ranges_are_mended(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 3; kind < KINDS; kind++)
+        for (uint64_t size = 20; size < 400; size += 300) {
+            roost_config config = config_for(kind, 1000);
+            struct pair pair = {new_filter(&config), new_filter(&config)};
+            uint32_t first = 0, second = 0;
+            put_many(pair.a, 0, size); /* key and rank are the same */
+            take_many(pair.a, 20, 44); /* nothing else in the first range */
+            merge(pair.b, pair.a);
+            find_collision(pair.a, &first, &second);
+            for (uint64_t rank = 0; rank < 20; rank++) {
+                if (!(first >> rank & 1))
+                    take(pair.a, rank, true);
+                if (!(second >> rank & 1))
+                    take(pair.b, rank, true);
+            }
+            if (size > 20)
+                take(pair.a, size - 1, true);
+            struct exchange exchange = sync_alone(pair.a, pair.b, NULL);
+            assert_true(exchange.types >> WHOLE & 1);
+            assert_int_equal(exchange.types >> SETTLE & 1, size > 20);
+            pair_close(&pair);
+        }
+}
+
+/* More differs than lists of positions are worth. */
+static void too_many_differences_are_sent_as_a_state(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 0; kind < 2; kind++) {
+        roost_config config = config_for(kind, 100000);
+        roost_environment environment = {.journal = 16}; /* its room counts as memory of the filter */
+        struct pair pair;
+        assert_ok(roost_filter_new(&pair.a, &config, &environment));
+        assert_ok(roost_filter_new(&pair.b, &config, &environment));
+        sow(pair.a, 0, 130000);
+        sow(pair.b, 200000, 130000);
+        struct exchange exchange = sync_alone(pair.a, pair.b, NULL);
+        assert_true(exchange.types >> DIFFER & exchange.types >> WHOLE & 1);
+        pair_close(&pair);
+    }
+}
+
+static void overrun(struct exchange *exchange, void *context)
+{
+    uint64_t *next = context;
+    for (int i = 0; i < 8; i++)
+        put(*exchange->answering, ++*next);
+}
+
+/* The journal forgets what LOST said before each single answer. */
+static void a_peer_that_always_forgets_gets_the_state(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 3; kind < KINDS; kind++) {
+        roost_config config = config_for(kind, 2000);
+        roost_environment environment = {.journal = 4};
+        struct pair pair;
+        uint64_t next = 1000000;
+        assert_ok(roost_filter_new(&pair.a, &config, &environment));
+        assert_ok(roost_filter_new(&pair.b, &config, &environment));
+        put_many(pair.a, 0, 100);
+        merge(pair.b, pair.a);
+        take_many(pair.a, 0, 10);
+        struct exchange exchange = {.asking = pair.a, .answering = &pair.b, .interfere = overrun, .context = &next};
+        run_exchange(&exchange, NULL);
+        assert_ok(exchange.status);
+        assert_true(exchange.types >> WHOLE & 1);
+        assert_true(roost_filter_equal(pair.a, pair.b));
+        roost_buffer_release(&exchange.memory);
+        pair_close(&pair);
+    }
+}
+
+/* Whatever place in the journal a delta starts from, it says nothing that is not so. */
+static void no_place_in_a_journal_is_wrong(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        roost_config config = config_for(kind, 2000);
+        struct pair pair = {new_filter(&config), new_filter(&config)};
+        roost_cursor cursor = {0, 0};
+        roost_buffer frame;
+        assert_ok(roost_filter_delta(pair.a, &frame, &cursor, &cursor));
+        roost_buffer_release(&frame);
+        put_many(pair.a, 0, 20);
+        put_many(pair.b, 50, 30);
+        take_many(pair.b, 60, 5);
+        merge(pair.a, pair.b);
+        take_many(pair.a, 10, 45);
+        put_many(pair.a, 15, 40);
+        put_many(pair.b, 100, 10);
+        assert_ok(roost_filter_encode(pair.b, &frame));
+        assert_ok(roost_filter_merge_frame(pair.a, NULL, frame.data, frame.size));
+        roost_buffer_release(&frame);
+        for (cursor.sequence = 1; cursor.sequence <= pair.a->journal.next; cursor.sequence++) {
+            roost_filter *empty = new_filter(&config);
+            roost_cursor next;
+            assert_ok(roost_filter_delta(pair.a, &frame, &next, &cursor));
+            assert_ok(roost_filter_merge_frame(empty, NULL, frame.data, frame.size));
+            assert_true(included(empty, pair.a));
+            roost_buffer_release(&frame);
+            roost_filter_free(empty);
+        }
+        pair_close(&pair);
+    }
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t bytes_of(struct exchange exchange)
+{
+    return exchange.sent + exchange.received;
+}
+
+static uint64_t encoded_size(const roost_filter *filter)
+{
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(filter, &frame));
+    uint64_t size = frame.size;
+    roost_buffer_release(&frame);
+    return size;
+}
+
+static void assert_bytes(const char *what, uint64_t bytes, uint64_t most)
+{
+    printf("%s: %llu bytes, at most %llu\n", what, (unsigned long long)bytes, (unsigned long long)most);
+    assert_true(bytes <= most);
+}
+
+/* The budget of 2^20 elements, for a sixteenth of them. */
+static void bytes_follow_the_change(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 16 };
+    struct pair pair = grown_pair(3, SIZE);
+    roost_buffer memory = {0};
+    sync_alone(pair.a, pair.b, &memory);
+    assert_bytes("equal, with cursors", bytes_of(sync_alone(pair.a, pair.b, &memory)), 100);
+    assert_bytes("equal, without", bytes_of(sync_alone(pair.a, pair.b, NULL)), 100);
+    scatter(&pair, SIZE, 10, 1);
+    assert_bytes("10 changes by cursor", bytes_of(sync_alone(pair.a, pair.b, &memory)), 200);
+    scatter(&pair, SIZE, 1000, 2);
+    assert_bytes("1000 changes by cursor", bytes_of(sync_alone(pair.a, pair.b, &memory)), 10000);
+    scatter(&pair, SIZE, 10, 3);
+    assert_bytes("10 changes, cursor lost", bytes_of(sync_alone(pair.a, pair.b, NULL)), 4000);
+    scatter(&pair, SIZE, 1000, 4);
+    assert_bytes("1000 changes, cursor lost", bytes_of(sync_alone(pair.a, pair.b, NULL)), 50000);
+    roost_buffer_release(&memory);
+    pair_close(&pair);
+}
+
+/* Whoever has nothing gets everything for what everything takes; whichever of the two asks. */
+static void an_empty_replica_gets_all_for_the_price_of_all(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 0; kind < KINDS; kind++)
+        for (int asks = 0; asks < 2; asks++) {
+            roost_config config = config_for(kind, 20000);
+            struct pair pair = {new_filter(&config), new_filter(&config)};
+            sow(pair.a, 0, 16000);
+            take_many(pair.a, 300, 1000);
+            uint64_t all = encoded_size(pair.a);
+            struct exchange exchange = sync_alone(asks ? pair.a : pair.b, asks ? pair.b : pair.a, NULL);
+            assert_bytes(asks ? "the full one asks" : "the empty one asks", bytes_of(exchange), all + all / 20 + 100);
+            pair_close(&pair);
+        }
+}
+
+/* Each of very many incarnations leaves an element behind. */
+static void thousands_of_actors(void **state)
+{
+    (void)state;
+    enum { ACTORS = 5000 };
+    roost_config config = config_for(3, 2 * ACTORS);
+    struct pair pair = {new_filter(&config), new_filter(&config)};
+    roost_buffer memory = {0};
+    for (uint64_t i = 0; i < ACTORS; i++) {
+        put(pair.a, i);
+        if (i % 50 == 0) { /* a filter without actor takes one; its copy will take another */
+            roost_filter *copy = clone_of(pair.a);
+            roost_filter_free(pair.a);
+            pair.a = copy;
+        } else {
+            as_orcuckoo(pair.a)->actor = 0;
+        }
+    }
+    roost_info info;
+    roost_filter_info(pair.a, &info);
+    assert_int_equal(info.actors, ACTORS);
+    uint64_t all = encoded_size(pair.a);
+    assert_bytes("to an empty one", bytes_of(sync_alone(pair.b, pair.a, &memory)), all + all / 20 + 12 * ACTORS);
+    roost_buffer_release(&memory);
+    sync_alone(pair.a, pair.b, &memory);
+    scatter(&pair, ACTORS, 10, 5);
+    assert_bytes("10 changes by cursor", bytes_of(sync_alone(pair.a, pair.b, &memory)), 250);
+    scatter(&pair, ACTORS, 10, 6);
+    assert_bytes("10 changes, cursor lost", bytes_of(sync_alone(pair.a, pair.b, NULL)), 12 * ACTORS);
+    roost_buffer_release(&memory);
+    pair_close(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(left_alone_both_become_the_merge),
+        cmocka_unit_test(disturbed_exchanges_lose_nothing),
+        cmocka_unit_test(two_may_ask_at_once),
+        cmocka_unit_test(crashes_lose_nothing),
+        cmocka_unit_test(the_tree_finds_what_differs),
+        cmocka_unit_test(the_tree_stands_a_busy_peer),
+        cmocka_unit_test(sizes_around_the_borders),
+        cmocka_unit_test(nothing_in_common),
+        cmocka_unit_test(copies_by_the_thousand),
+        cmocka_unit_test(histories_full_of_holes),
+        cmocka_unit_test(colliding_ranges_are_mended),
+        cmocka_unit_test(too_many_differences_are_sent_as_a_state),
+        cmocka_unit_test(a_peer_that_always_forgets_gets_the_state),
+        cmocka_unit_test(no_place_in_a_journal_is_wrong),
+        cmocka_unit_test(bytes_follow_the_change),
+        cmocka_unit_test(an_empty_replica_gets_all_for_the_price_of_all),
+        cmocka_unit_test(thousands_of_actors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
