@@ -668,14 +668,10 @@ static bool needs_search(const struct orcuckoo *filter, const struct part_reader
     return part->live + part->hinted < part->history.dots && history_overlaps(&part->history, &filter->history);
 }
 
-/* Runs that are put into the history one by one each move those behind them. */
-#define MOST_MOVES ((uint64_t)1 << 22)
-
 /* Whether the time of a whole merge is no more than a few times that of the part. */
 static bool is_large(const struct orcuckoo *filter, const struct part_reader *part)
 {
-    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16 ||
-           part->history.count > MOST_MOVES / (filter->history.count + part->history.count + 1);
+    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
 }
 
 static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_reader *part)
@@ -715,11 +711,31 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
     }
 }
 
-static void apply_history(struct orcuckoo *filter, bool *changed, const struct part_reader *part)
+/* Few runs are added one by one, each of which may move those behind it; many in one go. */
+#define FEW_RUNS 64
+
+static bool prepare_history(struct orcuckoo *filter, struct history *joined, const struct part_reader *part)
 {
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    *joined = (struct history){0};
+    if (part->history.count <= FEW_RUNS)
+        return history_reserve(&filter->history, allocator, part->history.count);
+    return history_union(joined, &filter->history, &part->history, allocator);
+}
+
+static void apply_history(struct orcuckoo *filter, bool *changed, const struct part_reader *part,
+                          struct history *joined)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
     uint64_t before = filter->history.dots;
-    for (size_t i = 0; i < part->history.count; i++)
-        history_add(&filter->history, &filter->base.environment.allocator, part->history.runs[i]);
+    if (part->history.count <= FEW_RUNS) {
+        for (size_t i = 0; i < part->history.count; i++)
+            history_add(&filter->history, allocator, part->history.runs[i]);
+    } else {
+        history_release(&filter->history, allocator);
+        filter->history = *joined;
+        *joined = (struct history){0};
+    }
     *changed |= filter->history.dots > before;
     filter->run = 0;
     leave_shared_actor(filter);
@@ -761,19 +777,22 @@ static roost_status meet_all_or_none(struct orcuckoo *filter, const struct histo
 /* All that can fail comes first. */
 static roost_status apply_part(struct orcuckoo *filter, bool *changed, struct part_reader *part)
 {
+    struct history joined;
     roost_status status = reserve_entries(filter, part->live);
-    if (status == ROOST_OK &&
-        !history_reserve(&filter->history, &filter->base.environment.allocator, part->history.count))
-        status = ROOST_NO_MEMORY;
-    if (status == ROOST_OK)
-        status = meet_all_or_none(filter, &part->history);
     if (status != ROOST_OK)
         return status;
+    if (!prepare_history(filter, &joined, part))
+        return ROOST_NO_MEMORY;
+    status = meet_all_or_none(filter, &part->history);
+    if (status != ROOST_OK) {
+        history_release(&joined, &filter->base.environment.allocator);
+        return status;
+    }
     if (part->live + part->hinted < part->history.dots) /* all of it is new, see needs_search */
         note_runs(filter, &part->history);
     apply_hints(filter, changed, part);
     apply_live(filter, changed, part);
-    apply_history(filter, changed, part);
+    apply_history(filter, changed, part, &joined);
     if (filter->table.stash.count == 0)
         stash_release(&filter->table.stash, &filter->base.environment.allocator);
     return ROOST_OK;

@@ -11,8 +11,6 @@
  */
 #include "session.h"
 
-#include <string.h>
-
 /* ---- parts of replies ----------------------------------------------------------------------------------------------
  */
 
@@ -24,6 +22,12 @@ static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roo
     write_byte(&writer, SYNC_VERSION);
     roost_status written = message_end(&writer, filter, reply, ROOST_OK);
     return written == ROOST_OK ? status : written;
+}
+
+/* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
+static bool is_meant_for(const roost_filter *filter, struct bit_reader *reader)
+{
+    return read_half(reader) == half_incarnation(filter->journal.incarnation);
 }
 
 /* Whether the journal stands where the asking side last saw it; to be asked before anything changes. */
@@ -78,17 +82,13 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
-/* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
 static bool read_cursor(struct bit_reader *reader, const roost_filter *filter, uint64_t *since)
 {
     *since = read_varint(reader);
     if (*since == 0)
         return false;
-    const uint8_t *half = read_bytes(reader, 4);
-    uint8_t own[8];
-    store_word(own, filter->journal.incarnation);
     roost_cursor cursor = {filter->journal.incarnation, *since};
-    return half && memcmp(half, own, 4) == 0 && journal_knows(&filter->journal, &cursor);
+    return is_meant_for(filter, reader) && journal_knows(&filter->journal, &cursor);
 }
 
 static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
@@ -114,6 +114,8 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
 {
     struct bit_writer writer;
     bool changed;
+    if (!is_meant_for(filter, reader))
+        return lost(filter, reply);
     uint64_t known = read_varint(reader), digest = read_fixed64(reader);
     uint8_t flags = undisturbed(filter, known);
     roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->merge_delta(filter, &changed, reader);
@@ -158,6 +160,8 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     bool changed;
     if (!filter->kind->history)
         return trouble(filter, reply, ROOST_CORRUPT);
+    if (!is_meant_for(filter, reader))
+        return lost(filter, reply);
     uint8_t flags = undisturbed(filter, read_varint(reader));
     roost_status status = read_wanted(filter, &wanted, reader);
     if (status == ROOST_OK)
@@ -187,6 +191,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
         return trouble(filter, reply, status);
     message_begin(&writer, filter, WHOLE);
     write_standing(&writer, filter, flags);
+    write_fixed64(&writer, filter->journal.incarnation);
     write_fixed64(&writer, short_digest(filter));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
@@ -218,14 +223,15 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
                                uint32_t hash)
 {
     roost_cursor then = {filter->journal.incarnation, record};
-    if (!filter->kind->history)
-        return ROOST_OK;
-    request->space_or_null = &request->space;
-    request->stale = !journal_knows(&filter->journal, &then);
-    if (request->stale)
-        return ROOST_CORRUPT;
-    roost_status status = filter->kind->history_then(filter, &request->space, record);
-    request->stale = status == ROOST_OK && space_hash(&request->space) != hash;
+    roost_status status = ROOST_OK;
+    if (filter->kind->history) {
+        request->space_or_null = &request->space;
+        request->stale = !journal_knows(&filter->journal, &then);
+        if (!request->stale)
+            status = filter->kind->history_then(filter, &request->space, record);
+    }
+    if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal.incarnation) != hash)
+        request->stale = true;
     return request->stale ? ROOST_CORRUPT : status;
 }
 
@@ -234,10 +240,9 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
 {
     *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
     uint64_t record = read_varint(reader);
-    const uint8_t *half = read_bytes(reader, 4);
-    if (!half)
+    uint32_t hash = read_half(reader);
+    if (reader->failed)
         return ROOST_CORRUPT;
-    uint32_t hash = half[0] | (uint32_t)half[1] << 8 | (uint32_t)half[2] << 16 | (uint32_t)half[3] << 24;
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK)
         status = filter->kind->summarize(filter, &request->summary, request->space_or_null);

@@ -72,12 +72,22 @@ uint64_t short_digest(roost_filter *filter)
     return load_word(roost_filter_digest(filter).bytes);
 }
 
-uint32_t space_hash(const struct history *space)
+void write_half(struct bit_writer *writer, uint32_t half)
+{
+    write_bits(writer, half, 32);
+}
+
+uint32_t read_half(struct bit_reader *reader)
+{
+    return (uint32_t)read_bits(reader, 32);
+}
+
+uint32_t space_hash(const struct history *space, uint64_t incarnation)
 {
     uint64_t sum = 0;
     for (size_t i = 0; space && i < space->count; i++) {
         const struct dot_run *run = &space->runs[i];
         sum += (uint64_t)hash_number(run->actor, (uint64_t)run->last << 32 | run->first);
     }
-    return (uint32_t)(sum >> 32 ^ sum);
+    return (uint32_t)(sum >> 32 ^ sum) ^ half_incarnation(incarnation);
 }

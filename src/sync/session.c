@@ -8,8 +8,9 @@
  *                     --> RANGES --> DIFFER --> ... --> LEAVES --> SETTLE     what is left, by digests of ranges
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
- * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too) sends it again,
- * and the exchange goes on from there; but not for ever.
+ * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too), or that is not
+ * the one we began with (two may answer to one name), sends LOST again, and the exchange goes on from there; but not for
+ * ever.
  *
  * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
  * everything was told, and nobody else changed the peer meanwhile, something that was trusted was wrong (a cursor, the
@@ -151,16 +152,14 @@ static roost_status end(struct roost_sync *sync, bool equal)
 static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
-    uint8_t incarnation[8];
     bool know_each_other = sync->peer.incarnation && sync->own.incarnation && !sync->suspicious;
     message_begin(&writer, sync->filter, HELLO);
     write_byte(&writer, SYNC_VERSION);
     write_fixed64(&writer, configuration_hash(sync->filter).low);
     write_fixed64(&writer, short_digest(sync->filter));
     write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
-    store_word(incarnation, sync->peer.incarnation);
     if (know_each_other)
-        write_bytes(&writer, incarnation, 4);
+        write_half(&writer, half_incarnation(sync->peer.incarnation));
     sync->told = sync->filter->journal.next;
     sync->stage = AFTER_HELLO;
     return message_end(&writer, sync->filter, request, ROOST_OK);
@@ -189,6 +188,7 @@ static roost_status push(struct roost_sync *sync, roost_buffer *request, struct 
 {
     struct bit_writer writer;
     message_begin(&writer, sync->filter, PUSH);
+    write_half(&writer, half_incarnation(sync->peer.incarnation));
     write_varint(&writer, sync->known);
     write_fixed64(&writer, short_digest(sync->filter));
     write_bytes(&writer, changes->buffer.data, changes->buffer.size);
@@ -254,12 +254,10 @@ static const struct history *space_or_null(const struct roost_sync *sync)
 
 static void begin_range_request(struct roost_sync *sync, struct bit_writer *writer, enum message_type type)
 {
-    uint32_t hash = space_hash(space_or_null(sync));
     message_begin(writer, sync->filter, type);
     write_varint(writer, sync->known);
     write_varint(writer, sync->lost.sequence);
-    for (int i = 0; i < 4; i++)
-        write_byte(writer, (uint8_t)(hash >> (8 * i)));
+    write_half(writer, space_hash(space_or_null(sync), sync->lost.incarnation));
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
@@ -417,14 +415,14 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }
 
-/* The reply has no state where it would be the very one that we sent. */
+/* The reply has no state where it would be the very one that we sent. Whoever sent it now has, and has told, all. */
 static roost_status after_state(struct roost_sync *sync, struct bit_reader *reader)
 {
     uint8_t flags;
     bool changed = false;
     if (!read_standing(sync, reader, &flags))
         return ROOST_CORRUPT;
-    uint64_t digest = read_fixed64(reader);
+    uint64_t incarnation = read_fixed64(reader), digest = read_fixed64(reader);
     size_t size = reader_bits_left(reader) / 8;
     const uint8_t *frame = reader->failed ? NULL : read_bytes(reader, size);
     roost_status status = frame ? ROOST_OK : ROOST_CORRUPT;
@@ -433,6 +431,7 @@ static roost_status after_state(struct roost_sync *sync, struct bit_reader *read
     if (status != ROOST_OK)
         return status;
     sync->result.changed |= changed;
+    sync->lost = (roost_cursor){incarnation, sync->known};
     return end(sync, digest == short_digest(sync->filter));
 }
 
@@ -444,6 +443,7 @@ static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, 
 {
     struct bit_writer writer;
     message_begin(&writer, sync->filter, TRADE);
+    write_half(&writer, half_incarnation(sync->lost.incarnation));
     write_varint(&writer, sync->known);
     history_write(wanted, &writer);
     sync->stage = AFTER_TRADE;
@@ -545,7 +545,7 @@ static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, 
     }
     if (sync->stage == AFTER_HELLO)
         return after_hello(sync, request, type, reader);
-    if (type == LOST && (sync->stage == AFTER_TRADE || sync->stage == AFTER_RANGES || sync->stage == AFTER_LEAVES))
+    if (type == LOST && sync->stage < AFTER_STATE)
         return after_lost(sync, request, reader);
     if (sync->stage == AFTER_PUSH && type == DONE)
         return after_push(sync, request, reader);

@@ -8,7 +8,8 @@
  *     RANGES  digests of ranges                       DIFFER which of them are different
  *     LEAVES  what some ranges hold                   SETTLE positions, digest
  *     STATE   all, digest                             WHOLE all, unless it is the same
- *     TRADE, RANGES, LEAVES                           LOST, where the history that they speak of is not known any more
+ *     PUSH, TRADE, RANGES, LEAVES                     LOST, where it is not the replica that they are meant for, or the
+ *                                                     history that they speak of is not known any more
  *     anything                                        TROUBLE status, version; LEAVES: too much, send STATE
  *
  * All but HELLO and TROUBLE end with a checksum that is keyed by the configuration, so that neither an accident nor a
@@ -67,8 +68,15 @@ roost_status message_open(struct bit_reader *reader, const roost_filter *filter,
 
 /* Half a digest: enough to see that two filters are equal. */
 uint64_t short_digest(roost_filter *filter);
-/* What two who speak of the same space of dots agree upon; 0 for kinds without. */
-uint32_t space_hash(const struct history *space);
+/* An incarnation in requests: enough to see that it is another one. */
+static inline uint32_t half_incarnation(uint64_t incarnation)
+{
+    return (uint32_t)incarnation;
+}
+void write_half(struct bit_writer *writer, uint32_t half);
+uint32_t read_half(struct bit_reader *reader);
+/* What two who speak of the same space of dots (NULL for kinds without) of the same replica agree upon. */
+uint32_t space_hash(const struct history *space, uint64_t incarnation);
 
 /* ---- ranges of positions: ranges.c ---------------------------------------------------------------------------------
  */
