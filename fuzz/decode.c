@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/bitstream.h"
-#include "filter/kind.h"
+#include "filter/orcuckoo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,6 +56,40 @@ static bool same_state(const roost_filter *a, const roost_filter *b)
     return same;
 }
 
+/*
+ * Two states in which one dot has two classes, which no replicas make: only a forger, or two objects with one actor. What
+ * becomes of such a dot is not defined.
+ */
+struct conflict {
+    const struct orcuckoo *filter, *other;
+    struct entry entry;
+    bool found;
+};
+
+static void meet_entry(void *context, struct entry entry)
+{
+    struct conflict *conflict = context;
+    bool same_dot = conflict->filter->actors.list[conflict->entry.number].id == conflict->other->actors.list[entry.number].id &&
+                    conflict->entry.counter == entry.counter;
+    conflict->found |= same_dot && conflict->entry.key != entry.key;
+}
+
+static void meet_all(void *context, struct entry entry)
+{
+    struct conflict *conflict = context;
+    conflict->entry = entry;
+    visit_entries(conflict->other, meet_entry, conflict);
+}
+
+static bool conflict_in(const roost_filter *filter, const roost_filter *other)
+{
+    if (filter->kind != &orcuckoo_kind || other->kind != &orcuckoo_kind)
+        return false;
+    struct conflict conflict = {.filter = as_const_orcuckoo(filter), .other = as_const_orcuckoo(other)};
+    visit_entries(conflict.filter, meet_all, &conflict);
+    return conflict.found;
+}
+
 /* Into a filter that holds something: as a merge of what was decoded, or nothing at all. */
 static void try_merge(const roost_filter *victim, const uint8_t *frame, size_t size)
 {
@@ -65,7 +99,8 @@ static void try_merge(const roost_filter *victim, const uint8_t *frame, size_t s
     if (roost_filter_decode(&decoded, frame, size, &environment) == ROOST_OK && status == ROOST_OK)
         must(roost_filter_merge(expected, NULL, decoded) == ROOST_OK);
     must(status != ROOST_OK || decoded);
-    must(roost_filter_check(merged) == ROOST_OK && same_state(merged, expected));
+    must(roost_filter_check(merged) == ROOST_OK);
+    must(same_state(merged, expected) || conflict_in(victim, decoded));
     must(changed == !roost_filter_equal(merged, victim));
     roost_filter_free(merged);
     roost_filter_free(expected);

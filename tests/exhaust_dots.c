@@ -111,7 +111,7 @@ struct universe {
     struct world *frontier, *found; /* of this depth, of the next */
     size_t frontier_count, found_count, found_room;
     bool last;
-    uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored;
+    uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored, woken;
 };
 
 static struct orcuckoo *scratch_of(const struct universe *universe, uint32_t replica)
@@ -345,24 +345,35 @@ static void put_stash(const struct universe *universe, struct orcuckoo *filter, 
     }
 }
 
-static struct change change_for(const struct universe *universe, const struct orcuckoo *filter,
-                                const struct layout *layout, uint64_t classes, uint32_t dot)
+/* How many untold dots follow each other from this one on, in the same actor. */
+static uint32_t run_length(const struct layout *layout, dots which, uint32_t dot)
+{
+    uint32_t end = dot + 1;
+    while (end % COUNTERS != 0 && which & layout->untold & dot_bit(end))
+        end++;
+    return end - dot;
+}
+
+/* One change that tells of this dot and, where it came dead, of those behind it; returns how many. */
+static uint32_t put_change(const struct universe *universe, struct orcuckoo *filter, const struct layout *layout,
+                           uint64_t classes, dots which, uint32_t dot)
 {
     struct entry entry = entry_for(universe, filter, classes, dot);
-    enum change_kind kind = live_of(layout) & dot_bit(dot)  ? CHANGE_LIVE
-                            : layout->untold & dot_bit(dot) ? CHANGE_RUN
-                                                            : CHANGE_DEAD;
-    uint64_t key = kind == CHANGE_RUN ? entry.counter : entry.key;
-    return (struct change){(uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(entry.number, entry.counter)};
+    if (layout->untold & dot_bit(dot)) {
+        uint32_t length = run_length(layout, which, dot);
+        note_change(filter, CHANGE_RUN, entry.counter + length - 1, entry.number, entry.counter);
+        return length;
+    }
+    bool live = live_of(layout) & dot_bit(dot);
+    note_change(filter, live ? CHANGE_LIVE : CHANGE_DEAD, entry.key, entry.number, entry.counter);
+    return 1;
 }
 
 static void put_changes(const struct universe *universe, struct orcuckoo *filter, const struct layout *layout,
                         uint64_t classes, dots which)
 {
-    for (dots left = which; left; left &= left - 1) {
-        struct change change = change_for(universe, filter, layout, classes, lowest_bit(left));
-        journal_note(&filter->base.journal, change.key, change.tag);
-    }
+    for (uint32_t dot = 0; dot < MOST_DOTS;)
+        dot += which & dot_bit(dot) ? put_change(universe, filter, layout, classes, which, dot) : 1;
 }
 
 /* The reader, of those that are not in `done`, for whom most is pending. */
@@ -742,6 +753,28 @@ static uint32_t intern(struct universe *universe, struct message *message)
     return (uint32_t)universe->message_count;
 }
 
+static bool is_whole(const roost_buffer *frame)
+{
+    return frame->data[5] == 1; /* docs/format.md */
+}
+
+/* Who asks again at once gets a delta, and nothing in it. */
+static void check_cursor(struct universe *universe, uint32_t from, const roost_cursor *cursor)
+{
+    roost_buffer frame;
+    roost_cursor next;
+    roost_filter *decoded;
+    roost_info info;
+    must(roost_filter_delta(universe->scratch[from], &frame, &next, cursor) == ROOST_OK, "delta");
+    must(!is_whole(&frame), "a cursor that was just handed out is known");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, &universe->scratch[from]->environment) == ROOST_OK,
+         "decode");
+    roost_filter_info(decoded, &info);
+    must(info.dots == 0, "nothing has changed since");
+    roost_filter_free(decoded);
+    roost_buffer_release(&frame);
+}
+
 /* What `from` has for `to`: the layout of `from` is in its scratch filter, the cursor beside it. */
 static struct message make_delta(struct universe *universe, const struct world *world, uint32_t from, uint32_t to)
 {
@@ -750,7 +783,7 @@ static struct message make_delta(struct universe *universe, const struct world *
     roost_cursor *cursor = &universe->cursors[from][to];
     struct message message = {.whole = layout->lost >> to & 1};
     must(roost_filter_delta(universe->scratch[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
-    must((message.frame.data[5] == 1) == message.whole, "a cursor that is known gets a delta, another the state");
+    must(is_whole(&message.frame) == message.whole, "a cursor that is known gets a delta, another the state");
     message.seen = message.whole ? layout->seen : pending;
     message.live = message.seen & live;
     message.classes = classes_of(world->classes, message.whole ? live : pending & ~layout->untold);
@@ -781,7 +814,8 @@ enum verb {
     SEND_STATE,
     DELIVER,
     RESTORE,
-    RESTART
+    RESTART,
+    WAKE,
 };
 
 struct operation {
@@ -958,6 +992,45 @@ static void restart(struct universe *universe, struct world *next, const struct 
     universe->restarted++;
 }
 
+static void check_same_delta(roost_filter *filter, roost_filter *twin, const roost_cursor *cursor)
+{
+    roost_buffer x, y;
+    roost_cursor next, next_of_twin;
+    must(roost_filter_delta(filter, &x, &next, cursor) == ROOST_OK, "delta");
+    must(roost_filter_delta(twin, &y, &next_of_twin, cursor) == ROOST_OK, "delta");
+    must(x.size == y.size && memcmp(x.data, y.data, x.size) == 0, "the journal tells the same after a restore");
+    must(memcmp(&next, &next_of_twin, sizeof next) == 0, "and goes on at the same place");
+    roost_buffer_release(&x);
+    roost_buffer_release(&y);
+}
+
+/* It is put to sleep in a file, and goes on: the table is laid out anew, all else is as before. */
+static void wake(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
+{
+    const struct layout *old = &world->replicas[replica];
+    struct layout *layout = &next->replicas[replica];
+    roost_filter *filter = universe->scratch[replica], *awake;
+    roost_buffer frame, bytes;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK && roost_filter_save_replica(filter, &bytes) == ROOST_OK,
+         "save");
+    must(roost_filter_decode(&awake, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_restore_replica(awake, bytes.data, bytes.size) == ROOST_OK, "restore");
+    must(roost_filter_check(awake) == ROOST_OK, "invariants of a filter that was restored");
+    must(roost_filter_actor(awake) == roost_filter_actor(filter) &&
+             as_orcuckoo(awake)->counter == as_orcuckoo(filter)->counter,
+         "the same replica goes on");
+    for (uint32_t reader = 0; reader < universe->setting->replicas && universe->setting->deltas; reader++)
+        check_same_delta(filter, awake, &universe->cursors[replica][reader]);
+    *layout = take_layout(universe, awake, world->classes);
+    must(layout->seen == old->seen && live_of(layout) == live_of(old), "and has its state");
+    memcpy((uint8_t *)layout + offsetof(struct layout, pending),
+           (const uint8_t *)old + offsetof(struct layout, pending), sizeof *layout - offsetof(struct layout, pending));
+    roost_buffer_release(&frame);
+    roost_buffer_release(&bytes);
+    roost_filter_free(awake);
+    universe->woken++;
+}
+
 static void restore(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
 {
     const struct message *message = &universe->messages[world->message - 1];
@@ -1001,6 +1074,8 @@ static void post(struct universe *universe, struct world *next, const struct wor
     } else {
         message = make_state(universe, world, operation->other);
     }
+    if (operation->verb == SEND_DELTA)
+        check_cursor(universe, operation->other, &universe->cursors[operation->other][operation->replica]);
     next->message = intern(universe, &message);
 }
 
@@ -1034,8 +1109,11 @@ static void perform(struct universe *universe, struct world *next, const struct 
     case RESTORE:
         restore(universe, next, world, operation->replica);
         return;
-    default:
+    case RESTART:
         restart(universe, next, world, operation->replica);
+        return;
+    default:
+        wake(universe, next, world, operation->replica);
         return;
     }
     take_replica(universe, next, operation->replica, &outcome);
@@ -1044,6 +1122,14 @@ static void perform(struct universe *universe, struct world *next, const struct 
 static bool uses_other(enum verb verb)
 {
     return verb == MERGE || verb == DELTA || verb == DELTA_LOST || verb == SEND_DELTA || verb == SEND_STATE;
+}
+
+/* Which entry of the stash gets the next chance to take a slot is a choice as well. */
+static void choose_hand(struct orcuckoo *filter, struct script *script, enum verb verb)
+{
+    uint32_t nodes = (uint32_t)filter->table.stash.used;
+    bool removal = verb == REMOVE || verb == REMOVE_ONE || verb == REMOVE_DOT;
+    filter->hand = removal && nodes > 1 ? script_answer(script, nodes) : 0;
 }
 
 static void run_operation(struct universe *universe, const struct world *world, const struct operation *operation)
@@ -1056,6 +1142,7 @@ static void run_operation(struct universe *universe, const struct world *world, 
         put_layout(universe, replica, world);
         scratch_of(universe, replica)->base.random.script = script_answer;
         scratch_of(universe, replica)->base.random.context = &script;
+        choose_hand(scratch_of(universe, replica), &script, operation->verb);
         struct world next = *world;
         perform(universe, &next, world, operation);
         forget_classes(universe, &next);
@@ -1127,6 +1214,8 @@ static void run_all(struct universe *universe, const struct world *world)
             run_operation(universe, world, &(struct operation){.verb = RESTORE, .replica = replica});
         if (again)
             run_operation(universe, world, &(struct operation){.verb = RESTART, .replica = replica});
+        if (universe->setting->restarts)
+            run_operation(universe, world, &(struct operation){.verb = WAKE, .replica = replica});
     }
 }
 
@@ -1254,7 +1343,7 @@ static void run_setting(const struct setting *setting, bool deep)
     total_merged += universe.merged;
     total_delivered += universe.delivered;
     total_removed += universe.removed;
-    total_restarts += universe.restarted + universe.restored;
+    total_restarts += universe.restarted + universe.restored + universe.woken;
     universe_close(&universe);
 }
 

@@ -448,6 +448,30 @@ static void bytes_follow_the_change(void **state)
         }
 }
 
+/* Batches are noted as single adds are; hashes may be any numbers, also those whose half is 0. */
+static void every_hash_is_told(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        roost_config config = config_of(kinds[kind].kind, 2000);
+        roost_filter *filter = new_filter(&config), *base = clone_of(filter);
+        roost_cursor cursor = begin_deltas(filter);
+        roost_hash hashes[700] = {{0, 0}, {5, 0}, {UINT64_MAX, 0}, {0, 5}, {0, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+        bool changed[700];
+        for (uint64_t i = 6; i < 700; i++)
+            hashes[i] = i % 10 ? hash_for_key(i) : hashes[i - 1];
+        size_t done;
+        assert_ok(roost_filter_add_many_hash(filter, changed, &done, hashes, 700));
+        assert_true(done == 700 && changed[0]);
+        for (int i = 0; i < 700; i++)
+            assert_true(roost_filter_contains_hash(filter, hashes[i]));
+        roost_buffer frame = ask(filter, &cursor, base);
+        assert_true(is_part(&frame));
+        roost_buffer_release(&frame);
+        FREE_ALL(filter, base);
+    }
+}
+
 /* A removal that reaches somebody who passes it on without ever having held the element: its class is not told. */
 static void removals_travel_by_way_of_others(void **state)
 {
@@ -582,6 +606,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deltas_converge_in_random_worlds),
         cmocka_unit_test(bytes_follow_the_change),
+        cmocka_unit_test(every_hash_is_told),
         cmocka_unit_test(removals_travel_by_way_of_others),
         cmocka_unit_test(a_journal_forgets_the_oldest_first),
         cmocka_unit_test(failed_merges_are_not_told),

@@ -5,6 +5,8 @@
  */
 #include "forge.h"
 
+#include <time.h>
+
 enum { SET, MULTISET, NARROW, MODES };
 static const char *const mode_names[] = {"set", "multiset", "narrow"};
 
@@ -422,6 +424,34 @@ static void a_million_actors_are_too_many(void **state)
     roost_filter_free(victim);
 }
 
+/* Every other counter, and then those between: gaps without end, which must not cost more than their bytes. */
+static void many_gaps_take_no_longer_than_their_bytes(void **state)
+{
+    (void)state;
+    enum { RUNS = 200000 };
+    roost_config config = mode_config(SET);
+    roost_filter *victim = victim_of(&config);
+    struct dot_run *runs = calloc(RUNS, sizeof *runs);
+    clock_t begin = clock();
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < RUNS; i++)
+            runs[i] = (struct dot_run){5, 2 + 2 * i + turn, 2 + 2 * i + turn};
+        struct forgery gaps = {.like = victim, .type = 2, .runs = runs, .run_count = RUNS};
+        roost_buffer frame = forge(&gaps);
+        bool changed = false;
+        assert_ok(roost_filter_merge_frame(victim, &changed, frame.data, frame.size));
+        assert_true(changed);
+        assert_int_equal(info_of(victim).gaps, turn ? 2 : RUNS + 1);
+        roost_buffer_release(&frame);
+    }
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    printf("%.2f s\n", seconds);
+    assert_true(seconds < 5);
+    assert_ok(roost_filter_check(victim));
+    free(runs);
+    roost_filter_free(victim);
+}
+
 /* Kinds of entries that there are not. */
 static void senseless_entries_are_refused(void **state)
 {
@@ -585,6 +615,7 @@ int main(void)
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(counters_at_their_limit_are_taken),
         cmocka_unit_test(a_million_actors_are_too_many),
+        cmocka_unit_test(many_gaps_take_no_longer_than_their_bytes),
         cmocka_unit_test(senseless_entries_are_refused),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(every_flipped_bit_is_refused_or_harmless),

@@ -491,6 +491,8 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
     roost_buffer reply;
     uint64_t last = 0;
     message_begin(&writer, filter, PUSH);
+    assert_ok(begin_journal(filter));
+    write_half(&writer, half_incarnation(filter->journal.incarnation));
     write_varint(&writer, 0);
     write_fixed64(&writer, 0);
     write_varint(&writer, 1);
@@ -514,7 +516,6 @@ static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, un
     const struct history *space = filter->kind->history ? filter->kind->history(filter) : NULL;
     assert_ok(filter->kind->summarize(filter, &summary, space ? space : &none));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
-    uint32_t hash = space_hash(space);
     summary_release(&summary, &filter->environment.allocator);
     struct ranges ranges = {shift, calloc(count, sizeof *ranges.numbers), count};
     for (uint64_t i = 0; i < count; i++)
@@ -522,8 +523,7 @@ static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, un
     message_begin(writer, filter, LEAVES);
     write_varint(writer, filter->journal.next);
     write_varint(writer, filter->journal.next);
-    for (int i = 0; i < 4; i++)
-        write_byte(writer, (uint8_t)(hash >> (8 * i)));
+    write_half(writer, space_hash(space, filter->journal.incarnation));
     write_ranges(writer, &ranges, universe);
     free(ranges.numbers);
     return universe;

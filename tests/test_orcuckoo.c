@@ -629,6 +629,39 @@ static void an_overfull_table_still_supersedes(void **state)
     FREE_ALL(filter, sleeper);
 }
 
+/* Additions of one element made apart, all of which find no slot: one takes the place of all. */
+static void copies_in_the_stash_are_superseded(void **state)
+{
+    (void)state;
+    for (int copies = 1; copies < 8; copies++) {
+        roost_config config = orcuckoo_config(24, 64, false, 20);
+        roost_filter *filter = new_filter(&config), *other = new_filter(&config);
+        for (uint64_t key = 0; key < 200; key++) {
+            roost_filter *one = new_filter(&config);
+            add(one, hash_for_key(key));
+            assert_ok(roost_filter_merge(filter, NULL, one));
+            roost_filter_free(one);
+        }
+        for (int i = 0; i < copies; i++) {
+            roost_filter *one = new_filter(&config);
+            add(one, hash_for_key(1000));
+            assert_ok(roost_filter_merge(filter, NULL, one));
+            roost_filter_free(one);
+        }
+        assert_int_equal(entries_of(filter), 200 + copies);
+        assert_int_equal(stash_copies(&as_const_orcuckoo(filter)->table.stash, class_for(filter, hash_for_key(1000))),
+                         copies);
+        assert_ok(roost_filter_merge(other, NULL, filter));
+        roost_dot dot = add(filter, hash_for_key(1000));
+        assert_int_equal(entries_of(filter), 201);
+        assert_int_equal(standing_of(filter, hash_for_key(1000), dot), LIVE);
+        assert_ok(roost_filter_check(filter));
+        assert_ok(roost_filter_merge(other, NULL, filter));
+        assert_true(roost_filter_equal(other, filter));
+        FREE_ALL(filter, other);
+    }
+}
+
 static void assert_within(const roost_filter *filter, uint64_t limit)
 {
     if (info_of(filter).bytes_memory > limit)
@@ -710,6 +743,7 @@ int main(void)
         cmocka_unit_test(five_thousand_incarnations_in_narrow_entries),
         cmocka_unit_test(a_full_table_refuses_and_stays),
         cmocka_unit_test(an_overfull_table_still_supersedes),
+        cmocka_unit_test(copies_in_the_stash_are_superseded),
         cmocka_unit_test(memory_stays_within_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

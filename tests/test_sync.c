@@ -371,6 +371,56 @@ static void two_may_ask_at_once(void **state)
     }
 }
 
+/* ---- two behind one name -------------------------------------------------------------------------------------------
+ */
+
+struct double_peer {
+    struct world *world;
+    int asking;
+};
+
+static void answer_by_any(struct exchange *exchange, void *context)
+{
+    struct double_peer *peer = context;
+    if (choose(peer->world, 3) == 0)
+        change(peer->world, 1 + (int)choose(peer->world, 2));
+    exchange->answering = &peer->world->filters[1 + choose(peer->world, 2)];
+}
+
+/* Each message may be answered by another replica than the one before. What is remembered is right about both. */
+static void two_may_answer_to_one_name(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(34));
+    for (uint64_t number = 0; number < count_of_worlds(150); number++) {
+        struct world world;
+        do
+            world_open(&world, number, &random);
+        while (world.replicas < 3 && (world_close(&world), true));
+        for (uint32_t step = 1 + choose(&world, 20); step > 0; step--) {
+            struct double_peer peer = {&world, 0};
+            roost_filter *before = clone_of(world.filters[0]);
+            if (choose(&world, 3)) /* now and then they hold the same, as seen from one of them */
+                merge(world.filters[1], world.filters[2]);
+            change(&world, 0);
+            struct exchange exchange = {.asking = world.filters[0],
+                                        .answering = &world.filters[1],
+                                        .interfere = answer_by_any,
+                                        .context = &peer};
+            run_exchange(&exchange, &world.memory[0][1]);
+            assert_ok(exchange.status);
+            assert_true(included(before, world.filters[0]) && included(world.filters[0], world.everything));
+            for (int i = 1; i < 3; i++)
+                assert_memory_is_sound(world.filters[0], world.filters[i], &exchange.memory);
+            remember(&world, 0, 1, exchange.memory);
+            roost_filter_free(before);
+        }
+        sync_alone(world.filters[0], world.filters[1], &world.memory[0][1]);
+        sync_alone(world.filters[0], world.filters[2], &world.memory[0][1]);
+        world_close(&world);
+    }
+}
+
 /* ---- crashes -------------------------------------------------------------------------------------------------------
  *
  * Whoever answers stores what changed before the reply leaves; whoever asks stores nothing before the end.
@@ -918,6 +968,7 @@ int main(void)
         cmocka_unit_test(left_alone_both_become_the_merge),
         cmocka_unit_test(disturbed_exchanges_lose_nothing),
         cmocka_unit_test(two_may_ask_at_once),
+        cmocka_unit_test(two_may_answer_to_one_name),
         cmocka_unit_test(crashes_lose_nothing),
         cmocka_unit_test(the_tree_finds_what_differs),
         cmocka_unit_test(the_tree_stands_a_busy_peer),
