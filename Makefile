@@ -54,7 +54,7 @@ exhaust: all
 fuzzers:
 	@packaging/dependencies check
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
-	    -Db_sanitize=address,undefined >/dev/null 2>&1
+	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link >/dev/null 2>&1
 	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations fuzz/fuzz-session >/dev/null
 
 fuzz: fuzzers

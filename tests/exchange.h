@@ -140,6 +140,7 @@ struct exchange {
     roost_filter *asking, **answering;            /* the latter may be replaced on the way */
     void (*interfere)(struct exchange *, void *); /* before each answer; may be NULL */
     void *context;
+    bool misled; /* by what it remembers: only the end counts */
     /* outcome */
     roost_status status, answered; /* the last of each */
     roost_sync_result result;
@@ -169,7 +170,8 @@ static inline void watch(const struct exchange *exchange, const roost_sync *sync
     roost_buffer memory;
     assert_ok(roost_filter_check(exchange->asking));
     assert_ok(roost_sync_memory(sync, &memory));
-    assert_memory_is_sound(exchange->asking, *exchange->answering, &memory);
+    if (!exchange->misled)
+        assert_memory_is_sound(exchange->asking, *exchange->answering, &memory);
     roost_buffer_release(&memory);
 }
 

@@ -281,7 +281,7 @@ static void put_actors(struct universe *universe, uint32_t replica, const struct
     struct orcuckoo *filter = scratch_of(universe, replica);
     const roost_allocator *allocator = &filter->base.environment.allocator;
     actors_release(&filter->actors, allocator);
-    for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++)
+    for (uint32_t actor = MOST_ACTORS_HERE; actor-- > 0;) /* not in the order that a decode gives them */
         if (layout->seen & dots_of_actor(actor))
             must(actors_number(&filter->actors, actor_id(actor), allocator) != NO_ACTOR, "memory");
     uint32_t own = actor_of(universe, replica, layout->incarnation);

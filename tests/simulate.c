@@ -993,6 +993,10 @@ static void restart(struct world *world, struct replica *replica)
     must(world,
          roost_filter_restore_replica(filter, replica->saved.replica.data, replica->saved.replica.size) == ROOST_OK,
          "restore");
+    if (filter->journal.incarnation != replica->filter->journal.incarnation) {
+        replica->list = ++lists; /* the journal began after it was saved: that one is lost, and its cursors */
+        replica->change_count = 0;
+    }
     roost_filter_free(replica->filter);
     replica->filter = filter;
     if (replica->counter == 0)

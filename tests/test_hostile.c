@@ -172,6 +172,78 @@ static void sound_forgeries_are_taken(void **state)
         }
 }
 
+/* ---- parts of all sorts --------------------------------------------------------------------------------------------- */
+
+enum { ACTORS = 3, COUNTERS = 12, VICTIM = 0, PART = 1 };
+
+/* All dots of three actors, known to the model and unseen by everybody. */
+static void list_dots(struct dots *dots, const roost_filter *filter)
+{
+    dots->count = 0;
+    for (uint64_t actor = 1; actor <= ACTORS; actor++)
+        for (uint64_t counter = 1; counter <= COUNTERS; counter++)
+            dots_add(dots, PART, filter, hash_for_key(actor * 100 + counter), (roost_dot){actor * 1000, counter});
+}
+
+/* A part that speaks of some of the dots, by chance, and tells the classes of some of the dead ones. */
+static roost_buffer forge_some(struct dots *dots, const roost_filter *like, uint8_t type, struct random_source *random)
+{
+    struct dot_run runs[ACTORS * COUNTERS];
+    uint64_t live[ACTORS * COUNTERS], hinted[ACTORS * COUNTERS], keys[ACTORS * COUNTERS], hinted_keys[ACTORS * COUNTERS];
+    struct forgery part = {.like = like, .type = type, .runs = runs, .live = live, .hinted = hinted, .keys = keys};
+    uint32_t told = 1 + random_choice(random, 8), alive = random_choice(random, 9), hints = random_choice(random, 9);
+    for (uint32_t i = 0; i < dots->count; i++) {
+        const roost_dot dot = dots->list[i].dot;
+        bool is_told = random_choice(random, 8) < told;
+        dots->standing[PART][i] = !is_told ? UNSEEN : random_choice(random, 8) < alive ? LIVE : DEAD;
+        if (!is_told)
+            continue;
+        struct dot_run *last = part.run_count ? &runs[part.run_count - 1] : NULL;
+        if (last && last->actor == dot.actor && last->last + 1 == dot.counter)
+            last->last++;
+        else
+            runs[part.run_count++] = (struct dot_run){dot.actor, (uint32_t)dot.counter, (uint32_t)dot.counter};
+    }
+    uint64_t rank = 0, others = 0;
+    for (uint32_t i = 0; i < dots->count; i++) {
+        if (dots->standing[PART][i] == LIVE) {
+            live[part.live_count] = rank;
+            keys[part.live_count++] = dots->list[i].key;
+        } else if (dots->standing[PART][i] == DEAD) {
+            if (type == 2 && random_choice(random, 8) < hints) {
+                hinted[part.hinted_count] = others;
+                hinted_keys[part.hinted_count++] = dots->list[i].key;
+            }
+            others++;
+        }
+        rank += dots->standing[PART][i] != UNSEEN;
+    }
+    memcpy(keys + part.live_count, hinted_keys, part.hinted_count * sizeof *keys);
+    return forge(&part);
+}
+
+/* Few live or most, some of the dead told or all: each dot comes to stand as it should, in one part after another. */
+static void parts_of_all_sorts_are_read_right(void **state)
+{
+    (void)state;
+    static struct dots dots;
+    struct random_source random = random_from_seed(test_seed(47));
+    for (int round = 0; round < 3000; round++) {
+        roost_config config = mode_config(round % MODES);
+        roost_filter *victim = new_filter(&config);
+        list_dots(&dots, victim);
+        memset(dots.standing[VICTIM], UNSEEN, sizeof dots.standing[VICTIM]);
+        for (int parts = 0; parts < 4; parts++) {
+            roost_buffer frame = forge_some(&dots, victim, random_choice(&random, 4) ? 2 : 1, &random);
+            assert_ok(receive(victim, frame.data, frame.size));
+            dots_merge(&dots, VICTIM, PART);
+            dots_agree(&dots, VICTIM, victim);
+            roost_buffer_release(&frame);
+        }
+        roost_filter_free(victim);
+    }
+}
+
 /* ---- lies ----------------------------------------------------------------------------------------------------------- */
 
 /* The other name of a class: the larger of its two. There may be none. */
@@ -612,6 +684,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_writers_agree),
         cmocka_unit_test(sound_forgeries_are_taken),
+        cmocka_unit_test(parts_of_all_sorts_are_read_right),
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(counters_at_their_limit_are_taken),
         cmocka_unit_test(a_million_actors_are_too_many),

@@ -9,8 +9,8 @@
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
  * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too), or that is not
- * the one we began with (two may answer to one name), sends LOST again, and the exchange goes on from there; but not for
- * ever.
+ * the one we began with (two may answer to one name), sends LOST again, and the exchange goes on from there; but not
+ * for ever.
  *
  * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
  * everything was told, and nobody else changed the peer meanwhile, something that was trusted was wrong (a cursor, the
@@ -47,6 +47,7 @@ struct roost_sync {
     uint32_t times_lost;    /* how often there was a LOST */
     uint64_t known;         /* where the peer's journal stood at its last reply */
     uint64_t told;          /* how far our journal was told in this exchange */
+    uint64_t stood;         /* where our journal stood when our digest was last looked at */
     bool suspicious;        /* cursors did not lead to equality */
     bool undisturbed;       /* since LOST */
     struct history space;   /* the peer's, when it lost the cursor */
@@ -137,7 +138,7 @@ static roost_status end(struct roost_sync *sync, bool equal)
     const struct journal *journal = &sync->filter->journal;
     sync->stage = AT_END;
     sync->result.equal = equal;
-    sync->own = (roost_cursor){journal->incarnation, equal ? journal->next : sync->told};
+    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->told};
     if (sync->lost.incarnation)
         sync->peer = sync->lost;
     if (equal)
@@ -146,17 +147,24 @@ static roost_status end(struct roost_sync *sync, bool equal)
     return ROOST_OK;
 }
 
+/* To be compared with the peer's: if they agree, the peer has all that our journal has by now. */
+static uint64_t own_digest(struct roost_sync *sync)
+{
+    sync->stood = sync->filter->journal.next;
+    return short_digest(sync->filter);
+}
+
 /* ---- hello ---------------------------------------------------------------------------------------------------------
  */
 
 static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
-    bool know_each_other = sync->peer.incarnation && sync->own.incarnation && !sync->suspicious;
+    bool know_each_other = sync->peer.incarnation && sync->peer.sequence && sync->own.incarnation && !sync->suspicious;
     message_begin(&writer, sync->filter, HELLO);
     write_byte(&writer, SYNC_VERSION);
     write_fixed64(&writer, configuration_hash(sync->filter).low);
-    write_fixed64(&writer, short_digest(sync->filter));
+    write_fixed64(&writer, own_digest(sync));
     write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
     if (know_each_other)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
@@ -190,7 +198,7 @@ static roost_status push(struct roost_sync *sync, roost_buffer *request, struct 
     message_begin(&writer, sync->filter, PUSH);
     write_half(&writer, half_incarnation(sync->peer.incarnation));
     write_varint(&writer, sync->known);
-    write_fixed64(&writer, short_digest(sync->filter));
+    write_fixed64(&writer, own_digest(sync));
     write_bytes(&writer, changes->buffer.data, changes->buffer.size);
     sync->stage = AFTER_PUSH;
     return message_end(&writer, sync->filter, request, ROOST_OK);
@@ -201,6 +209,10 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
     struct bit_writer changes;
     if (!sync->own.incarnation || sync->suspicious)
         return ROOST_PROTOCOL;
+    if (!journal_knows(&sync->filter->journal, &sync->own)) { /* not any more */
+        sync->suspicious = true;
+        return say_hello(sync, request);
+    }
     sync->known = read_varint(reader);
     roost_status status = reader->failed ? ROOST_CORRUPT : own_changes(sync, &changes);
     if (status != ROOST_OK)
@@ -353,7 +365,7 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
         return status;
     message_begin(&writer, sync->filter, STATE);
     write_varint(&writer, sync->known);
-    write_fixed64(&writer, short_digest(sync->filter));
+    write_fixed64(&writer, own_digest(sync));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
     sync->stage = AFTER_STATE;
@@ -392,7 +404,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
 /* After all was said: equal, or disturbed, or one step further down. */
 static roost_status conclude(struct roost_sync *sync, roost_buffer *request, uint64_t digest)
 {
-    if (digest == short_digest(sync->filter))
+    if (digest == own_digest(sync))
         return end(sync, true);
     return sync->undisturbed ? send_state(sync, request) : end(sync, false);
 }
@@ -432,7 +444,7 @@ static roost_status after_state(struct roost_sync *sync, struct bit_reader *read
         return status;
     sync->result.changed |= changed;
     sync->lost = (roost_cursor){incarnation, sync->known};
-    return end(sync, digest == short_digest(sync->filter));
+    return end(sync, digest == own_digest(sync));
 }
 
 /* ---- lost cursors --------------------------------------------------------------------------------------------------
@@ -480,7 +492,7 @@ static roost_status after_news(struct roost_sync *sync, roost_buffer *request, s
     /* Ranges make no difference between dots that were removed and dots that were never heard of. */
     if (!history_includes(sync->filter->kind->history(sync->filter), &sync->space))
         return ROOST_CORRUPT;
-    return digest == short_digest(sync->filter) ? end(sync, true) : ask_about_all(sync, request);
+    return digest == own_digest(sync) ? end(sync, true) : ask_about_all(sync, request);
 }
 
 /* Where one side has less than half of what the other has, ranges would differ nearly everywhere. */
