@@ -4,18 +4,24 @@
  * which is read again where the file is not as we left it. So a peer that falls silent keeps nobody from the file, and
  * since the asking end holds no lock while it waits (see sync.c), two machines that sync with each other at once never
  * wait in a ring.
+ *
+ * What is lent (lending.h) is lent before the answer, so that it travels with it. There is something to lend only where
+ * the file has taken in something new since the last answer, which is when an exchange begins.
  */
 #include "answer.h"
 
 #include "interrupt.h"
+#include "lending.h"
 
 static bool answer_locked(struct filter_file *file, roost_buffer *reply, roost_status *verdict, roost_bytes request)
 {
-    bool changed = false;
-    if (!filter_file_refresh(file))
+    bool changed = false, gave;
+    if (!filter_file_refresh(file) || !lend_idle_shares(file, &gave))
         return false;
     *verdict = roost_sync_answer(file->filter, reply, &changed, request.data, request.size);
-    if (!changed || *verdict != ROOST_OK) /* a request that is refused leaves the file alone */
+    if (*verdict != ROOST_OK)   /* a request that is refused leaves the file alone, */
+        file->on_disk &= !gave; /* and what was lent for it is forgotten: the file is read again */
+    if (!(changed || gave) || *verdict != ROOST_OK)
         return true;
     bool saved = filter_file_save(file);
     interrupt_catch(); /* the session goes on */

@@ -8,7 +8,9 @@
 #include "numbers.h"
 #include "verb.h"
 
-#define DEFAULT_FPR 0.01
+#define DEFAULT_FPR            0.01
+#define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
+#define DEFAULT_WRITERS        4     /* see writers in roost/filter.h */
 
 /* Of the fingerprints of an orcuckoo filter; see fingerprint_bits and entry_bits in roost/filter.h. */
 #define LEAST_SET_BITS      16
@@ -17,14 +19,14 @@
 #define SHORT_ENTRY_BITS    8
 
 static struct {
-    unsigned kind, layout, bucket, entry; /* 0: not given */
+    unsigned kind, layout, bucket, entry, growth, schedule; /* 0: not given */
     uint64_t capacity, bits, writers;
     double fpr;
     struct seed_option seed;
-    bool multiset, force;
+    bool multiset, scalable, force;
 } settings;
 
-static const char *const bucket_sizes[] = {"1", "2", "4", "8", NULL};
+static const char *const powers_of_two[] = {"1", "2", "4", "8", NULL}; /* choice i is 2^(i - 1) */
 
 enum { ENTRY_32 = 1, ENTRY_64 };
 static const char *const entry_sizes[] = {"32", "64", NULL};
@@ -35,7 +37,7 @@ static const struct option options[] = {
      .place = &settings.capacity,
      .value = "N",
      .help = "elements, over all replicas, for which the promise holds:\n1000, 1e6, 2.5M (k, M, G: powers of ten); "
-             "required",
+             "required, but for --scalable",
      .least = 1},
     {.name = "fpr",
      .type = OPTION_RATE,
@@ -68,7 +70,7 @@ static const struct option options[] = {
      .place = &settings.bucket,
      .value = "B",
      .help = "slots of a cuckoo or orcuckoo bucket: 1, 2, 4 (default)\nor 8",
-     .choices = bucket_sizes},
+     .choices = powers_of_two},
     {.name = "multiset",
      .type = OPTION_SWITCH,
      .place = &settings.multiset,
@@ -85,11 +87,29 @@ static const struct option options[] = {
      .value = "S",
      .help = "of the hash, decimal or 0x and hexadecimal; filters\nmade apart merge if it is the same (default: a "
              "fixed one)"},
+    {.name = "scalable",
+     .type = OPTION_SWITCH,
+     .place = &settings.scalable,
+     .help =
+         "grow by further tables as keys come, and keep the rate;\n--capacity is the first table's (default 10,000)"},
+    {.name = "growth",
+     .type = OPTION_CHOICE,
+     .place = &settings.growth,
+     .value = "G",
+     .help = "of a scalable filter: each table has 1, 2 (default), 4 or\n8 times the capacity of the one before",
+     .choices = powers_of_two},
+    {.name = "schedule",
+     .type = OPTION_CHOICE,
+     .place = &settings.schedule,
+     .value = "S",
+     .help = "of a scalable filter, how tables share the rate:\nquadratic (default) or halving, which takes more room\n"
+             "from the sixth table on",
+     .choices = schedule_names},
     {.name = "writers",
      .type = OPTION_COUNT,
      .place = &settings.writers,
      .value = "R",
-     .help = "how many replicas will add at once, 1 to 65535;\nhas no effect on filters of fixed size",
+     .help = "how many replicas will add at once, 1 to 65535 (default\n4); has no effect on filters of fixed size",
      .least = 1,
      .most = 65535},
     {.name = "force",
@@ -97,9 +117,6 @@ static const struct option options[] = {
      .type = OPTION_SWITCH,
      .place = &settings.force,
      .help = "replace FILE if it exists"},
-    {.name = "scalable", .type = OPTION_LATER},
-    {.name = "growth", .type = OPTION_LATER, .value = "G"},
-    {.name = "schedule", .type = OPTION_LATER, .value = "S"},
     {0},
 };
 
@@ -117,7 +134,20 @@ static bool options_fit_kind(roost_kind kind)
         return complain("--multiset", "only for --kind orcuckoo");
     if (kind != ROOST_ORCUCKOO && settings.entry)
         return complain("--entry", "only for --kind orcuckoo");
-    return settings.capacity > 0 || complain("create", "--capacity is missing");
+    return settings.scalable || settings.capacity > 0 || complain("create", "--capacity is missing");
+}
+
+static bool options_fit_growth(roost_kind kind)
+{
+    if (!settings.scalable && settings.growth)
+        return complain("--growth", "only with --scalable");
+    if (!settings.scalable && settings.schedule)
+        return complain("--schedule", "only with --scalable");
+    if (settings.scalable && settings.bits && kind == ROOST_CUCKOO)
+        return complain("--bits", "not with --scalable: each table has the fewest that keep its part of the rate");
+    if (settings.scalable && settings.entry == ENTRY_32)
+        return complain("--entry 32", "not with --scalable, which needs entries of 64 bits");
+    return true;
 }
 
 /* In a set the fingerprint alone tells elements apart when one is removed; in a multiset copies are counted. */
@@ -134,27 +164,45 @@ static bool entries_fit(void)
     return true;
 }
 
-/* Where the fingerprints are given, the rate is what they give, unless one is asked for. */
+/* Where the fingerprints are given, the rate is what they give, unless one is asked for. A scalable filter divides a
+   rate among its tables, so it needs one. */
 static double promised_rate(void)
 {
-    bool bits_are_given = settings.bits || settings.entry == ENTRY_32;
+    bool bits_are_given = !settings.scalable && (settings.bits || settings.entry == ENTRY_32);
     return settings.fpr > 0 ? settings.fpr : bits_are_given ? 0 : DEFAULT_FPR;
+}
+
+static uint32_t power_of_two(unsigned choice, uint32_t otherwise)
+{
+    return choice ? 1u << (choice - 1) : otherwise;
+}
+
+static void configure_growth(roost_config *config)
+{
+    config->scalable = true;
+    config->capacity = settings.capacity ? settings.capacity : DEFAULT_FIRST_CAPACITY;
+    config->writers = (uint32_t)settings.writers;
+    config->growth = power_of_two(settings.growth, 0);
+    config->schedule = settings.schedule;
 }
 
 static bool configure(roost_config *config)
 {
     *config = roost_config_default();
     config->kind = settings.kind ? settings.kind : config->kind;
-    if (!options_fit_kind(config->kind) || (config->kind == ROOST_ORCUCKOO && !entries_fit()))
+    if (!options_fit_kind(config->kind) || !options_fit_growth(config->kind) ||
+        (config->kind == ROOST_ORCUCKOO && !entries_fit()))
         return false;
     config->layout = settings.layout ? settings.layout : config->layout;
     config->capacity = settings.capacity;
     config->fpr = promised_rate();
     config->fingerprint_bits = settings.entry == ENTRY_32 ? SHORT_ENTRY_BITS : (uint32_t)settings.bits;
-    config->bucket_size = settings.bucket ? 1u << (settings.bucket - 1) : config->bucket_size;
+    config->bucket_size = power_of_two(settings.bucket, config->bucket_size);
     config->entry_bits = settings.entry == ENTRY_32 ? 32 : settings.entry == ENTRY_64 ? 64 : 0;
     config->multiset = settings.multiset;
     config->seed = settings.seed.given ? settings.seed.seed : config->seed;
+    if (settings.scalable)
+        configure_growth(config);
     return true;
 }
 
@@ -163,7 +211,10 @@ static bool complain_of_configuration(const roost_config *config)
 {
     char rate[NUMBER_ROOM];
     format_shortest(rate, config->fpr);
-    if (config->fingerprint_bits)
+    uint32_t writers = config->writers ? config->writers : DEFAULT_WRITERS;
+    if (config->scalable && config->capacity < writers)
+        return complain("--capacity", "must be at least %u in a scalable filter, one for each of its writers", writers);
+    if (config->fingerprint_bits && !config->scalable)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
     if (config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED)
         return complain("create", "a rate of %s is out of reach for the blocked layout; --layout classic goes lower",
@@ -215,7 +266,7 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_create = {
     .name = "create",
-    .synopsis = "FILE --capacity N [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
+    .synopsis = "FILE --capacity N|--scalable [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
     .summary = "make an empty filter",
     .details = "Makes an empty filter. Filters merge when all of these options are equal, so that\n"
                "machines that never met can make theirs with the same command.\n",

@@ -36,6 +36,13 @@ static bool differ_in_mode(struct difference *difference, bool ours, bool theirs
     return differ_in_word(difference, "mode", ours ? "multiset" : "set", theirs ? "multiset" : "set");
 }
 
+static bool differ_in_growth(struct difference *difference, const roost_config *ours, const roost_config *theirs)
+{
+    return differ_in_count(difference, "writers", ours->writers, theirs->writers) ||
+           differ_in_count(difference, "growth", ours->growth, theirs->growth) ||
+           differ_in_word(difference, "schedule", schedule_name(ours->schedule), schedule_name(theirs->schedule));
+}
+
 static bool differ_in_rate(struct difference *difference, double ours, double theirs)
 {
     difference->field = "fpr";
@@ -52,10 +59,13 @@ static bool differ_in_seed(struct difference *difference, uint64_t ours, uint64_
     return ours != theirs;
 }
 
-/* Sizes derive from the configuration, but the library that made a file may have derived them in another way. */
+/* Sizes derive from the configuration, but the library that made a file may have derived them in another way. Those of
+   scalable filters also follow what they hold. */
 static bool differ_in_size(struct difference *difference, const roost_filter *ours, const roost_filter *theirs)
 {
     roost_info a, b;
+    if (roost_filter_config(ours)->scalable)
+        return false;
     roost_filter_info(ours, &a);
     roost_filter_info(theirs, &b);
     return differ_in_count(difference, "size in bits", a.bits, b.bits) ||
@@ -67,11 +77,13 @@ static bool find_difference(struct difference *difference, const roost_filter *o
 {
     const roost_config *a = roost_filter_config(ours), *b = roost_filter_config(theirs);
     return differ_in_word(difference, "kind", kind_name(a->kind), kind_name(b->kind)) ||
+           differ_in_word(difference, "size", a->scalable ? "scalable" : "fixed", b->scalable ? "scalable" : "fixed") ||
            differ_in_word(difference, "layout", layout_name(a->layout), layout_name(b->layout)) ||
            differ_in_count(difference, "capacity", a->capacity, b->capacity) ||
            differ_in_rate(difference, a->fpr, b->fpr) || differ_in_seed(difference, a->seed, b->seed) ||
            differ_in_mode(difference, a->multiset, b->multiset) ||
            differ_in_count(difference, "entry", a->entry_bits, b->entry_bits) ||
+           (a->scalable && differ_in_growth(difference, a, b)) ||
            differ_in_count(difference, "bits", a->fingerprint_bits, b->fingerprint_bits) ||
            differ_in_count(difference, "bucket", a->bucket_size, b->bucket_size) ||
            differ_in_size(difference, ours, theirs);

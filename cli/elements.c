@@ -12,8 +12,11 @@ void print_elements(const roost_filter *filter)
     roost_info info;
     roost_filter_info(filter, &info);
     format_things(elements, (uint64_t)llround(info.elements), "element");
-    printf("about %s%s\n", elements,
-           info.promise_holds ? "" : ", more than it was made for: the promised rate no longer holds");
+    printf("about %s", elements);
+    if (!info.promise_holds)
+        printf(", more%s than it was made for: the promised rate no longer holds",
+               roost_filter_config(filter)->scalable ? " writers" : "");
+    printf("\n");
 }
 
 void json_elements(struct json *json, const roost_filter *filter)

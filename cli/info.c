@@ -28,7 +28,7 @@ struct facts {
     const char *name;
     const roost_config *config;
     roost_info info;
-    uint64_t elements, bytes_encoded, peers;
+    uint64_t elements, inserted, bytes_encoded, peers;
     char digest[33], seed[20];
     char actor[20]; /* empty: it has none */
 };
@@ -39,6 +39,7 @@ static struct facts gather(const struct filter_file *file)
     uint64_t actor = roost_filter_actor(file->filter);
     roost_filter_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
+    facts.inserted = facts.config->kind == ROOST_BLOOM ? facts.info.inserted : facts.info.entries;
     facts.bytes_encoded = file->frame_size;
     facts.peers = file->peers.count;
     roost_digest_text(roost_filter_digest(file->filter), facts.digest);
@@ -46,6 +47,12 @@ static struct facts gather(const struct filter_file *file)
     if (actor)
         snprintf(facts.actor, sizeof facts.actor, "0x%016llx", (unsigned long long)actor);
     return facts;
+}
+
+/* Scalable Bloom filters count who added how much, see docs/error-bounds.md. */
+static bool keeps_ledger(const struct facts *facts)
+{
+    return facts->config->scalable && facts->config->kind == ROOST_BLOOM;
 }
 
 /* ---- for programs ---------------------------------------------------------------------------------------------- */
@@ -62,8 +69,24 @@ static void print_shape_json(struct json *json, const struct facts *facts)
     }
 }
 
+static void print_growth_json(struct json *json, const struct facts *facts)
+{
+    json_bool(json, "scalable", facts->config->scalable);
+    if (!facts->config->scalable)
+        return;
+    json_count(json, "tables", facts->info.tables);
+    json_count(json, "writers", facts->config->writers);
+    json_count(json, "growth", facts->config->growth);
+    json_text(json, "schedule", schedule_name(facts->config->schedule));
+    json_count(json, "inserted", facts->inserted);
+}
+
 static void print_replica_json(struct json *json, const struct facts *facts)
 {
+    if (keeps_ledger(facts)) {
+        json_count(json, "actors", facts->info.actors);
+        json_text(json, "actor", facts->actor[0] ? facts->actor : NULL);
+    }
     if (facts->config->kind == ROOST_ORCUCKOO) {
         json_bool(json, "multiset", facts->config->multiset);
         json_count(json, "entry_bits", facts->config->entry_bits);
@@ -96,6 +119,7 @@ static void print_json(const struct facts *facts)
     json_count(&json, "bytes_encoded", facts->bytes_encoded);
     json_text(&json, "digest", facts->digest);
     json_text(&json, "seed", facts->seed);
+    print_growth_json(&json, facts);
     print_shape_json(&json, facts);
     print_replica_json(&json, facts);
     json_end(&json);
@@ -109,8 +133,11 @@ static void print_bloom(const struct facts *facts, const char *entries, const ch
 {
     char bits[COUNT_ROOM];
     format_count(bits, facts->info.bits);
-    printf(LABEL "bloom, %s: %s bits, %u for each key\n", "kind", layout_name(facts->config->layout), bits,
-           facts->info.probes);
+    printf(LABEL "%s, %s: %s bits", "kind", facts->config->scalable ? "scalable bloom" : "bloom",
+           layout_name(facts->config->layout), bits);
+    if (!facts->config->scalable)
+        printf(", %u for each key", facts->info.probes);
+    printf("\n");
     printf(LABEL "%s bits set, %s\n", "load", entries, load);
 }
 
@@ -118,11 +145,12 @@ static void print_cuckoo(const struct facts *facts, const char *entries, const c
 {
     char buckets[COUNT_ROOM];
     format_count(buckets, facts->info.buckets);
-    printf(LABEL "%s%s: %s buckets of %u, ", "kind", kind_name(facts->config->kind),
-           facts->config->multiset ? ", a multiset" : "", buckets, facts->config->bucket_size);
+    printf(LABEL "%s%s%s: %s buckets of %u, ", "kind", facts->config->scalable ? "scalable " : "",
+           kind_name(facts->config->kind), facts->config->multiset ? ", a multiset" : "", buckets,
+           facts->config->bucket_size);
     if (facts->config->kind == ROOST_ORCUCKOO)
         printf("entries of %u bits, ", facts->config->entry_bits);
-    printf("fingerprints of %u bits\n", facts->config->fingerprint_bits);
+    printf("fingerprints of %u bits%s\n", facts->config->fingerprint_bits, facts->config->scalable ? " or more" : "");
     printf(LABEL "%s entries, %s of the slots; %llu overflowed\n", "load", entries, load,
            (unsigned long long)facts->info.overflow);
 }
@@ -144,7 +172,15 @@ static void print_history(const struct facts *facts)
     format_things(actors, facts->info.actors, "actor");
     format_things(dots, facts->info.dots, "addition");
     format_things(gaps, facts->info.gaps, "gap");
-    printf(LABEL "%s by %s, %s\n", "history", dots, actors, gaps);
+    printf(LABEL "%s by %s%s, %s\n", "history", dots, actors, facts->config->scalable ? " over all tables" : "", gaps);
+    printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
+}
+
+static void print_writers(const struct facts *facts)
+{
+    char known[COUNT_ROOM];
+    format_count(known, facts->info.actors);
+    printf(LABEL "%s of %u known\n", "writers", known, facts->config->writers);
     printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
 }
 
@@ -155,6 +191,8 @@ static void print_replica(const struct facts *facts)
     format_things(peers, facts->peers, "peer");
     if (facts->config->kind == ROOST_ORCUCKOO)
         print_history(facts);
+    if (keeps_ledger(facts))
+        print_writers(facts);
     if (facts->info.journal > 0 || facts->peers > 0)
         printf(LABEL "%s in the journal, %s remembered\n", "sync", changes, peers);
 }
@@ -166,9 +204,29 @@ static void print_contents(const struct facts *facts)
     format_count(elements, facts->elements);
     format_percent(promised, facts->config->fpr, 3);
     format_percent(now, facts->info.fpr_now, 3);
-    printf(LABEL "about %s of %s\n", "elements", elements, capacity);
+    if (!facts->config->scalable)
+        printf(LABEL "about %s of %s\n", "elements", elements, capacity);
+    else if (keeps_ledger(facts))
+        printf(LABEL "%s added\n", "elements", elements);
+    else
+        printf(LABEL "about %s\n", "elements", elements);
     printf(LABEL "%s promised, %s now: the promise %s\n", "false positives", promised, now,
            facts->info.promise_holds ? "holds" : "NO LONGER HOLDS");
+}
+
+static void print_growth(const struct facts *facts)
+{
+    char tables[THINGS_ROOM], capacity[COUNT_ROOM];
+    format_things(tables, facts->info.tables, "table");
+    format_count(capacity, facts->config->capacity);
+    printf(LABEL "%s; the first for %s, each further one ", "tables", facts->info.tables > 0 ? tables : "none yet",
+           capacity);
+    if (facts->config->growth == 1)
+        printf("as large");
+    else
+        printf("%u times as large", facts->config->growth);
+    printf("; %s schedule, %u writer%s\n", schedule_name(facts->config->schedule), facts->config->writers,
+           facts->config->writers == 1 ? "" : "s");
 }
 
 static void print_table(const struct facts *facts)
@@ -178,6 +236,8 @@ static void print_table(const struct facts *facts)
     format_bytes(encoded, facts->bytes_encoded);
     print_contents(facts);
     print_shape(facts);
+    if (facts->config->scalable)
+        print_growth(facts);
     printf(LABEL "%s in memory, %s encoded\n", "size", memory, encoded);
     print_replica(facts);
     printf(LABEL "%s\n", "seed", facts->seed);

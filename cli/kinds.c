@@ -1,13 +1,15 @@
-/* Options, reports and messages call kinds and layouts by the same words: they are written down once. */
+/* Options, reports and messages call kinds, layouts and schedules by the same words: they are written down once. */
 #include "kinds.h"
 
 const char *const kind_names[] = {"bloom", "cuckoo", "orcuckoo", NULL};
 const char *const grow_only_kind_names[] = {"bloom", "cuckoo", NULL};
 const char *const other_kind_names[] = {"orcuckoo", NULL};
 const char *const layout_names[] = {"blocked", "classic", NULL};
+const char *const schedule_names[] = {"quadratic", "halving", NULL};
 
 _Static_assert(ROOST_BLOOM == 1 && ROOST_CUCKOO == 2 && ROOST_ORCUCKOO == 3, "kind_names follows these numbers");
 _Static_assert(ROOST_BLOCKED == 1 && ROOST_CLASSIC == 2, "layout_names follows these numbers");
+_Static_assert(ROOST_QUADRATIC == 1 && ROOST_HALVING == 2, "schedule_names follows these numbers");
 
 const char *kind_name(roost_kind kind)
 {
@@ -17,4 +19,9 @@ const char *kind_name(roost_kind kind)
 const char *layout_name(roost_layout layout)
 {
     return layout == ROOST_BLOCKED || layout == ROOST_CLASSIC ? layout_names[layout - 1] : "none";
+}
+
+const char *schedule_name(roost_schedule schedule)
+{
+    return schedule == ROOST_QUADRATIC || schedule == ROOST_HALVING ? schedule_names[schedule - 1] : "none";
 }

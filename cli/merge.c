@@ -5,6 +5,7 @@
 #include "elements.h"
 #include "filter_file.h"
 #include "interrupt.h"
+#include "lending.h"
 #include "messages.h"
 #include "verb.h"
 
@@ -80,12 +81,20 @@ static void report(const struct merging *merging)
     }
 }
 
+static bool save(struct merging *merging)
+{
+    bool gave;
+    if (!lend_idle_shares(&merging->file, &gave))
+        return false;
+    return (!merging->grew && !gave) || filter_file_save(&merging->file);
+}
+
 static int run(const struct arguments *arguments)
 {
     struct merging merging = {0};
     interrupt_catch();
-    bool merged = filter_file_lock(&merging.file, arguments->operands[0]) && merge_all(&merging, arguments) &&
-                  (!merging.grew || filter_file_save(&merging.file));
+    bool merged =
+        filter_file_lock(&merging.file, arguments->operands[0]) && merge_all(&merging, arguments) && save(&merging);
     if (merged)
         report(&merging);
     filter_file_close(&merging.file);

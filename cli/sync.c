@@ -15,6 +15,7 @@
 
 #include "interrupt.h"
 #include "json.h"
+#include "lending.h"
 #include "messages.h"
 #include "numbers.h"
 #include "peer.h"
@@ -87,10 +88,12 @@ static bool same_bytes(roost_bytes a, roost_bytes b)
 /* ---- what came of it ------------------------------------------------------------------------------------------- */
 
 /* The file is as we found it: what we got, and what is now known of the peer, go into it together. */
-static bool keep(struct syncing *syncing, roost_bytes memory, bool changed)
+static bool keep(struct syncing *syncing, roost_bytes memory, bool changed, bool *gave)
 {
+    if (!lend_idle_shares(&syncing->file, gave))
+        return false;
     roost_bytes before = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
-    if (!changed && same_bytes(before, memory))
+    if (!changed && !*gave && same_bytes(before, memory))
         return true;
     return remember_peer(syncing, memory) && filter_file_save(&syncing->file);
 }
@@ -99,7 +102,7 @@ static bool keep(struct syncing *syncing, roost_bytes memory, bool changed)
  * The file is another one by now. It takes in what we got; but what is known of the peer was true of the file as it
  * was, so the older memory, which the file has, stays.
  */
-static bool merge_into_present(struct syncing *syncing)
+static bool merge_into_present(struct syncing *syncing, bool *gave)
 {
     bool grew = false;
     struct filter_file *file = &syncing->file;
@@ -110,19 +113,21 @@ static bool merge_into_present(struct syncing *syncing)
     roost_filter_free(got);
     if (status != ROOST_OK)
         return complain_of_status(file->name, status);
-    return fine && (!grew || filter_file_save(file));
+    return fine && lend_idle_shares(file, gave) && (!(grew || *gave) || filter_file_save(file));
 }
 
+/* What is lent, now that we know what the peer needs, is on the disk before it is told in an exchange of its own. */
 static bool settle(struct syncing *syncing, roost_bytes memory, const roost_sync_result *result)
 {
     struct filter_file *file = &syncing->file;
     bool locked = filter_file_lock(file, file->name), fresh = locked && filter_file_is_fresh(file);
-    bool fine = locked && (fresh ? keep(syncing, memory, result->changed) : merge_into_present(syncing));
+    bool gave = false;
+    bool fine = locked && (fresh ? keep(syncing, memory, result->changed, &gave) : merge_into_present(syncing, &gave));
     filter_file_unlock(file);
     interrupt_catch(); /* another exchange may follow */
     syncing->rounds += result->rounds;
     syncing->changed |= result->changed;
-    syncing->equal = result->equal && fresh;
+    syncing->equal = result->equal && fresh && !gave;
     return fine;
 }
 
@@ -146,7 +151,7 @@ static bool exchange(struct syncing *syncing)
     return fine;
 }
 
-/* One is enough, unless somebody changes one of the two meanwhile. */
+/* One is enough, unless somebody changes one of the two meanwhile, or there is something to lend. */
 static bool exchange_until_equal(struct syncing *syncing)
 {
     bool fine = true;

@@ -217,9 +217,9 @@ static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t
     write_bytes(&replica, bytes, size);
     write_fixed64(&replica, checksum_bytes(replica.buffer.data, replica.buffer.size));
     roost_status status = roost_filter_restore_replica(sleeper, replica.buffer.data, replica.buffer.size);
-    must(status == ROOST_OK || (roost_filter_actor(sleeper) == 0 && sleeper->journal.room == 0));
+    must(status == ROOST_OK || (roost_filter_actor(sleeper) == 0 && sleeper->journal->room == 0));
     must(roost_filter_check(sleeper) == ROOST_OK && same_state(sleeper, filter));
-    roost_cursor oldest = {sleeper->journal.incarnation, sleeper->journal.oldest};
+    roost_cursor oldest = {sleeper->journal->incarnation, sleeper->journal->oldest};
     must(roost_filter_delta(sleeper, &frame, &oldest, &oldest) == ROOST_OK);
     must(roost_filter_decode(&part, frame.data, frame.size, &environment) == ROOST_OK);
     roost_filter_add(sleeper, NULL, "x", 1);

@@ -125,11 +125,11 @@ static inline void assert_tells_all(roost_filter *teller, const roost_cursor *si
 static inline void assert_memory_is_sound(roost_filter *asking, roost_filter *answering, const roost_buffer *memory)
 {
     struct cursors cursors;
-    if (!read_cursors(&cursors, memory) || cursors.peer.incarnation != answering->journal.incarnation)
+    if (!read_cursors(&cursors, memory) || cursors.peer.incarnation != answering->journal->incarnation)
         return;
-    if (journal_knows(&answering->journal, &cursors.peer))
+    if (journal_knows(answering->journal, &cursors.peer))
         assert_tells_all(answering, &cursors.peer, asking);
-    if (journal_knows(&asking->journal, &cursors.own))
+    if (journal_knows(asking->journal, &cursors.own))
         assert_tells_all(asking, &cursors.own, answering);
 }
 
@@ -179,13 +179,13 @@ static inline void answer_one(struct exchange *exchange, roost_buffer *reply, co
 {
     roost_filter *filter = *exchange->answering;
     roost_digest before = roost_filter_digest(filter);
-    uint64_t next = filter->journal.next, incarnation = filter->journal.incarnation;
+    uint64_t next = filter->journal->next, incarnation = filter->journal->incarnation;
     bool changed;
     exchange->answered = roost_sync_answer(filter, reply, &changed, request->data, request->size);
     roost_digest after = roost_filter_digest(filter);
     if (!changed) {
         assert_memory_equal(&before, &after, sizeof before);
-        assert_true(next == filter->journal.next && incarnation == filter->journal.incarnation);
+        assert_true(next == filter->journal->next && incarnation == filter->journal->incarnation);
     }
     assert_ok(roost_filter_check(filter));
     count_reply(exchange, reply);

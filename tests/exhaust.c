@@ -338,7 +338,7 @@ int main(int argc, char **argv)
     for (uint32_t buckets = 2; buckets <= 4; buckets += 2)
         for (uint32_t bits = 1; bits <= 3; bits++)
             for (uint32_t size = 1; size <= 2; size++) {
-                struct cuckoo_geometry geometry = {buckets, bits, size, 0};
+                struct cuckoo_geometry geometry = {buckets, bits, size, 0, 0, 0};
                 for (uint32_t capacity = 1; capacity <= 4; capacity += 3) {
                     run_universe(geometry, 4, 2, capacity, deep ? 10 : 6);
                     run_universe(geometry, 4, 3, capacity, deep ? 7 : 5);

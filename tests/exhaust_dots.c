@@ -391,7 +391,7 @@ static uint32_t next_reader(const struct universe *universe, const struct layout
 static void put_journal(struct universe *universe, uint32_t replica, const struct layout *layout, uint64_t classes)
 {
     struct orcuckoo *filter = scratch_of(universe, replica);
-    struct journal *journal = &filter->base.journal;
+    struct journal *journal = filter->base.journal;
     if (!universe->setting->deltas)
         return;
     journal->incarnation = 100 + actor_of(universe, replica, layout->incarnation);
@@ -482,7 +482,7 @@ static struct layout take_layout(const struct universe *universe, const roost_fi
 static dots noted_since(const struct universe *universe, uint32_t replica, dots *untold)
 {
     const struct orcuckoo *filter = scratch_of(universe, replica);
-    const struct journal *journal = &filter->base.journal;
+    const struct journal *journal = filter->base.journal;
     dots noted = 0, told = 0;
     for (uint64_t i = universe->journal_start[replica]; i < journal->next; i++) {
         struct change change = *journal_change(journal, i);
@@ -971,7 +971,7 @@ static void take_newcomer(struct universe *universe, struct world *next, uint32_
 {
     struct layout *layout = &next->replicas[replica];
     uint8_t incarnation = layout->incarnation;
-    must(roost_filter_actor(filter) == 0 && !journal_is_on(&filter->journal), "a newcomer is nobody yet");
+    must(roost_filter_actor(filter) == 0 && !journal_is_on(filter->journal), "a newcomer is nobody yet");
     *layout = take_layout(universe, filter, outcome->classes);
     must(layout->seen == outcome->seen && live_of(layout) == outcome->live, "the newcomer has the state");
     layout->incarnation = (uint8_t)(incarnation + 1);
@@ -1259,7 +1259,7 @@ static void universe_open(struct universe *universe, const struct setting *setti
 {
     uint32_t bits = setting->multiset ? 8 : 16;
     *universe = (struct universe){.setting = setting, .incarnations = MOST_ACTORS_HERE / setting->replicas};
-    universe->geometry = (struct cuckoo_geometry){2, bits, setting->bucket_size, setting->entry_bits - bits};
+    universe->geometry = (struct cuckoo_geometry){2, bits, setting->bucket_size, setting->entry_bits - bits, 0, 0};
     universe->config = (roost_config){.kind = ROOST_ORCUCKOO,
                                       .capacity = setting->capacity,
                                       .fpr = 0x1.fffffffffffffp-1, /* the largest below 1 */

@@ -993,7 +993,7 @@ static void restart(struct world *world, struct replica *replica)
     must(world,
          roost_filter_restore_replica(filter, replica->saved.replica.data, replica->saved.replica.size) == ROOST_OK,
          "restore");
-    if (filter->journal.incarnation != replica->filter->journal.incarnation) {
+    if (filter->journal->incarnation != replica->filter->journal->incarnation) {
         replica->list = ++lists; /* the journal began after it was saved: that one is lost, and its cursors */
         replica->change_count = 0;
     }

@@ -8,7 +8,7 @@
 static struct cuckoo_geometry geometries(uint32_t number)
 {
     static const uint32_t buckets[] = {1, 2, 3, 4, 5, 7, 16, 27, 64, 250, 263};
-    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0};
+    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0, 0, 0};
 }
 
 /* Both buckets lead to one class key, the key leads back to one of them, and keys are a tight range. */
@@ -17,7 +17,7 @@ static void classes_have_one_name(void **state)
     (void)state;
     for (uint32_t n = 1; n < 70; n++)
         for (uint32_t bits = 1; bits <= 6; bits++) {
-            struct cuckoo_geometry geometry = {n, bits, 4, 0};
+            struct cuckoo_geometry geometry = {n, bits, 4, 0, 0, 0};
             for (uint32_t fingerprint = 1; fingerprint < 1u << bits; fingerprint++)
                 for (uint32_t bucket = 0; bucket < n; bucket++) {
                     struct place place = place_in(bucket, fingerprint, geometry), other = other_place(place);
@@ -43,7 +43,7 @@ static void classes_have_one_name(void **state)
 static void class_keys_are_uniform(void **state)
 {
     (void)state;
-    struct cuckoo_geometry geometry = {1001, 12, 4, 0};
+    struct cuckoo_geometry geometry = {1001, 12, 4, 0, 0, 0};
     int counts[51] = {0};
     for (uint64_t i = 0; i < 500000; i++)
         counts[(class_key(place_of_hash(hash_for_key(i), geometry), geometry) >> 12) / 10]++;
@@ -151,7 +151,7 @@ static void load_is_high_for_any_size(void **state)
         for (uint32_t bits = 8; bits <= 12; bits += 4) {
             struct cuckoo_table table;
             struct random_source random = random_from_seed(bits);
-            struct cuckoo_geometry geometry = {buckets[i], bits, 4, 0};
+            struct cuckoo_geometry geometry = {buckets[i], bits, 4, 0, 0, 0};
             assert_true(cuckoo_table_init(&table, geometry, 500, &allocator));
             struct place place = place_of_hash(hash_for_key(0), geometry);
             for (uint64_t key = 1; cuckoo_table_put(&table, &place, &random, 500) != PUT_NO_ROOM; key++)

@@ -492,7 +492,7 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
     uint64_t last = 0;
     message_begin(&writer, filter, PUSH);
     assert_ok(begin_journal(filter));
-    write_half(&writer, half_incarnation(filter->journal.incarnation));
+    write_half(&writer, half_incarnation(filter->journal->incarnation));
     write_varint(&writer, 0);
     write_fixed64(&writer, 0);
     write_varint(&writer, 1);
@@ -512,18 +512,20 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
 static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, unsigned shift)
 {
     struct summary summary;
-    struct history none = {0};
-    const struct history *space = filter->kind->history ? filter->kind->history(filter) : NULL;
-    assert_ok(filter->kind->summarize(filter, &summary, space ? space : &none));
+    struct history own = {0}, *space = filter->kind->history ? &own : NULL;
+    if (space)
+        assert_ok(filter->kind->history(filter, &own));
+    assert_ok(filter->kind->summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
     struct ranges ranges = {shift, calloc(count, sizeof *ranges.numbers), count};
     for (uint64_t i = 0; i < count; i++)
         ranges.numbers[i] = i;
     message_begin(writer, filter, LEAVES);
-    write_varint(writer, filter->journal.next);
-    write_varint(writer, filter->journal.next);
-    write_half(writer, space_hash(space, filter->journal.incarnation));
+    write_varint(writer, filter->journal->next);
+    write_varint(writer, filter->journal->next);
+    write_half(writer, space_hash(space, filter->journal->incarnation));
+    history_release(&own, &filter->environment.allocator);
     write_ranges(writer, &ranges, universe);
     free(ranges.numbers);
     return universe;

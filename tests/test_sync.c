@@ -955,7 +955,7 @@ static void no_place_in_a_journal_is_wrong(void **state)
         assert_ok(roost_filter_encode(pair.b, &frame));
         assert_ok(roost_filter_merge_frame(pair.a, NULL, frame.data, frame.size));
         roost_buffer_release(&frame);
-        for (cursor.sequence = 1; cursor.sequence <= pair.a->journal.next; cursor.sequence++) {
+        for (cursor.sequence = 1; cursor.sequence <= pair.a->journal->next; cursor.sequence++) {
             roost_filter *empty = new_filter(&config);
             roost_cursor next;
             assert_ok(roost_filter_delta(pair.a, &frame, &next, &cursor));

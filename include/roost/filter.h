@@ -71,6 +71,12 @@ typedef struct roost_cursor {
     uint64_t incarnation, sequence;
 } roost_cursor;
 
+/* How a scalable filter divides its error rate among its tables. */
+typedef enum roost_schedule {
+    ROOST_QUADRATIC = 1, /* table i gets a part in (i + 1)^2: few bits more for each table */
+    ROOST_HALVING = 2,   /* each half of the one before: the thesis's */
+} roost_schedule;
+
 /* How two states stand in the order that merge derives. */
 typedef enum roost_order {
     ROOST_EQUAL = 0,
@@ -94,6 +100,11 @@ typedef struct roost_config {
     uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
     uint32_t entry_bits;       /* orcuckoo only: 64, or 32 (multiset, fingerprints of 8 bits); 0: 64 */
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
+    bool scalable;             /* grows by further tables as long as elements come; `capacity` is that of the first */
+    uint32_t writers;          /* scalable only: how many replicas add at the same time, at most; 0: 4 */
+    uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
+                                  8; 0: 2 */
+    roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
 } roost_config;
 
 /* Bloom, blocked, 1 %, the default seed, buckets of four. The capacity is 0 and must be set. */
@@ -256,6 +267,13 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *f
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame,
                                                            roost_cursor *next, const roost_cursor *since);
 
+/*
+ * Scalable Bloom filters: gives parts of the shares that this replica does not use to writers that have used up theirs, so
+ * that they fill tables up instead of adding new ones (docs/error-bounds.md). A sync does this by itself; others call it
+ * after a merge. *changed (may be NULL) tells whether anything was given; then the state has grown. No other kind needs it.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_lend(roost_filter *filter, bool *changed);
+
 /* ---- replica: what belongs to this very object, and is never part of a frame ---------------------------------------
  *
  * Identity (the actor) and journal, so that a filter that is put to sleep in a file can go on as the same replica.
@@ -286,6 +304,8 @@ typedef struct roost_info {
     uint64_t dots;         /* orcuckoo: additions that it has seen, removed ones too */
     uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
     uint64_t journal;      /* changes that deltas can still tell */
+    uint32_t tables;       /* 1; of a scalable filter as many as it has */
+    uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; else as entries */
 } roost_info;
 
 /* Reads the whole filter. */

@@ -112,7 +112,7 @@ static void bloom_close(roost_filter *filter)
     region_release(&bloom->words, &allocator);
     memory_release(&allocator, bloom->stale);
     memory_release(&allocator, bloom->chunk_hashes);
-    journal_release(&filter->journal, &allocator);
+    journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, bloom);
 }
 
@@ -134,12 +134,8 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     if (!bloom)
         return NULL;
     size_t bytes = divide_up(geometry.bits, 64) * 8;
-    *bloom = (struct bloom){.base = {.kind = &bloom_kind,
-                                     .config = *config,
-                                     .environment = *environment,
-                                     .random = random_from_seed(environment->random_seed)},
-                            .geometry = geometry,
-                            .chunks = chunks_for(bytes)};
+    *bloom = (struct bloom){.geometry = geometry, .chunks = chunks_for(bytes)};
+    init_base(&bloom->base, &bloom_kind, config, environment);
     bloom->stale = memory_allocate(allocator, bloom->chunks);
     bloom->chunk_hashes = memory_allocate(allocator, bloom->chunks * sizeof *bloom->chunk_hashes);
     if (!bloom->stale || !bloom->chunk_hashes || !region_allocate(&bloom->words, allocator, bytes)) {
@@ -258,11 +254,11 @@ static void note_key(struct bloom *bloom, roost_hash hash)
 {
     uint64_t positions[MOST_PROBES];
     if (hash.high) {
-        journal_note(&bloom->base.journal, hash.low, hash.high);
+        note(&bloom->base, hash.low, hash.high);
         return;
     }
     for (uint32_t i = positions_of(bloom, positions, hash); i > 0; i--)
-        journal_note(&bloom->base.journal, positions[i - 1], 0);
+        note(&bloom->base, positions[i - 1], 0);
 }
 
 #define NOTED_AT_ONCE 256
@@ -284,7 +280,7 @@ static void add_and_note(struct bloom *bloom, bool *changed, const roost_hash *h
 static roost_status bloom_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
 {
     *done = count;
-    if (journal_is_on(&filter->journal))
+    if (journal_is_on(filter->journal))
         add_and_note(as_bloom(filter), changed, hashes, count);
     else
         add_some(as_bloom(filter), changed, hashes, count);
@@ -317,7 +313,7 @@ static void note_news(struct bloom *bloom, const struct bloom *source, size_t ch
 {
     for (size_t i = chunk * CHUNK_WORDS, left = words_in_chunk(bloom, chunk); left > 0; i++, left--)
         for (uint64_t news = words_of(source)[i] & ~words_of(bloom)[i]; news; news &= news - 1)
-            journal_note(&bloom->base.journal, i * 64 + lowest_bit(news), 0);
+            note(&bloom->base, i * 64 + lowest_bit(news), 0);
 }
 
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
@@ -327,7 +323,7 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
     *changed = false;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
-        if (journal_is_on(&filter->journal))
+        if (journal_is_on(filter->journal))
             note_news(bloom, source, chunk);
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
                                   words_in_chunk(bloom, chunk));
@@ -556,12 +552,13 @@ static void write_positions(struct bit_writer *writer, uint64_t *positions, uint
 static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t most = (filter->journal.next - since) * bloom->geometry.probes + MOST_PROBES, count = 0;
+    uint64_t most = (filter->journal->next - since) * bloom->geometry.probes + MOST_PROBES, count = 0;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * most * sizeof *positions);
     if (!positions)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = since; i < filter->journal.next; i++)
-        count += positions_of_change(bloom, positions + count, *journal_change(&filter->journal, i));
+    for (uint64_t i = since; i < filter->journal->next; i++)
+        if (is_noted_here(filter, i))
+            count += positions_of_change(bloom, positions + count, *journal_change(filter->journal, i));
     sort_numbers(positions, positions + most, count, highest_bit(bloom->geometry.bits) + 1);
     write_positions(writer, positions, count, bloom->geometry.bits);
     memory_release(&filter->environment.allocator, positions);
@@ -575,36 +572,42 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
         return;
     *word |= bit;
     bloom->stale[position / 8 / CHUNK_BYTES] = 1;
-    journal_note(&bloom->base.journal, position, 0);
+    note(&bloom->base, position, 0);
     *changed = true;
+}
+
+static bool bloom_is_sound_delta(const roost_filter *filter, struct bit_reader reader)
+{
+    uint64_t bits = as_const_bloom(filter)->geometry.bits, next = 0;
+    if (read_byte(&reader) != RICE_POSITIONS)
+        return false;
+    uint64_t set = read_varint(&reader);
+    if (reader.failed || set > bits || set > reader_bits_left(&reader))
+        return false;
+    unsigned parameter = rice_parameter(bits, set);
+    for (uint64_t i = 0; i < set; i++, next++) {
+        uint64_t gap = read_rice(&reader, parameter);
+        if (reader.failed || gap >= bits - next)
+            return false;
+        next += gap;
+    }
+    read_alignment(&reader);
+    return !reader.failed && reader_bits_left(&reader) == 0;
 }
 
 /* Twice through the bytes: once to see that they are right, once to do what they say. */
 static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct bloom *bloom = as_bloom(filter);
-    uint64_t bits = bloom->geometry.bits;
     *changed = false;
-    if (read_byte(reader) != RICE_POSITIONS)
+    if (!bloom_is_sound_delta(filter, *reader))
         return ROOST_CORRUPT;
-    uint64_t set = read_varint(reader);
-    if (reader->failed || set > bits || set > reader_bits_left(reader))
-        return ROOST_CORRUPT;
-    unsigned parameter = rice_parameter(bits, set);
-    for (int pass = 0; pass < 2; pass++) {
-        struct bit_reader again = *reader;
-        uint64_t next = 0;
-        for (uint64_t i = 0; i < set; i++, next++) {
-            uint64_t gap = read_rice(&again, parameter);
-            if (again.failed || gap >= bits - next)
-                return ROOST_CORRUPT;
-            next += gap;
-            if (pass == 1)
-                take_bit(bloom, changed, next);
-        }
-        read_alignment(&again);
-        if (again.failed || reader_bits_left(&again) != 0)
-            return ROOST_CORRUPT;
+    read_byte(reader);
+    uint64_t set = read_varint(reader), next = 0;
+    unsigned parameter = rice_parameter(bloom->geometry.bits, set);
+    for (uint64_t i = 0; i < set; i++, next++) {
+        next += read_rice(reader, parameter);
+        take_bit(bloom, changed, next);
     }
     return ROOST_OK;
 }
@@ -622,13 +625,28 @@ static roost_status bloom_settle(roost_filter *filter, bool *changed, const stru
                                  const uint64_t *positions, uint64_t count)
 {
     (void)space;
+    if (count > 0 && positions[count - 1] >= as_bloom(filter)->geometry.bits)
+        return ROOST_CORRUPT;
     for (uint64_t i = 0; i < count; i++)
         take_bit(as_bloom(filter), changed, positions[i]);
     return ROOST_OK;
 }
 
-static bool bloom_is_change(const roost_filter *filter, struct change change)
+static uint64_t bloom_bytes(const roost_filter *filter)
 {
+    return bytes_needed(as_const_bloom(filter)->words.size) + journal_bytes(&filter->own_journal);
+}
+
+/* The digest of an empty chunk is 0, but it may not have been taken yet. */
+static bool bloom_is_bottom(const roost_filter *filter)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    return all_zero(words_of(bloom), word_count(bloom));
+}
+
+static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct change change)
+{
+    (void)table;
     return change.tag != 0 || change.key < as_const_bloom(filter)->geometry.bits;
 }
 
@@ -689,8 +707,8 @@ static void bloom_info(const roost_filter *filter, roost_info *info)
     info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
     info->bits = bloom->geometry.bits;
     info->probes = bloom->geometry.probes;
-    info->bytes_memory = bytes_needed(bloom->words.size) + journal_bytes(&filter->journal);
-    info->journal = journal_length(&filter->journal);
+    info->bytes_memory = bloom_bytes(filter);
+    info->journal = journal_length(filter->journal);
 }
 
 static roost_status bloom_check(const roost_filter *filter)
@@ -725,6 +743,9 @@ const struct filter_kind bloom_kind = {
     .read_state = bloom_read_state,
     .write_delta = bloom_write_delta,
     .merge_delta = bloom_merge_delta,
+    .is_sound_delta = bloom_is_sound_delta,
+    .is_bottom = bloom_is_bottom,
+    .bytes = bloom_bytes,
     .summarize = bloom_summarize,
     .settle = bloom_settle,
     .is_change = bloom_is_change,

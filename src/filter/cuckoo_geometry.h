@@ -26,11 +26,24 @@
 #include "roost/filter.h"
 #include "../base/bits.h"
 
+/*
+ * Tables of a series nest: bucket and fingerprint of a finer table begin with those of a coarser one, so that elements
+ * that share a class in the finer one share it in the coarser one too. A table at level j has n = n0 * 2^j buckets, a
+ * bucket is (hi, lo) with lo of j bits, and the pair of a fingerprint is
+ *
+ *     other = ((c - hi) mod n0, lo XOR o)        c below n0 and o of j bits, both from the fingerprint's *base* bits
+ *
+ * which is the reflection above for j = 0, is its own inverse, and loses nothing but its last bit when lo does. The
+ * base bits are the upper ones, the same in all tables; they are never all 0. The name of a class is that of hi's pair
+ * with the lo that goes with the smaller u; where both are the same hi, the smaller lo.
+ */
 struct cuckoo_geometry {
-    uint32_t buckets;     /* n, at least 1 */
+    uint32_t buckets;     /* n, at least 1; a multiple of 2^level */
     uint32_t bits;        /* of a fingerprint, 1 to 32 */
     uint32_t bucket_size; /* slots: 1, 2, 4 or 8 */
     uint32_t tag_bits;    /* what else a slot holds, above the fingerprint: 0, or as many as fill 32 or 64 bits */
+    uint32_t level;       /* j; 0 for a table that is none of a series */
+    uint32_t extra_bits;  /* those of the fingerprint below the base bits */
 };
 
 static inline uint32_t slot_width(struct cuckoo_geometry geometry)
@@ -38,16 +51,28 @@ static inline uint32_t slot_width(struct cuckoo_geometry geometry)
     return geometry.bits + geometry.tag_bits;
 }
 
+static inline uint32_t base_buckets(struct cuckoo_geometry geometry)
+{
+    return geometry.buckets >> geometry.level;
+}
+
 /* A fingerprint and its two buckets, in either order: the one that is meant comes first. */
 struct place {
     uint32_t bucket, other, fingerprint;
 };
 
-/* c: what the two buckets of a fingerprint add up to, modulo n. */
-static inline uint32_t pair_sum(uint32_t fingerprint, uint32_t buckets)
+/* c: what the two buckets of a base fingerprint add up to, modulo n0. */
+static inline uint32_t pair_sum(uint32_t base, uint32_t buckets)
 {
-    uint64_t mixed = (fingerprint * UINT64_C(0xd6e8feb86659fd93)) >> 32;
+    uint64_t mixed = (base * UINT64_C(0xd6e8feb86659fd93)) >> 32;
     return (uint32_t)((mixed * buckets) >> 32);
+}
+
+/* o: how lo differs between the two. */
+static inline uint32_t pair_offset(uint32_t base, uint32_t level)
+{
+    uint32_t mixed = (uint32_t)((base * UINT64_C(0x9fb21c651e98df25)) >> 32);
+    return level ? mixed >> (32 - level) : 0;
 }
 
 static inline uint32_t subtract_modulo(uint32_t a, uint32_t b, uint32_t modulus)
@@ -55,17 +80,38 @@ static inline uint32_t subtract_modulo(uint32_t a, uint32_t b, uint32_t modulus)
     return a - b + (a < b ? modulus : 0);
 }
 
+static inline uint32_t other_bucket(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
+{
+    if (__builtin_expect((geometry.level | geometry.extra_bits) == 0, 1))
+        return subtract_modulo(pair_sum(fingerprint, geometry.buckets), bucket, geometry.buckets);
+    uint32_t base = fingerprint >> geometry.extra_bits, n0 = base_buckets(geometry);
+    uint32_t sum = pair_sum(base, n0);
+    uint32_t lo = bucket & ((1u << geometry.level) - 1);
+    return subtract_modulo(sum, bucket >> geometry.level, n0) << geometry.level |
+           (lo ^ pair_offset(base, geometry.level));
+}
+
 static inline struct place place_in(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
 {
-    uint32_t sum = pair_sum(fingerprint, geometry.buckets);
-    return (struct place){bucket, subtract_modulo(sum, bucket, geometry.buckets), fingerprint};
+    return (struct place){bucket, other_bucket(bucket, fingerprint, geometry), fingerprint};
+}
+
+/* The base bits come from the upper half of a product, those below from what is left of it: the longer begin with the
+   shorter. */
+static inline uint32_t fingerprint_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
+{
+    if (__builtin_expect(geometry.extra_bits == 0, 1))
+        return 1 + (uint32_t)scale_to_range(hash.high, (UINT64_C(1) << geometry.bits) - 1);
+    uint64_t bases = (UINT64_C(1) << (geometry.bits - geometry.extra_bits)) - 1;
+    uint128 product = (uint128)hash.high * bases;
+    uint32_t base = 1 + (uint32_t)(product >> 64);
+    return base << geometry.extra_bits | (uint32_t)((uint64_t)product >> (64 - geometry.extra_bits));
 }
 
 static inline struct place place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
 {
-    uint64_t fingerprints = (UINT64_C(1) << geometry.bits) - 1;
-    return place_in((uint32_t)scale_to_range(hash.low, geometry.buckets),
-                    1 + (uint32_t)scale_to_range(hash.high, fingerprints), geometry);
+    return place_in((uint32_t)scale_to_range(hash.low, geometry.buckets), fingerprint_of_hash(hash, geometry),
+                    geometry);
 }
 
 static inline struct place other_place(struct place place)
@@ -73,7 +119,7 @@ static inline struct place other_place(struct place place)
     return (struct place){place.other, place.bucket, place.fingerprint};
 }
 
-/* ceil(c/2) without overflow; below n because c is. */
+/* ceil(c/2) without overflow; below n0 because c is. */
 static inline uint32_t pair_middle(uint32_t sum)
 {
     return sum / 2 + (sum & 1);
@@ -81,31 +127,41 @@ static inline uint32_t pair_middle(uint32_t sum)
 
 static inline uint64_t class_key(struct place place, struct cuckoo_geometry geometry)
 {
-    uint64_t sum = (uint64_t)place.bucket + place.other;
-    uint32_t middle = pair_middle((uint32_t)(sum < geometry.buckets ? sum : sum - geometry.buckets));
-    uint32_t u = subtract_modulo(place.bucket, middle, geometry.buckets);
-    uint32_t v = subtract_modulo(place.other, middle, geometry.buckets);
-    return (uint64_t)(u < v ? u : v) << geometry.bits | place.fingerprint;
+    uint32_t n0 = base_buckets(geometry), level = geometry.level, low = (1u << level) - 1;
+    uint32_t hi = place.bucket >> level, other_hi = place.other >> level;
+    uint64_t sum = (uint64_t)hi + other_hi;
+    uint32_t middle = pair_middle((uint32_t)(sum < n0 ? sum : sum - n0));
+    uint64_t u = (uint64_t)subtract_modulo(hi, middle, n0) << level | (place.bucket & low);
+    uint64_t v = (uint64_t)subtract_modulo(other_hi, middle, n0) << level | (place.other & low);
+    return (u < v ? u : v) << geometry.bits | place.fingerprint;
+}
+
+/* How many pairs of buckets a class key can name. */
+static inline uint64_t class_pairs(struct cuckoo_geometry geometry)
+{
+    return ((uint64_t)base_buckets(geometry) / 2 + 1) << geometry.level;
 }
 
 /* One more than the largest class key. */
 static inline uint64_t class_universe(struct cuckoo_geometry geometry)
 {
-    return ((uint64_t)geometry.buckets / 2 + 1) << geometry.bits;
+    return class_pairs(geometry) << geometry.bits;
 }
 
 static inline struct place place_of_class(uint64_t key, struct cuckoo_geometry geometry)
 {
-    uint32_t fingerprint = (uint32_t)(key & ((UINT64_C(1) << geometry.bits) - 1));
-    uint32_t u = (uint32_t)(key >> geometry.bits), n = geometry.buckets;
-    uint64_t bucket = (uint64_t)u + pair_middle(pair_sum(fingerprint, n));
-    return place_in((uint32_t)(bucket < n ? bucket : bucket - n), fingerprint, geometry);
+    uint32_t fingerprint = (uint32_t)(key & ((UINT64_C(1) << geometry.bits) - 1)), n0 = base_buckets(geometry);
+    uint64_t pair = key >> geometry.bits;
+    uint64_t hi = (pair >> geometry.level) + pair_middle(pair_sum(fingerprint >> geometry.extra_bits, n0));
+    uint32_t bucket = (uint32_t)(hi < n0 ? hi : hi - n0) << geometry.level;
+    return place_in(bucket | (uint32_t)(pair & ((1u << geometry.level) - 1)), fingerprint, geometry);
 }
 
 /* The chance that an element falls into one given class: two buckets, one fingerprint. */
 static inline double class_probability(struct cuckoo_geometry geometry)
 {
-    return 2.0 / (double)geometry.buckets / (double)((UINT64_C(1) << geometry.bits) - 1);
+    double bases = (double)((UINT64_C(1) << (geometry.bits - geometry.extra_bits)) - 1);
+    return 2.0 / (double)geometry.buckets / (bases * (double)(UINT64_C(1) << geometry.extra_bits));
 }
 
 #endif

@@ -57,6 +57,7 @@ bool is_bucket_size(uint32_t size)
 bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
 {
     uint64_t fingerprint = key & ((UINT64_C(1) << geometry.bits) - 1);
-    return key < class_universe(geometry) && fingerprint != 0 && key >> geometry.bits < geometry.buckets &&
+    return key < class_universe(geometry) && fingerprint >> geometry.extra_bits != 0 &&
+           key >> geometry.bits >> geometry.level < base_buckets(geometry) &&
            class_key(place_of_class(key, geometry), geometry) == key;
 }

@@ -25,6 +25,12 @@
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
  * insertion it is at most 0.6 %.
  *
+ * Spreading. After a long partition a table of a series may have to hold several times what it has slots for. It then
+ * takes some low bits of the fingerprint into the number of the bucket: both buckets of a pair split alike, and the
+ * slots get narrower. Nothing but the layout changes.
+ *
+ *     bucket 5, fingerprint 1011 01   ->   bucket 5 * 4 + 01, fingerprint 1011
+ *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
  * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
  * mean is the business of whoever owns the table (orcuckoo.c).
@@ -62,12 +68,12 @@ enum form {
 
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
-    return (uint64_t)bucket * (slot_width(table->geometry) * table->geometry.bucket_size);
+    return (uint64_t)bucket * (slot_width(table->shape) * table->shape.bucket_size);
 }
 
 static inline uint64_t slot_mask(const struct cuckoo_table *table)
 {
-    return ~UINT64_C(0) >> (64 - slot_width(table->geometry));
+    return ~UINT64_C(0) >> (64 - slot_width(table->shape));
 }
 
 /* A slot of 64 bits starts at a whole byte, so that no slot is wider than what is left of the word. */
@@ -107,7 +113,7 @@ static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 o
 static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
 {
     uint128 words = load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
-    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->geometry.bits);
+    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->shape.bits);
 }
 
 #define EIGHT_ONES UINT64_C(0x0101010101010101)
@@ -141,9 +147,9 @@ static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
 static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
                                           uint32_t fingerprint)
 {
-    const uint32_t size = table->geometry.bucket_size, bytes = width / 8;
+    const uint32_t size = table->shape.bucket_size, bytes = width / 8;
     const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * bytes;
-    const uint32_t unused = 32 - table->geometry.bits; /* bits of the low half that belong to the tag */
+    const uint32_t unused = 32 - table->shape.bits; /* bits of the low half that belong to the tag */
     const uint32_t wanted = fingerprint << unused;
     uint32_t found = 0;
     if (size == 4) { /* a loop of known length, for the compiler to unroll */
@@ -173,12 +179,12 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
     uint64_t bit = bucket_start(table, bucket);
     if (form == ONE_WORD) {
         uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
-        return find_lane(word, fingerprint, table->ones, table->tops, table->geometry.bits);
+        return find_lane(word, fingerprint, table->ones, table->tops, table->shape.bits);
     }
     int offset = find_in_two_words(table, bit, fingerprint);
     if (form == TWO_WORDS || offset != NO_SLOT)
         return offset;
-    uint32_t half = table->geometry.bits * table->geometry.bucket_size / 2;
+    uint32_t half = table->shape.bits * table->shape.bucket_size / 2;
     offset = find_in_two_words(table, bit + half, fingerprint);
     return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
 }
@@ -231,26 +237,43 @@ static enum form form_for(struct cuckoo_geometry geometry)
     return bucket_bits <= 128 ? TWO_WORDS : TWO_HALVES;
 }
 
-bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
-                       const roost_allocator *allocator)
+static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, uint32_t spread)
 {
+    geometry.buckets <<= spread;
+    geometry.bits -= spread;
+    geometry.tag_bits += geometry.tag_bits ? spread : 0;
+    return geometry;
+}
+
+static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t spread,
+                        uint32_t most_kicks, const roost_allocator *allocator)
+{
+    const struct cuckoo_geometry shape = shape_of(geometry, spread);
     *table = (struct cuckoo_table){.geometry = geometry,
+                                   .shape = shape,
+                                   .spread = spread,
                                    .most_kicks = most_kicks,
-                                   .form = form_for(geometry),
+                                   .form = form_for(shape),
                                    .stash.tagged = geometry.tag_bits > 0};
-    uint32_t lanes = table->form == TWO_HALVES ? geometry.bucket_size / 2 : geometry.bucket_size;
-    for (uint32_t lane = 0; lane < lanes && geometry.tag_bits == 0; lane++) {
-        table->wide_ones |= (uint128)1 << (lane * geometry.bits);
-        table->wide_tops |= (uint128)1 << (lane * geometry.bits + geometry.bits - 1);
+    uint32_t lanes = table->form == TWO_HALVES ? shape.bucket_size / 2 : shape.bucket_size;
+    for (uint32_t lane = 0; lane < lanes && shape.tag_bits == 0; lane++) {
+        table->wide_ones |= (uint128)1 << (lane * shape.bits);
+        table->wide_tops |= (uint128)1 << (lane * shape.bits + shape.bits - 1);
     }
     table->ones = (uint64_t)table->wide_ones;
     table->tops = (uint64_t)table->wide_tops;
     table->journal = memory_allocate(allocator, ((size_t)most_kicks + 1) * sizeof *table->journal);
-    if (!table->journal || !region_allocate(&table->slots, allocator, slot_bytes(geometry))) {
+    if (!table->journal || !region_allocate(&table->slots, allocator, slot_bytes(shape))) {
         cuckoo_table_release(table, allocator);
         return false;
     }
     return true;
+}
+
+bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
+                       const roost_allocator *allocator)
+{
+    return init_spread(table, geometry, 0, most_kicks, allocator);
 }
 
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator)
@@ -261,9 +284,39 @@ void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *all
     stash_release(&table->stash, allocator);
 }
 
+void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    region_release(&table->slots, allocator);
+    table->shape.buckets = 0;
+}
+
+bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    struct cuckoo_table awake;
+    if (!init_spread(&awake, table->geometry, 0, table->most_kicks, allocator))
+        return false;
+    awake.stash = table->stash;
+    memory_release(allocator, table->journal);
+    *table = awake;
+    return true;
+}
+
+static bool copy_asleep(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    *copy = *table;
+    copy->stash = (struct stash){.tagged = table->stash.tagged};
+    copy->journal = memory_allocate(allocator, ((size_t)table->most_kicks + 1) * sizeof *copy->journal);
+    if (copy->journal && stash_copy(&copy->stash, &table->stash, allocator))
+        return true;
+    cuckoo_table_release(copy, allocator);
+    return false;
+}
+
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    if (!cuckoo_table_init(copy, table->geometry, table->most_kicks, allocator))
+    if (cuckoo_table_is_asleep(table))
+        return copy_asleep(copy, table, allocator);
+    if (!init_spread(copy, table->geometry, table->spread, table->most_kicks, allocator))
         return false;
     if (!stash_copy(&copy->stash, &table->stash, allocator)) {
         cuckoo_table_release(copy, allocator);
@@ -277,14 +330,25 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
 /* ---- look-up -------------------------------------------------------------------------------------------------------
  */
 
+/* Where the entries of a place are in the slots. */
+static inline struct place in_slots(const struct cuckoo_table *table, struct place place)
+{
+    if (__builtin_expect(table->spread == 0, 1))
+        return place;
+    uint32_t spread = table->spread, low = place.fingerprint & ((1u << spread) - 1);
+    return (struct place){place.bucket << spread | low, place.other << spread | low, place.fingerprint >> spread};
+}
+
 static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    return find_in_pair(table, form, place) ||
+    return find_in_pair(table, form, in_slots(table, place)) ||
            (table->stash.count && stash_contains(&table->stash, class_key(place, table->geometry)));
 }
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
+    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+        return stash_contains(&table->stash, class_key(*place, table->geometry));
     switch (table->form) {
     case FOUR_BYTES:
         return holds(table, FOUR_BYTES, *place);
@@ -303,37 +367,71 @@ static inline void prefetch_pair(const struct cuckoo_table *table, struct place 
 
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count)
 {
-    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++)
-        prefetch_pair(table, places[i]);
+    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++) /* none while asleep */
+        prefetch_pair(table, in_slots(table, places[i]));
 }
 
-static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
+/* Where the entries of a key are; for a table that is none of a series nothing but the plain geometry is compiled in.
+ */
+static ALWAYS_INLINE struct place slots_of_hash(const struct cuckoo_table *table, bool plain, roost_hash hash)
+{
+    struct cuckoo_geometry geometry = table->geometry;
+    if (!plain)
+        return in_slots(table, place_of_hash(hash, geometry));
+    geometry.level = 0;
+    geometry.extra_bits = 0;
+    return place_of_hash(hash, geometry);
+}
+
+static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, bool plain, roost_hash hash)
+{
+    return find_in_pair(table, form, slots_of_hash(table, plain, hash)) ||
+           (table->stash.count &&
+            stash_contains(&table->stash, class_key(place_of_hash(hash, table->geometry), table->geometry)));
+}
+
+static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool plain, bool *found,
                                         const roost_hash *hashes, size_t count)
 {
     if (table->slots.size <= CACHED_FOR_LOOKUPS) {
         for (size_t i = 0; i < count; i++)
-            found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
+            found[i] = holds_hash(table, form, plain, hashes[i]);
         return;
     }
     for (size_t i = 0; i < AHEAD && i < count; i++)
-        prefetch_pair(table, place_of_hash(hashes[i], table->geometry));
+        prefetch_pair(table, slots_of_hash(table, plain, hashes[i]));
     for (size_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            prefetch_pair(table, place_of_hash(hashes[i + AHEAD], table->geometry));
-        found[i] = holds(table, form, place_of_hash(hashes[i], table->geometry));
+            prefetch_pair(table, slots_of_hash(table, plain, hashes[i + AHEAD]));
+        found[i] = holds_hash(table, form, plain, hashes[i]);
     }
 }
 
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
-    if (table->form == FOUR_BYTES)
-        contains_loop(table, FOUR_BYTES, found, hashes, count);
+    bool plain = (table->geometry.level | table->geometry.extra_bits) == 0;
+    if (cuckoo_table_is_asleep(table)) {
+        for (size_t i = 0; i < count; i++)
+            found[i] =
+                stash_contains(&table->stash, class_key(place_of_hash(hashes[i], table->geometry), table->geometry));
+        return;
+    }
+    if (!plain && table->form == ONE_WORD)
+        contains_loop(table, ONE_WORD, false, found, hashes, count);
+    else if (!plain && table->form == TWO_WORDS)
+        contains_loop(table, TWO_WORDS, false, found, hashes, count);
+    else if (!plain && table->form == TAGGED_64)
+        contains_loop(table, TAGGED_64, false, found, hashes, count);
+    else if (!plain)
+        contains_loop(table, (enum form)table->form, false, found, hashes, count);
+    else if (table->form == FOUR_BYTES)
+        contains_loop(table, FOUR_BYTES, true, found, hashes, count);
     else if (table->form == ONE_WORD)
-        contains_loop(table, ONE_WORD, found, hashes, count);
+        contains_loop(table, ONE_WORD, true, found, hashes, count);
     else if (table->form == TAGGED_64)
-        contains_loop(table, TAGGED_64, found, hashes, count);
+        contains_loop(table, TAGGED_64, true, found, hashes, count);
     else
-        contains_loop(table, (enum form)table->form, found, hashes, count);
+        contains_loop(table, (enum form)table->form, true, found, hashes, count);
 }
 
 /* ---- insertion -----------------------------------------------------------------------------------------------------
@@ -379,9 +477,18 @@ static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
     }
 }
 
+/* The row of the other bucket of an entry. */
+static inline uint32_t other_row(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    if (__builtin_expect(table->spread == 0, 1))
+        return other_bucket(row, fingerprint, table->geometry);
+    uint32_t spread = table->spread, low = row & ((1u << spread) - 1);
+    return other_bucket(row >> spread, fingerprint << spread | low, table->geometry) << spread | low;
+}
+
 /* An entry of a full bucket, with the bucket it could go to and a free slot there, or NO_SLOT. */
 struct mover {
-    struct place to;
+    uint32_t to;
     uint64_t word;
     uint32_t offset;
     int free;
@@ -391,14 +498,14 @@ struct mover {
 static ALWAYS_INLINE void find_movers(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                       struct mover movers[8])
 {
-    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
-    const uint32_t width = form == FOUR_BYTES ? 8 : slot_width(table->geometry);
+    const uint32_t size = form == FOUR_BYTES ? 4 : table->shape.bucket_size;
+    const uint32_t width = form == FOUR_BYTES ? 8 : slot_width(table->shape);
     for (uint32_t slot = 0; slot < size; slot++) {
         struct mover *mover = &movers[slot];
         mover->offset = slot * width;
         mover->word = slot_read(table, bucket, mover->offset);
-        mover->to = other_place(place_in(bucket, word_fingerprint(mover->word, table->geometry), table->geometry));
-        mover->free = find_slot(table, form, mover->to.bucket, 0);
+        mover->to = other_row(table, bucket, word_fingerprint(mover->word, table->shape));
+        mover->free = find_slot(table, form, mover->to, 0);
     }
 }
 
@@ -406,11 +513,11 @@ static ALWAYS_INLINE void find_movers(const struct cuckoo_table *table, enum for
 static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, uint32_t bucket, uint64_t newcomer,
                                    const struct mover movers[8], uint32_t first)
 {
-    const uint32_t size = form == FOUR_BYTES ? 4 : table->geometry.bucket_size;
+    const uint32_t size = form == FOUR_BYTES ? 4 : table->shape.bucket_size;
     for (uint32_t i = 0; i < size; i++) {
         const struct mover *mover = &movers[(first + i) & (size - 1)];
         if (mover->free != NO_SLOT) {
-            slot_write(table, mover->to.bucket, (uint32_t)mover->free, mover->word);
+            slot_write(table, mover->to, (uint32_t)mover->free, mover->word);
             slot_write(table, bucket, mover->offset, newcomer);
             table->filled++;
             return true;
@@ -428,19 +535,19 @@ static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, s
     kicks = kicks < table->most_kicks ? kicks : table->most_kicks;
     if (kicks > 0) {
         find_movers(table, form, bucket, movers);
-        if (move_one(table, form, bucket, word, movers, random_choice(random, table->geometry.bucket_size)))
+        if (move_one(table, form, bucket, word, movers, random_choice(random, table->shape.bucket_size)))
             return true;
         bucket = place.other;
     }
     for (uint32_t step = 0; step < kicks; step++) {
-        uint32_t first = random_choice(random, table->geometry.bucket_size);
+        uint32_t first = random_choice(random, table->shape.bucket_size);
         find_movers(table, form, bucket, movers);
         if (move_one(table, form, bucket, word, movers, first))
             return true;
         slot_write(table, bucket, movers[first].offset, word);
         table->journal[step] = (struct kick){bucket, movers[first].offset, movers[first].word};
         word = movers[first].word;
-        bucket = movers[first].to.bucket;
+        bucket = movers[first].to;
     }
     undo_kicks(table, kicks);
     return false;
@@ -468,9 +575,10 @@ static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form f
 {
     if (holds(table, form, *place))
         return PUT_PRESENT;
-    if (take_free_slot(table, form, *place, place->fingerprint))
+    struct place slots = in_slots(table, *place);
+    if (take_free_slot(table, form, slots, slots.fingerprint))
         return PUT_NEW;
-    return put_by_force(table, place, place->fingerprint, random, kicks);
+    return put_by_force(table, &slots, slots.fingerprint, random, kicks);
 }
 
 /* A function for each of the common forms, so that the compiler finds registers for each alone. */
@@ -516,7 +624,7 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
 /* Both buckets are full of one class: displacing its entries would only swap them. */
 static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
 {
-    uint32_t width = slot_width(table->geometry), all = (1u << table->geometry.bucket_size) - 1;
+    uint32_t width = slot_width(table->shape), all = (1u << table->shape.bucket_size) - 1;
     return tagged_with(table, width, place->bucket, place->fingerprint) == all &&
            tagged_with(table, width, place->other, place->fingerprint) == all;
 }
@@ -524,12 +632,13 @@ static bool is_crowded(const struct cuckoo_table *table, const struct place *pla
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks)
 {
-    uint64_t word = tag << table->geometry.bits | place->fingerprint;
-    bool taken = table->form == TAGGED_64 ? take_free_slot(table, TAGGED_64, *place, word)
-                                          : take_free_slot(table, TAGGED_32, *place, word);
+    struct place slots = in_slots(table, *place);
+    uint64_t word = tag << table->shape.bits | slots.fingerprint;
+    bool taken = table->form == TAGGED_64 ? take_free_slot(table, TAGGED_64, slots, word)
+                                          : take_free_slot(table, TAGGED_32, slots, word);
     if (taken)
         return PUT_NEW;
-    return is_crowded(table, place) ? PUT_NO_ROOM : put_by_force(table, place, word, random, kicks);
+    return is_crowded(table, &slots) ? PUT_NO_ROOM : put_by_force(table, &slots, word, random, kicks);
 }
 
 static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
@@ -538,8 +647,7 @@ static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, u
     uint32_t found = 0;
     for (uint32_t slots = tagged_with(table, width, bucket, fingerprint); slots; slots &= slots - 1) {
         uint32_t offset = lowest_bit(slots) * width;
-        matches[found++] =
-            (struct slot_match){bucket, offset, slot_read(table, bucket, offset) >> table->geometry.bits};
+        matches[found++] = (struct slot_match){bucket, offset, slot_read(table, bucket, offset) >> table->shape.bits};
     }
     return found;
 }
@@ -556,12 +664,16 @@ static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, uin
 uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
                               struct slot_match matches[MOST_MATCHES])
 {
-    return table->form == TAGGED_64 ? pair_matches(table, 64, place, matches) : pair_matches(table, 32, place, matches);
+    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+        return 0;
+    struct place slots = in_slots(table, *place);
+    return table->form == TAGGED_64 ? pair_matches(table, 64, &slots, matches)
+                                    : pair_matches(table, 32, &slots, matches);
 }
 
 static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t width, uint32_t bucket, uint64_t wanted)
 {
-    const uint32_t size = table->geometry.bucket_size;
+    const uint32_t size = table->shape.bucket_size;
     const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
     for (uint32_t slot = 0; slot < size; slot++)
         if (load_tagged(slots + slot * (width / 8), width) == wanted)
@@ -572,11 +684,14 @@ static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t wi
 bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
                              struct slot_match *match)
 {
-    uint64_t word = tag << table->geometry.bits | place->fingerprint;
-    uint32_t width = slot_width(table->geometry), bucket = place->bucket;
+    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+        return false;
+    struct place slots = in_slots(table, *place);
+    uint64_t word = tag << table->shape.bits | slots.fingerprint;
+    uint32_t width = slot_width(table->shape), bucket = slots.bucket;
     int offset = find_word(table, width, bucket, word);
     if (offset == NO_SLOT) {
-        bucket = place->other;
+        bucket = slots.other;
         offset = find_word(table, width, bucket, word);
     }
     *match = (struct slot_match){bucket, (uint32_t)offset, tag};
@@ -591,14 +706,14 @@ void cuckoo_table_clear_slot(struct cuckoo_table *table, const struct slot_match
 
 void cuckoo_table_retag_slot(struct cuckoo_table *table, const struct slot_match *match, uint64_t tag)
 {
-    uint64_t fingerprint = word_fingerprint(slot_read(table, match->bucket, match->offset), table->geometry);
-    slot_write(table, match->bucket, match->offset, tag << table->geometry.bits | fingerprint);
+    uint64_t fingerprint = word_fingerprint(slot_read(table, match->bucket, match->offset), table->shape);
+    slot_write(table, match->bucket, match->offset, tag << table->shape.bits | fingerprint);
 }
 
 void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint64_t words[8])
 {
-    for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++)
-        words[slot] = slot_read(table, bucket, slot * slot_width(table->geometry));
+    for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++)
+        words[slot] = slot_read(table, bucket, slot * slot_width(table->shape));
 }
 
 /* ---- walks ---------------------------------------------------------------------------------------------------------
@@ -607,9 +722,9 @@ void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint6
 uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8])
 {
     uint32_t count = 0;
-    for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
-        uint64_t word = slot_read(table, bucket, slot * slot_width(table->geometry));
-        fingerprints[count] = word_fingerprint(word, table->geometry);
+    for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+        uint64_t word = slot_read(table, bucket, slot * slot_width(table->shape));
+        fingerprints[count] = word_fingerprint(word, table->shape);
         count += fingerprints[count] != 0;
     }
     return count;
@@ -653,8 +768,8 @@ static ALWAYS_INLINE uint32_t lacking_in_any(const struct cuckoo_table *table, c
 {
     uint32_t found = 0;
     for (uint32_t i = from; i < to; i++)
-        for (uint32_t slot = 0; slot < table->geometry.bucket_size; slot++) {
-            uint32_t fingerprint = (uint32_t)slot_read(other, i, slot * table->geometry.bits);
+        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+            uint32_t fingerprint = (uint32_t)slot_read(other, i, slot * table->shape.bits);
             places[found].bucket = i;
             places[found].fingerprint = fingerprint;
             found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
@@ -662,67 +777,179 @@ static ALWAYS_INLINE uint32_t lacking_in_any(const struct cuckoo_table *table, c
     return found;
 }
 
-uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
-                                struct place *places, uint32_t wanted)
+/* All entries, where the two tables have different shapes and no row means the same in both. */
+static uint32_t all_of_rows(const struct cuckoo_table *other, uint32_t from, uint32_t to, struct place *places)
 {
     uint32_t found = 0;
-    while (*bucket < table->geometry.buckets && found < wanted) {
-        uint32_t left = table->geometry.buckets - *bucket;
-        uint32_t to = *bucket + (left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE);
-        if (table->form == FOUR_BYTES)
-            found += lacking_in_four_bytes(table, other, *bucket, to, places + found);
-        else if (table->form == ONE_WORD)
-            found += lacking_in_any(table, other, ONE_WORD, *bucket, to, places + found);
-        else
-            found += lacking_in_any(table, other, (enum form)table->form, *bucket, to, places + found);
-        *bucket = to;
+    for (uint32_t row = from; row < to; row++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(other, row, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            places[found++] = (struct place){.bucket = row, .fingerprint = fingerprints[i]};
+    }
+    return found;
+}
+
+static uint32_t lacking_in_rows(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t from,
+                                uint32_t to, struct place *places)
+{
+    if (table->spread != other->spread)
+        return all_of_rows(other, from, to, places);
+    if (table->form == FOUR_BYTES)
+        return lacking_in_four_bytes(table, other, from, to, places);
+    if (table->form == ONE_WORD)
+        return lacking_in_any(table, other, ONE_WORD, from, to, places);
+    return lacking_in_any(table, other, (enum form)table->form, from, to, places);
+}
+
+uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
+                                struct place *places, uint32_t wanted)
+{
+    uint32_t found = 0, rows = cuckoo_table_rows(other);
+    while (*row < rows && found < wanted) {
+        uint32_t left = rows - *row, to = *row + (left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE);
+        found += lacking_in_rows(table, other, *row, to, places + found);
+        *row = to;
     }
     for (uint32_t i = 0; i < found; i++)
-        places[i] = place_in(places[i].bucket, places[i].fingerprint, table->geometry);
+        places[i] = cuckoo_table_place(other, places[i].bucket, places[i].fingerprint);
     return found;
+}
+
+/* ---- spreading -----------------------------------------------------------------------------------------------------
+ */
+
+#define SPREAD_LOAD(slots) ((slots) / 20 * 18)
+
+static uint64_t slots_of(struct cuckoo_geometry shape)
+{
+    return (uint64_t)shape.buckets * shape.bucket_size;
+}
+
+bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
+{
+    return table->stash.count > 8 && table->stash.count > slots_of(table->shape) / 16 &&
+           table->spread < table->geometry.extra_bits && table->shape.buckets <= UINT32_MAX / 2;
+}
+
+/* The fewest bits that give room to all, as far as there are any. */
+static uint32_t spread_for(const struct cuckoo_table *table)
+{
+    uint32_t spread = table->spread + 1;
+    while (spread < table->geometry.extra_bits && (uint64_t)table->geometry.buckets << (spread + 1) <= UINT32_MAX &&
+           SPREAD_LOAD(slots_of(table->geometry) << spread) < cuckoo_table_entries(table))
+        spread++;
+    return spread;
+}
+
+static bool move_entry(struct cuckoo_table *to, const struct place *place, uint64_t slot_tag, uint64_t stash_tag,
+                       struct random_source *random, const roost_allocator *allocator)
+{
+    enum put_result result = to->geometry.tag_bits ? cuckoo_table_insert(to, place, slot_tag, random, to->most_kicks)
+                                                   : cuckoo_table_put(to, place, random, to->most_kicks);
+    return result != PUT_NO_ROOM || stash_insert(&to->stash, allocator, class_key(*place, to->geometry), stash_tag);
+}
+
+/* Entries of the stash stay there where there are tags: what stands in a slot is not what stands in the stash. */
+static bool move_stash(struct cuckoo_table *to, const struct cuckoo_table *table, struct random_source *random,
+                       const roost_allocator *allocator)
+{
+    for (uint64_t node = 0; node < table->stash.used; node++) {
+        uint64_t key = table->stash.nodes[node].key, tag = table->stash.nodes[node].tag;
+        struct place place = key ? place_of_class(key, table->geometry) : (struct place){0};
+        bool moved = !key || (table->stash.tagged ? stash_insert(&to->stash, allocator, key, tag)
+                                                  : move_entry(to, &place, 0, 0, random, allocator));
+        if (!moved)
+            return false;
+    }
+    return true;
+}
+
+/* An entry of a slot that finds none in the new table would need another kind of tag: its owner's business. */
+static bool move_slots(struct cuckoo_table *to, const struct cuckoo_table *table, struct random_source *random,
+                       const roost_allocator *allocator)
+{
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint64_t words[8];
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+            if (!words[slot])
+                continue;
+            if (table->geometry.tag_bits ? cuckoo_table_insert(to, &place, word_tag(words[slot], table->shape), random,
+                                                               to->most_kicks) == PUT_NO_ROOM
+                                         : !move_entry(to, &place, 0, 0, random, allocator))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cuckoo_table_spread(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator)
+{
+    struct cuckoo_table wider;
+    if (!init_spread(&wider, table->geometry, spread_for(table), table->most_kicks, allocator))
+        return false;
+    if (!move_slots(&wider, table, random, allocator) || !move_stash(&wider, table, random, allocator)) {
+        cuckoo_table_release(&wider, allocator);
+        return false;
+    }
+    cuckoo_table_release(table, allocator);
+    *table = wider;
+    return true;
 }
 
 /* ---- invariants ----------------------------------------------------------------------------------------------------
  */
 
-/* Is this entry of a bucket the only one of its class? */
+/* Is this entry of a row the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)
 {
     uint64_t copies = stash_copies(&table->stash, class_key(place, table->geometry));
-    for (int side = 0; side < (place.bucket == place.other ? 1 : 2); side++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, side ? place.other : place.bucket, fingerprints);
+    struct place slots = in_slots(table, place);
+    for (int side = 0; side < (slots.bucket == slots.other ? 1 : 2); side++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, side ? slots.other : slots.bucket, fingerprints);
         for (uint32_t i = 0; i < count; i++)
-            copies += fingerprints[i] == place.fingerprint;
+            copies += fingerprints[i] == slots.fingerprint;
     }
     return copies == 1;
 }
 
 static bool padding_is_zero(const struct cuckoo_table *table)
 {
-    uint64_t end = bucket_start(table, table->geometry.buckets);
+    uint64_t end = bucket_start(table, table->shape.buckets);
     for (uint64_t bit = end; bit < table->slots.size * 8; bit++)
         if (table->slots.bytes[bit / 8] >> (bit & 7) & 1)
             return false;
     return true;
 }
 
+static bool stash_is_sound(const struct cuckoo_table *table)
+{
+    for (uint64_t i = 0; i < table->stash.used; i++) {
+        uint64_t key = table->stash.nodes[i].key;
+        if (!key)
+            continue;
+        struct place place = place_of_class(key, table->geometry);
+        if (class_key(place, table->geometry) != key)
+            return false;
+        if (table->geometry.tag_bits == 0 && !cuckoo_table_is_asleep(table) &&
+            find_in_pair(table, (enum form)table->form, in_slots(table, place)))
+            return false;
+    }
+    return stash_check(&table->stash);
+}
+
 bool cuckoo_table_check(const struct cuckoo_table *table)
 {
     uint64_t filled = 0;
-    for (uint32_t bucket = 0; bucket < table->geometry.buckets; bucket++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
+    if (cuckoo_table_is_asleep(table))
+        return table->filled == 0 && !table->slots.bytes && stash_is_sound(table);
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         filled += count;
         for (uint32_t i = 0; i < count; i++)
-            if (table->geometry.tag_bits == 0 && !held_once(table, place_in(bucket, fingerprints[i], table->geometry)))
+            if (table->geometry.tag_bits == 0 && !held_once(table, cuckoo_table_place(table, row, fingerprints[i])))
                 return false;
     }
-    for (uint64_t i = 0; i < table->stash.used; i++) {
-        uint64_t key = table->stash.nodes[i].key;
-        if (key && class_key(place_of_class(key, table->geometry), table->geometry) != key)
-            return false;
-        if (key && table->geometry.tag_bits == 0 &&
-            find_in_pair(table, (enum form)table->form, place_of_class(key, table->geometry)))
-            return false;
-    }
-    return filled == table->filled && stash_check(&table->stash) && padding_is_zero(table);
+    return filled == table->filled && stash_is_sound(table) && padding_is_zero(table);
 }

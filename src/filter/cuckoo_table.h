@@ -18,7 +18,9 @@ struct kick;
  * slots and stash together; the bits behind the last slot are 0.
  */
 struct cuckoo_table {
-    struct cuckoo_geometry geometry;
+    struct cuckoo_geometry geometry; /* of the classes */
+    struct cuckoo_geometry shape;    /* of the slots: the same, unless the table has spread */
+    uint32_t spread;                 /* bits of the fingerprint that the bucket tells */
     struct region slots;
     uint64_t filled;
     struct stash stash;
@@ -39,6 +41,37 @@ bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geomet
                        const roost_allocator *allocator);
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
+
+/*
+ * A table that holds more than it has slots for can spread: 2^e times the buckets, and e bits of each fingerprint are
+ * told by the bucket instead of the slot. Classes stay what they are. It can as far as the extra bits of its geometry
+ * reach. Whether it is so full that it should; and doing it, which changes nothing and answers false where there is no
+ * memory.
+ */
+bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
+bool cuckoo_table_spread(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
+
+/*
+ * An empty table can sleep: it gives its slots back, and has no rows until it is woken. A sleeping table holds nothing
+ * and can be asked and walked, but not be put into. Waking fails when there is no memory.
+ */
+void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator);
+bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator);
+static inline bool cuckoo_table_is_asleep(const struct cuckoo_table *table)
+{
+    return table->shape.buckets == 0;
+}
+
+/* The rows of slots; the place of an entry that is found in one. */
+static inline uint32_t cuckoo_table_rows(const struct cuckoo_table *table)
+{
+    return table->shape.buckets;
+}
+static inline struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    uint32_t low = row & ((1u << table->spread) - 1);
+    return place_in(row >> table->spread, fingerprint << table->spread | low, table->geometry);
+}
 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place);
@@ -74,15 +107,15 @@ bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct plac
 void cuckoo_table_clear_slot(struct cuckoo_table *table, const struct slot_match *match);
 void cuckoo_table_retag_slot(struct cuckoo_table *table, const struct slot_match *match, uint64_t tag);
 
-/* All slots of a bucket as they are, free ones (0) included: a tag above a fingerprint. */
-void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint64_t words[8]);
-static inline uint64_t word_tag(uint64_t word, struct cuckoo_geometry geometry)
+/* All slots of a row as they are, free ones (0) included: a tag above a fingerprint, by the table's shape. */
+void cuckoo_table_words(const struct cuckoo_table *table, uint32_t row, uint64_t words[8]);
+static inline uint64_t word_tag(uint64_t word, struct cuckoo_geometry shape)
 {
-    return word >> geometry.bits;
+    return word >> shape.bits;
 }
-static inline uint32_t word_fingerprint(uint64_t word, struct cuckoo_geometry geometry)
+static inline uint32_t word_fingerprint(uint64_t word, struct cuckoo_geometry shape)
 {
-    return (uint32_t)(word & ((UINT64_C(1) << geometry.bits) - 1));
+    return (uint32_t)(word & ((UINT64_C(1) << shape.bits) - 1));
 }
 
 /* ---- both ----------------------------------------------------------------------------------------------------------
@@ -96,19 +129,19 @@ static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
     return table->filled + table->stash.count;
 }
 
-/* The fingerprints of one bucket, free slots left out; returns how many. */
-uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8]);
+/* The fingerprints of one row, free slots left out; returns how many. */
+uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprints[8]);
 
 #define BUCKETS_AT_ONCE 8
 /* Room for the places of so many more entries than were wanted; one more is written, but not counted. */
 #define PLACES_BEYOND (BUCKETS_AT_ONCE * 8 + 1)
 
 /*
- * The entries of `other` that this table does not hold in the very same bucket, from *bucket on, until at least
- * `wanted` are found or the buckets end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have
- * none.
+ * The entries of `other` that this table does not hold in the very same row, from *row on, until at least `wanted` are
+ * found or the rows end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have none; of tables
+ * of different shapes all are told.
  */
-uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *bucket,
+uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
                                 struct place *places, uint32_t wanted);
 
 bool cuckoo_table_check(const struct cuckoo_table *table);

@@ -13,16 +13,18 @@
 #include "../base/hash.h"
 
 #define HASHES_AT_ONCE    512
+#define SCALABLE          0x10 /* beside the kind */
 #define FEWEST_CHANGES    4096
 #define CAPACITY_A_CHANGE 8
 
-static const struct filter_kind *const filter_kinds[] = {&bloom_kind, &gcuckoo_kind, &orcuckoo_kind};
+static const struct filter_kind *const filter_kinds[][2] = {
+    {&bloom_kind, &series_bloom_kind}, {&gcuckoo_kind, &series_gcuckoo_kind}, {&orcuckoo_kind, &series_orcuckoo_kind}};
 
-const struct filter_kind *filter_kind_of(roost_kind code)
+const struct filter_kind *filter_kind_of(roost_kind code, bool scalable)
 {
     for (size_t i = 0; i < sizeof filter_kinds / sizeof *filter_kinds; i++)
-        if (filter_kinds[i]->code == code)
-            return filter_kinds[i];
+        if (filter_kinds[i][scalable]->code == code)
+            return filter_kinds[i][scalable];
     return NULL;
 }
 
@@ -64,39 +66,52 @@ static double double_of_bits(uint64_t bits)
 void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
     const roost_config *config = &filter->config;
-    write_byte(writer, (uint8_t)config->kind);
+    write_byte(writer, (uint8_t)config->kind | (config->scalable ? SCALABLE : 0));
     write_byte(writer, (uint8_t)config->layout);
     write_varint(writer, config->capacity);
     write_fixed64(writer, double_bits(config->fpr));
     write_varint(writer, config->seed ^ ROOST_DEFAULT_SEED);
     write_byte(writer, (uint8_t)config->fingerprint_bits);
     write_byte(writer, (uint8_t)config->bucket_size);
+    if (config->scalable) {
+        write_varint(writer, config->writers);
+        write_byte(writer, (uint8_t)config->growth);
+        write_byte(writer, (uint8_t)config->schedule);
+    }
     filter->kind->write_geometry(filter, writer);
 }
 
 static roost_config read_configuration(struct bit_reader *reader)
 {
     roost_config config = {0};
-    config.kind = read_byte(reader);
+    uint8_t kind = read_byte(reader);
+    config.kind = kind & ~SCALABLE;
+    config.scalable = (kind & SCALABLE) != 0;
     config.layout = read_byte(reader);
     config.capacity = read_varint(reader);
     config.fpr = double_of_bits(read_fixed64(reader));
     config.seed = read_varint(reader) ^ ROOST_DEFAULT_SEED;
     config.fingerprint_bits = read_byte(reader);
     config.bucket_size = read_byte(reader);
+    if (config.scalable) {
+        uint64_t writers = read_varint(reader);
+        config.writers = writers <= UINT32_MAX ? (uint32_t)writers : 0;
+        config.growth = read_byte(reader);
+        config.schedule = read_byte(reader);
+    }
     return config;
 }
 
 static roost_status resolve(roost_config *config)
 {
-    const struct filter_kind *kind = filter_kind_of(config->kind);
+    const struct filter_kind *kind = filter_kind_of(config->kind, config->scalable);
     return !kind || config->capacity == 0 ? ROOST_INVALID : kind->resolve(config);
 }
 
 roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
 {
     roost_config config = read_configuration(reader);
-    const struct filter_kind *kind = filter_kind_of(config.kind);
+    const struct filter_kind *kind = filter_kind_of(config.kind, config.scalable);
     if (reader->failed || !kind || config.capacity == 0 || !kind->is_resolved(&config))
         return ROOST_CORRUPT;
     return kind->open(filter, &config, environment, reader);
@@ -133,7 +148,9 @@ roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
     roost_config resolved = *config;
     roost_environment complete = environment_or_default(environment);
     roost_status status = resolve(&resolved);
-    return status != ROOST_OK ? status : filter_kind_of(resolved.kind)->open(filter, &resolved, &complete, NULL);
+    return status != ROOST_OK
+               ? status
+               : filter_kind_of(resolved.kind, resolved.scalable)->open(filter, &resolved, &complete, NULL);
 }
 
 void roost_filter_free(roost_filter *filter)
@@ -330,7 +347,7 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
 roost_status begin_journal(roost_filter *filter)
 {
     uint64_t incarnation, room = filter->environment.journal;
-    if (journal_is_on(&filter->journal))
+    if (journal_is_on(filter->journal))
         return ROOST_OK;
     if (room == 0)
         room = filter->config.capacity / CAPACITY_A_CHANGE;
@@ -339,8 +356,17 @@ roost_status begin_journal(roost_filter *filter)
         return ROOST_TOO_LARGE;
     if (!entropy_number(&filter->environment.entropy, &incarnation))
         return ROOST_EXHAUSTED;
-    return journal_begin(&filter->journal, room, incarnation, &filter->environment.allocator) ? ROOST_OK
-                                                                                              : ROOST_NO_MEMORY;
+    return journal_begin(filter->journal, room, incarnation, &filter->environment.allocator) ? ROOST_OK
+                                                                                             : ROOST_NO_MEMORY;
+}
+
+roost_status roost_filter_lend(roost_filter *filter, bool *changed)
+{
+    bool gave = false;
+    roost_status status = filter->kind->lend ? filter->kind->lend(filter, &gave) : ROOST_OK;
+    if (changed)
+        *changed = gave;
+    return status;
 }
 
 uint64_t roost_filter_actor(const roost_filter *filter)
@@ -385,8 +411,10 @@ void roost_digest_text(roost_digest digest, char text[33])
 
 void roost_filter_info(const roost_filter *filter, roost_info *info)
 {
-    *info = (roost_info){0};
+    *info = (roost_info){.tables = 1};
     filter->kind->info(filter, info);
+    if (!info->inserted)
+        info->inserted = info->entries;
 }
 
 roost_status roost_filter_check(const roost_filter *filter)

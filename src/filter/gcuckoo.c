@@ -91,12 +91,12 @@ static roost_status gcuckoo_resolve(roost_config *config)
 /* Without the stash. */
 static uint64_t table_bytes(const struct cuckoo_table *table)
 {
-    return cuckoo_table_bytes(table->geometry, table->most_kicks) + sizeof(struct gcuckoo);
+    return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct gcuckoo);
 }
 
 static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entries)
 {
-    return table_bytes(&gcuckoo->table) + journal_bytes(&gcuckoo->base.journal) +
+    return table_bytes(&gcuckoo->table) + journal_bytes(&gcuckoo->base.own_journal) +
                stash_bytes_with(&gcuckoo->table.stash, entries) <=
            gcuckoo->base.environment.memory_limit;
 }
@@ -108,7 +108,7 @@ static void gcuckoo_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
     cuckoo_table_release(&as_gcuckoo(filter)->table, &allocator);
-    journal_release(&filter->journal, &allocator);
+    journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, filter);
 }
 
@@ -118,7 +118,7 @@ static roost_status read_geometry(struct bit_reader *frame, const roost_config *
     uint64_t buckets = read_varint(frame);
     if (frame->failed || buckets == 0 || buckets > UINT32_MAX)
         return ROOST_CORRUPT;
-    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size, 0};
+    *geometry = (struct cuckoo_geometry){(uint32_t)buckets, config->fingerprint_bits, config->bucket_size, 0, 0, 0};
     return cuckoo_rate_at_capacity(config, *geometry) > config->fpr ? ROOST_CORRUPT : ROOST_OK;
 }
 
@@ -130,10 +130,7 @@ static roost_status open_with(roost_filter **filter, const roost_config *config,
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
-    gcuckoo->base = (struct roost_filter){.kind = &gcuckoo_kind,
-                                          .config = *config,
-                                          .environment = *environment,
-                                          .random = random_from_seed(environment->random_seed)};
+    init_base(&gcuckoo->base, &gcuckoo_kind, config, environment);
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
@@ -157,7 +154,7 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = *as_const_gcuckoo(filter);
-    twin->base.journal = (struct journal){0};
+    detach_journal(&twin->base);
     if (!cuckoo_table_copy(&twin->table, &as_const_gcuckoo(filter)->table, allocator)) {
         memory_release(allocator, twin);
         return ROOST_NO_MEMORY;
@@ -172,13 +169,13 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
 static void note_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        journal_note(&gcuckoo->base.journal, class_key(places[i], gcuckoo->table.geometry), 0);
+        note(&gcuckoo->base, class_key(places[i], gcuckoo->table.geometry), 0);
 }
 
 /* Counts new classes into the digest: a row at a time, so that nothing but the numbers is in the way. */
 static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
-    if (journal_is_on(&gcuckoo->base.journal))
+    if (journal_is_on(gcuckoo->base.journal))
         note_classes(gcuckoo, places, count);
     const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
     const uint64_t seed = gcuckoo->base.config.seed;
@@ -283,6 +280,15 @@ static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *tab
     return false;
 }
 
+/* Without memory it stays as it is: slower, and right. */
+static void spread_if_overfull(struct gcuckoo *gcuckoo)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    const roost_environment *environment = &gcuckoo->base.environment;
+    if (cuckoo_table_is_overfull(table) && 2 * table_bytes(table) <= environment->memory_limit)
+        cuckoo_table_spread(table, &gcuckoo->base.random, &environment->allocator);
+}
+
 /*
  * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
  * for nothing: a failure halves the quota of those that follow, a success doubles it again.
@@ -300,7 +306,10 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
     if (!has_memory_for_overflow(gcuckoo, 1))
         return ROOST_TOO_LARGE;
-    return cuckoo_table_overflow(table, place, &environment->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    if (!cuckoo_table_overflow(table, place, &environment->allocator))
+        return ROOST_NO_MEMORY;
+    spread_if_overfull(gcuckoo);
+    return ROOST_OK;
 }
 
 /* A row of them. The new ones are gathered at its front and counted together. */
@@ -330,18 +339,19 @@ static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk
 }
 
 /* The journal may have overwritten old changes with ones that are now void. */
-static void take_back(struct gcuckoo *gcuckoo, const struct gcuckoo *before)
+static void take_back(struct gcuckoo *gcuckoo, const struct gcuckoo *before, uint64_t next_change)
 {
-    struct journal journal = gcuckoo->base.journal;
+    struct journal journal = gcuckoo->base.own_journal;
     *gcuckoo = *before;
-    gcuckoo->base.journal = journal;
-    if (journal.next != before->base.journal.next)
-        journal_forget(&gcuckoo->base.journal);
+    gcuckoo->base.own_journal = journal;
+    if (gcuckoo->base.journal->next != next_change)
+        journal_forget(gcuckoo->base.journal);
 }
 
 static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter), before = *gcuckoo;
+    uint64_t next_change = filter->journal->next;
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     *changed = false;
@@ -353,7 +363,7 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
     if (status != ROOST_OK)
-        take_back(gcuckoo, &before);
+        take_back(gcuckoo, &before, next_change);
     *changed = status == ROOST_OK;
     return status;
 }
@@ -401,10 +411,10 @@ static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo
                                                              void *context)
 {
     const struct cuckoo_geometry geometry = table->geometry;
-    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, bucket, fingerprints);
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         for (uint32_t i = 0; i < count; i++)
-            visit(context, class_key(place_in(bucket, fingerprints[i], geometry), geometry));
+            visit(context, class_key(cuckoo_table_place(table, row, fingerprints[i]), geometry));
     }
     for (uint64_t i = 0; i < table->stash.used; i++)
         visit(context, table->stash.nodes[i].key);
@@ -555,13 +565,14 @@ static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
 static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    uint64_t count = filter->journal.next - since;
-    uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (count + 1) * sizeof *keys);
+    uint64_t most = filter->journal->next - since, count = 0;
+    uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (most + 1) * sizeof *keys);
     if (!keys)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = 0; i < count; i++)
-        keys[i] = journal_change(&filter->journal, since + i)->key;
-    sort_numbers(keys, keys + count + 1, count, universe_bits(table));
+    for (uint64_t i = since; i < filter->journal->next; i++)
+        if (is_noted_here(filter, i))
+            keys[count++] = journal_change(filter->journal, i)->key;
+    sort_numbers(keys, keys + most + 1, count, universe_bits(table));
     count = drop_doubles(keys, count);
     struct key_coder coder = {writer, rice_parameter(class_universe(table->geometry), count), 0};
     write_varint(writer, count);
@@ -701,8 +712,30 @@ static roost_status gcuckoo_settle(roost_filter *filter, bool *changed, const st
     return status;
 }
 
-static bool gcuckoo_is_change(const roost_filter *filter, struct change change)
+static bool gcuckoo_is_sound_delta(const roost_filter *filter, struct bit_reader reader)
 {
+    return keys_are_sound(read_keys(reader, as_const_gcuckoo(filter)->table.geometry));
+}
+
+static uint64_t gcuckoo_bytes(const roost_filter *filter)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    return table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->own_journal);
+}
+
+static uint64_t gcuckoo_entries(const roost_filter *filter)
+{
+    return cuckoo_table_entries(&as_const_gcuckoo(filter)->table);
+}
+
+static bool gcuckoo_is_bottom(const roost_filter *filter)
+{
+    return gcuckoo_entries(filter) == 0;
+}
+
+static bool gcuckoo_is_change(const roost_filter *filter, uint8_t table, struct change change)
+{
+    (void)table;
     return change.tag == 0 && is_class_key(change.key, as_const_gcuckoo(filter)->table.geometry);
 }
 
@@ -722,8 +755,8 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
     info->buckets = table->geometry.buckets;
-    info->bytes_memory = table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->journal);
-    info->journal = journal_length(&filter->journal);
+    info->bytes_memory = gcuckoo_bytes(filter);
+    info->journal = journal_length(filter->journal);
 }
 
 static void add_class_hash(void *context, uint64_t key)
@@ -758,6 +791,11 @@ const struct filter_kind gcuckoo_kind = {
     .read_state = gcuckoo_read_state,
     .write_delta = gcuckoo_write_delta,
     .merge_delta = gcuckoo_merge_delta,
+    .is_sound_delta = gcuckoo_is_sound_delta,
+    .open_table = open_with,
+    .is_bottom = gcuckoo_is_bottom,
+    .entries = gcuckoo_entries,
+    .bytes = gcuckoo_bytes,
     .summarize = gcuckoo_summarize,
     .settle = gcuckoo_settle,
     .is_change = gcuckoo_is_change,

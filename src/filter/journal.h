@@ -22,6 +22,7 @@ struct change {
 /* Records `oldest` to `next` - 1 are there, record r at place r modulo `room`. All zero: it has not begun. */
 struct journal {
     struct change *changes;
+    uint8_t *tables; /* of a series: which of its tables each change was in */
     uint64_t room;
     uint64_t oldest, next;
     uint64_t incarnation;
@@ -36,11 +37,12 @@ static inline bool journal_is_on(const struct journal *journal)
     return journal->room != 0;
 }
 
-static inline void journal_note(struct journal *journal, uint64_t key, uint64_t tag)
+static inline void journal_note(struct journal *journal, uint8_t table, uint64_t key, uint64_t tag)
 {
     if (journal->room == 0)
         return;
     journal->changes[journal->next % journal->room] = (struct change){key, tag};
+    journal->tables[journal->next % journal->room] = table;
     journal->next++;
     if (journal->next - journal->oldest > journal->room)
         journal->oldest++;
@@ -55,7 +57,7 @@ static inline void journal_forget(struct journal *journal)
 
 static inline uint64_t journal_bytes(const struct journal *journal)
 {
-    return journal->room * sizeof *journal->changes;
+    return journal->room * (sizeof *journal->changes + sizeof *journal->tables);
 }
 
 static inline uint64_t journal_length(const struct journal *journal)
@@ -66,6 +68,11 @@ static inline uint64_t journal_length(const struct journal *journal)
 static inline const struct change *journal_change(const struct journal *journal, uint64_t number)
 {
     return &journal->changes[number % journal->room];
+}
+
+static inline uint8_t journal_table(const struct journal *journal, uint64_t number)
+{
+    return journal->tables[number % journal->room];
 }
 
 /* Whether all that happened since the cursor is still there. */

@@ -8,6 +8,7 @@
 #define FILTER_KIND_H
 
 #include "roost/filter.h"
+#include "cuckoo_geometry.h"
 #include "journal.h"
 #include "summary.h"
 #include "../base/bits.h"
@@ -58,6 +59,21 @@ struct filter_kind {
      */
     roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
     roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
+    /* Whether merge_delta would find the bytes in order. */
+    bool (*is_sound_delta)(const roost_filter *filter, struct bit_reader reader);
+
+    /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
+     * entries (NULL: unknown); what memory it takes; a copy goes on with the actor of the original. The latter NULL
+     * where there is none. */
+    roost_status (*open_table)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                               struct cuckoo_geometry geometry);
+    bool (*is_bottom)(const roost_filter *filter);
+    uint64_t (*entries)(const roost_filter *filter);
+    uint64_t (*bytes)(const roost_filter *filter);
+    void (*take_over)(roost_filter *copy, const roost_filter *original);
+    /* Gives the memory of an empty table back; what it has seen stays. NULL where nothing can be removed. */
+    void (*sleep)(roost_filter *filter);
+    roost_status (*lend)(roost_filter *filter, bool *changed);
 
     /*
      * For replicas that have lost their cursors (../sync/session.h). `space` is a history that both know, NULL for
@@ -68,9 +84,11 @@ struct filter_kind {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct history *space);
     roost_status (*settle)(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count);
+    /* Only where the universe of positions grows with the filter: how far it reaches now. */
+    uint64_t (*extent)(const roost_filter *filter);
     /* Observed-remove kinds alone: the history, now and at a record of the journal; and what the filter holds of some
      * dots, in the form of a state. */
-    const struct history *(*history)(const roost_filter *filter);
+    roost_status (*history)(const roost_filter *filter, struct history *copy);
     roost_status (*history_then)(const roost_filter *filter, struct history *history, uint64_t record);
     roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
 
@@ -80,28 +98,66 @@ struct filter_kind {
     void (*forget_replica)(roost_filter *filter);
     /* For each actor its number after a decode, in an array to be released; NULL without memory. Where there is such a
      * function, the upper half of a change's tag is the number of an actor. */
-    uint32_t *(*numbers_after_decode)(const roost_filter *filter);
+    uint32_t *(*numbers_after_decode)(const roost_filter *filter, uint8_t table);
     /* The reverse: for each number after a decode the one that the actor has in this filter, or UINT32_MAX. */
-    uint32_t *(*numbers_before_decode)(const roost_filter *filter);
+    uint32_t *(*numbers_before_decode)(const roost_filter *filter, uint8_t table);
     /* Whether a change that was stored could be one of this filter's. */
-    bool (*is_change)(const roost_filter *filter, struct change change);
+    bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
 
     void (*info)(const roost_filter *filter, roost_info *info);
     roost_status (*check)(const roost_filter *filter);
 };
+
+/* A series has at most so many tables. */
+#define TABLE_BITS  6
+#define MOST_TABLES (1u << TABLE_BITS)
 
 struct roost_filter {
     const struct filter_kind *kind;
     roost_config config;           /* resolved */
     roost_environment environment; /* complete: no default left open */
     struct random_source random;   /* never part of the state */
-    struct journal journal;        /* nor this */
+    struct journal own_journal;    /* nor this */
+    struct journal *journal;       /* the own one, or that of the series in which this is a table */
+    uint8_t table;                 /* which one; 0 outside series */
+    bool in_series;
 };
 
+/* A filter of its own, with an empty journal. */
+static inline void detach_journal(struct roost_filter *filter)
+{
+    filter->own_journal = (struct journal){0};
+    filter->journal = &filter->own_journal;
+    filter->table = 0;
+    filter->in_series = false;
+}
+
+static inline void init_base(struct roost_filter *filter, const struct filter_kind *kind, const roost_config *config,
+                             const roost_environment *environment)
+{
+    *filter = (struct roost_filter){.kind = kind,
+                                    .config = *config,
+                                    .environment = *environment,
+                                    .random = random_from_seed(environment->random_seed)};
+    detach_journal(filter);
+}
+
+static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
+{
+    journal_note(filter->journal, filter->table, key, tag);
+}
+
+/* Whether a record of the journal is about this filter. */
+static inline bool is_noted_here(const struct roost_filter *filter, uint64_t record)
+{
+    return !filter->in_series || journal_table(filter->journal, record) == filter->table;
+}
+
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
+extern const struct filter_kind series_bloom_kind, series_gcuckoo_kind, series_orcuckoo_kind;
 
 /* NULL for a code that is none. */
-const struct filter_kind *filter_kind_of(roost_kind code);
+const struct filter_kind *filter_kind_of(roost_kind code, bool scalable);
 
 /* Defaults filled in; NULL means all of them. */
 roost_environment environment_or_default(const roost_environment *environment);

@@ -115,14 +115,14 @@ static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
 /* Without stash, history and actors. */
 static uint64_t table_bytes(const struct cuckoo_table *table)
 {
-    return cuckoo_table_bytes(table->geometry, table->most_kicks) + sizeof(struct orcuckoo);
+    return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
 }
 
 uint64_t orcuckoo_bytes(const struct orcuckoo *filter)
 {
     return table_bytes(&filter->table) + stash_bytes(&filter->table.stash) +
            filter->history.room * sizeof *filter->history.runs + actors_bytes(&filter->actors) +
-           journal_bytes(&filter->base.journal);
+           journal_bytes(&filter->base.own_journal);
 }
 
 bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
@@ -140,7 +140,7 @@ static void orcuckoo_close(roost_filter *base)
     cuckoo_table_release(&filter->table, &allocator);
     history_release(&filter->history, &allocator);
     actors_release(&filter->actors, &allocator);
-    journal_release(&base->journal, &allocator);
+    journal_release(&base->own_journal, &allocator);
     memory_release(&allocator, filter);
 }
 
@@ -173,10 +173,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     struct orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
     if (!filter)
         return ROOST_NO_MEMORY;
-    filter->base = (struct roost_filter){.kind = &orcuckoo_kind,
-                                         .config = *config,
-                                         .environment = *environment,
-                                         .random = random_from_seed(environment->random_seed)};
+    init_base(&filter->base, &orcuckoo_kind, config, environment);
     filter->counter_bits = counter_bits_for(geometry);
     uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
     actors_init(&filter->actors, index_bits < MOST_ACTORS_BITS ? 1u << index_bits : MOST_ACTORS);
@@ -216,7 +213,7 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
     twin->table = (struct cuckoo_table){0};
     twin->history = (struct history){0};
     twin->actors = (struct actors){0};
-    twin->base.journal = (struct journal){0};
+    detach_journal(&twin->base);
     twin->actor = 0;
     if (!cuckoo_table_copy(&twin->table, &filter->table, allocator) ||
         !history_copy(&twin->history, &filter->history, allocator) ||
@@ -257,10 +254,29 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
     return index != NO_INDEX ? index : actors_index(&filter->actors, number, &filter->base.environment.allocator);
 }
 
+/* An entry that finds the table asleep and no memory to wake it goes to the stash. */
+static bool wake(struct orcuckoo *filter)
+{
+    return cuckoo_table_bytes(filter->table.geometry, filter->table.most_kicks) <=
+               filter->base.environment.memory_limit &&
+           cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
+}
+
+static void orcuckoo_sleep(roost_filter *base)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    if (cuckoo_table_entries(&filter->table) == 0 && !cuckoo_table_is_asleep(&filter->table)) {
+        stash_release(&filter->table.stash, &base->environment.allocator);
+        cuckoo_table_sleep(&filter->table, &base->environment.allocator);
+    }
+}
+
 /* Into a slot, if the actor has an index and the table has room. */
 static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
 {
     uint32_t index = index_of(filter, entry.number);
+    if (__builtin_expect(cuckoo_table_is_asleep(&filter->table), 0) && !wake(filter))
+        return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
                                                  &filter->base.random, kicks) == PUT_NO_ROOM)
         return false;
@@ -277,6 +293,27 @@ roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
     return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
+/* Those of the stash that now find a slot. */
+static void empty_stash(struct orcuckoo *filter)
+{
+    struct stash *stash = &filter->table.stash;
+    for (uint64_t node = 0; node < stash->used; node++) {
+        struct entry entry = entry_of_node(&stash->nodes[node]);
+        struct place place = entry.key ? place_of_class(entry.key, filter->table.geometry) : (struct place){0};
+        if (entry.key && enter_slot(filter, &place, entry, filter->table.most_kicks))
+            stash_remove(stash, node);
+    }
+}
+
+/* Without memory it stays as it is: slower, and right. */
+static void spread_if_overfull(struct orcuckoo *filter)
+{
+    const roost_environment *environment = &filter->base.environment;
+    if (cuckoo_table_is_overfull(&filter->table) && 2 * orcuckoo_bytes(filter) <= environment->memory_limit &&
+        cuckoo_table_spread(&filter->table, &filter->base.random, &environment->allocator))
+        empty_stash(filter);
+}
+
 /* Once the table is as good as full, a failure halves the kicks of those that follow, a success doubles them again. */
 roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks)
 {
@@ -287,6 +324,7 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
     } else {
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
         status = overflow(filter, entry);
+        spread_if_overfull(filter);
     }
     if (status == ROOST_OK)
         filter->sum += entry_hash(filter, entry);
@@ -354,13 +392,16 @@ void leave_shared_actor(struct orcuckoo *filter)
         filter->actor = 0;
 }
 
-/* A source that draws actors that are known, time and again, is no source. */
+/* In a series an actor tells its table by its lowest bits, so that the dots of all tables are different. A source that
+   repeats itself is none. */
 static bool draw_actor(const struct orcuckoo *filter, uint64_t *actor)
 {
     for (int attempt = 0; attempt < 8; attempt++) {
         if (!entropy_number(&filter->base.environment.entropy, actor))
             return false;
-        if (actors_find(&filter->actors, *actor) == NO_ACTOR)
+        if (filter->base.in_series)
+            *actor = *actor << TABLE_BITS | filter->base.table;
+        if (*actor && actors_find(&filter->actors, *actor) == NO_ACTOR)
             return true;
     }
     return false;
@@ -691,9 +732,33 @@ static void orcuckoo_forget_replica(roost_filter *filter)
     as_orcuckoo(filter)->actor = 0;
 }
 
-/* A decode numbers actors in their order in the history. Those that are not in it have no changes. */
-static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base)
+static uint64_t orcuckoo_bytes_of(const roost_filter *filter)
 {
+    return orcuckoo_bytes(as_const_orcuckoo(filter));
+}
+
+static uint64_t orcuckoo_entries(const roost_filter *filter)
+{
+    return cuckoo_table_entries(&as_const_orcuckoo(filter)->table);
+}
+
+static bool orcuckoo_is_bottom(const roost_filter *filter)
+{
+    return as_const_orcuckoo(filter)->history.dots == 0;
+}
+
+/* Numbers are the same in a copy. */
+static void orcuckoo_take_over(roost_filter *copy, const roost_filter *original)
+{
+    as_orcuckoo(copy)->actor = as_const_orcuckoo(original)->actor;
+    as_orcuckoo(copy)->number = as_const_orcuckoo(original)->number;
+    as_orcuckoo(copy)->counter = as_const_orcuckoo(original)->counter;
+}
+
+/* A decode numbers actors in their order in the history. Those that are not in it have no changes. */
+static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base, uint8_t table)
+{
+    (void)table;
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const struct dot_run *runs = filter->history.runs;
     uint32_t order = 0, *numbers = memory_allocate(&base->environment.allocator,
@@ -705,8 +770,9 @@ static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base)
 }
 
 /* As many as there are actors in the list; those that are not in the history come last, as nobody. */
-static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base)
+static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base, uint8_t table)
 {
+    (void)table;
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const struct dot_run *runs = filter->history.runs;
     size_t order = 0, count = (size_t)filter->actors.count + 1;
@@ -719,8 +785,9 @@ static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base)
     return numbers;
 }
 
-static bool orcuckoo_is_change(const roost_filter *base, struct change change)
+static bool orcuckoo_is_change(const roost_filter *base, uint8_t table, struct change change)
 {
+    (void)table;
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     uint32_t counter = (uint32_t)change.tag;
     if (change.tag >> 32 >= filter->actors.count || counter == 0 || counter > most_counter(filter))
@@ -745,7 +812,7 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     info->actors = history_actors(&filter->history);
     info->dots = filter->history.dots;
     info->gaps = history_gaps(&filter->history);
-    info->journal = journal_length(&base->journal);
+    info->journal = journal_length(base->journal);
 }
 
 struct audit {
@@ -811,6 +878,13 @@ const struct filter_kind orcuckoo_kind = {
     .read_state = orcuckoo_read_state,
     .write_delta = orcuckoo_write_delta,
     .merge_delta = orcuckoo_merge_delta,
+    .is_sound_delta = orcuckoo_is_sound_delta,
+    .open_table = open_with,
+    .is_bottom = orcuckoo_is_bottom,
+    .entries = orcuckoo_entries,
+    .bytes = orcuckoo_bytes_of,
+    .take_over = orcuckoo_take_over,
+    .sleep = orcuckoo_sleep,
     .summarize = orcuckoo_summarize,
     .settle = orcuckoo_settle,
     .history = orcuckoo_history,

@@ -110,7 +110,7 @@ static inline uint64_t change_key(struct change change)
 static inline void note_change(struct orcuckoo *filter, enum change_kind kind, uint64_t key, uint32_t number,
                                uint32_t counter)
 {
-    journal_note(&filter->base.journal, (uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(number, counter));
+    note(&filter->base, (uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(number, counter));
 }
 
 /* ---- entries: orcuckoo.c -------------------------------------------------------------------------------------------
@@ -136,16 +136,17 @@ typedef void entry_visitor(void *context, struct entry entry);
 static inline __attribute__((always_inline)) void visit_entries(const struct orcuckoo *filter, entry_visitor *visit,
                                                                 void *context)
 {
-    const struct cuckoo_geometry geometry = filter->table.geometry;
-    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
+    const struct cuckoo_table *table = &filter->table;
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
         uint64_t words[8];
-        cuckoo_table_words(&filter->table, bucket, words);
-        for (uint32_t slot = 0; slot < geometry.bucket_size; slot++)
-            if (words[slot])
-                visit(context,
-                      entry_of_slot(
-                          filter, word_tag(words[slot], geometry),
-                          class_key(place_in(bucket, word_fingerprint(words[slot], geometry), geometry), geometry)));
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+            if (!words[slot])
+                continue;
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+            visit(context,
+                  entry_of_slot(filter, word_tag(words[slot], table->shape), class_key(place, table->geometry)));
+        }
     }
     for (uint64_t node = 0; node < filter->table.stash.used; node++)
         if (filter->table.stash.nodes[node].key)
@@ -181,7 +182,8 @@ roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader
 roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
-const struct history *orcuckoo_history(const roost_filter *filter);
+bool orcuckoo_is_sound_delta(const roost_filter *filter, struct bit_reader reader);
+roost_status orcuckoo_history(const roost_filter *filter, struct history *copy);
 roost_status orcuckoo_history_then(const roost_filter *filter, struct history *history, uint64_t record);
 roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
 roost_status orcuckoo_settle(roost_filter *filter, bool *changed, const struct history *space,

@@ -38,7 +38,7 @@ struct class_code {
 
 static struct class_code class_code_for(struct cuckoo_geometry geometry)
 {
-    uint64_t pairs = (uint64_t)geometry.buckets / 2 + 1;
+    uint64_t pairs = class_pairs(geometry);
     uint32_t bits = highest_bit(pairs);
     return (struct class_code){geometry.bits, bits, (UINT64_C(2) << bits) - pairs};
 }
@@ -343,14 +343,15 @@ static struct dot_run run_of_change(const struct orcuckoo *filter, struct change
 /* Which dots the journal speaks of, from a record on. */
 static bool changed_dots(const struct orcuckoo *filter, struct history *dots, uint64_t since)
 {
-    const struct journal *journal = &filter->base.journal;
+    const struct journal *journal = filter->base.journal;
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    uint64_t count = journal->next - since;
-    struct dot_run *runs = memory_allocate(allocator, (count + 1) * sizeof *runs);
+    uint64_t most = journal->next - since, count = 0;
+    struct dot_run *runs = memory_allocate(allocator, (most + 1) * sizeof *runs);
     if (!runs)
         return false;
-    for (uint64_t i = 0; i < count; i++)
-        runs[i] = run_of_change(filter, *journal_change(journal, since + i));
+    for (uint64_t i = since; i < journal->next; i++)
+        if (is_noted_here(&filter->base, i))
+            runs[count++] = run_of_change(filter, *journal_change(journal, i));
     bool added = history_add_many(dots, allocator, runs, count);
     memory_release(allocator, runs);
     return added;
@@ -360,12 +361,12 @@ static bool changed_dots(const struct orcuckoo *filter, struct history *dots, ui
 static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs, const struct history *dots,
                                const uint64_t *before, uint64_t since)
 {
-    const struct journal *journal = &filter->base.journal;
+    const struct journal *journal = filter->base.journal;
     uint64_t count = 0;
     for (uint64_t i = since; i < journal->next; i++) {
         struct change change = *journal_change(journal, i);
         enum change_kind kind = change_kind_of(change);
-        if (kind == CHANGE_RUN)
+        if (kind == CHANGE_RUN || !is_noted_here(&filter->base, i))
             continue;
         uint64_t actor = filter->actors.list[change.tag >> 32].id;
         pairs[count++] = (struct sort_pair){history_rank(dots, before, actor, (uint32_t)change.tag),
@@ -395,7 +396,7 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t most = base->journal.next - since, live, hinted;
+    uint64_t most = base->journal->next - since, live, hinted;
     struct history dots = {0};
     uint64_t *before = NULL;
     struct sort_pair *pairs = memory_allocate(allocator, 2 * (most + 1) * sizeof *pairs);
@@ -798,6 +799,16 @@ static roost_status apply_part(struct orcuckoo *filter, bool *changed, struct pa
     return ROOST_OK;
 }
 
+bool orcuckoo_is_sound_delta(const roost_filter *base, struct bit_reader reader)
+{
+    struct part_reader part;
+    if (part_open(&part, as_const_orcuckoo(base), &reader) != ROOST_OK)
+        return false;
+    bool sound = part_is_sound(&part, &reader);
+    part_close(&part, &base->environment.allocator);
+    return sound;
+}
+
 roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
@@ -820,9 +831,10 @@ roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_
 /* ---- without cursors -----------------------------------------------------------------------------------------------
  */
 
-const struct history *orcuckoo_history(const roost_filter *filter)
+roost_status orcuckoo_history(const roost_filter *filter, struct history *copy)
 {
-    return &as_const_orcuckoo(filter)->history;
+    bool copied = history_copy(copy, &as_const_orcuckoo(filter)->history, &filter->environment.allocator);
+    return copied ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
 /* The history less the dots that entered since. A removal notes its dot too, but that one had entered before. */
@@ -831,11 +843,11 @@ roost_status orcuckoo_history_then(const roost_filter *base, struct history *his
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
     uint64_t count = 0;
-    struct dot_run *runs = memory_allocate(allocator, (base->journal.next - record + 1) * sizeof *runs);
+    struct dot_run *runs = memory_allocate(allocator, (base->journal->next - record + 1) * sizeof *runs);
     struct history entered = {0};
-    for (uint64_t i = record; runs && i < base->journal.next; i++) {
-        struct change change = *journal_change(&base->journal, i);
-        if (change_kind_of(change) != CHANGE_DEAD)
+    for (uint64_t i = record; runs && i < base->journal->next; i++) {
+        struct change change = *journal_change(base->journal, i);
+        if (change_kind_of(change) != CHANGE_DEAD && is_noted_here(base, i))
             runs[count++] = run_of_change(filter, change);
     }
     bool made = runs && history_add_many(&entered, allocator, runs, count) &&
@@ -888,17 +900,17 @@ static bool is_listed(const uint64_t *positions, uint64_t count, uint64_t wanted
 static void drop_ranks_in_slots(struct orcuckoo *filter, const struct rank_map *map, const uint64_t *ranks,
                                 uint64_t count)
 {
-    const struct cuckoo_geometry geometry = filter->table.geometry;
-    for (uint32_t bucket = 0; bucket < geometry.buckets; bucket++) {
+    const struct cuckoo_table *table = &filter->table;
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
         uint64_t words[8];
-        cuckoo_table_words(&filter->table, bucket, words);
-        for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
-            uint64_t tag = word_tag(words[slot], geometry);
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+            uint64_t tag = word_tag(words[slot], table->shape);
             if (!words[slot] || !is_listed(ranks, count, rank_of(map, entry_of_slot(filter, tag, 0))))
                 continue;
-            struct slot_match match = {bucket, slot * slot_width(geometry), tag};
-            struct place place = place_in(bucket, word_fingerprint(words[slot], geometry), geometry);
-            drop_slot(filter, &match, class_key(place, geometry));
+            struct slot_match match = {row, slot * slot_width(table->shape), tag};
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+            drop_slot(filter, &match, class_key(place, table->geometry));
         }
     }
 }

@@ -66,7 +66,7 @@ static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct
 struct removal_walk {
     const struct orcuckoo *other;
     const struct acquaintance *known; /* the actors of the filter */
-    uint32_t bucket;                  /* the next one */
+    uint32_t row;                     /* the next one */
     uint64_t node;                    /* the next of the stash */
     struct slot_match slots[ROW + 8];
     struct place places[ROW + 8];
@@ -81,12 +81,12 @@ struct removal {
 /* The word of the same entry over there; 0, which none is, if its actor has no index there. */
 static inline uint64_t translate(const struct orcuckoo *filter, const struct removal_walk *walk, uint64_t word)
 {
-    const struct cuckoo_geometry geometry = filter->table.geometry;
-    uint64_t tag = word_tag(word, geometry);
+    const struct cuckoo_geometry shape = filter->table.shape;
+    uint64_t tag = word_tag(word, shape);
     uint32_t index = walk->known[filter->actors.number_of_index[slot_tag_index(filter, tag)]].index;
     if (index == NO_INDEX)
         return 0;
-    return slot_tag(filter, index, slot_tag_counter(filter, tag)) << geometry.bits | word_fingerprint(word, geometry);
+    return slot_tag(filter, index, slot_tag_counter(filter, tag)) << shape.bits | word_fingerprint(word, shape);
 }
 
 static bool is_among(uint64_t word, const uint64_t words[8], uint32_t size)
@@ -103,24 +103,25 @@ static bool seen_over_there(const struct orcuckoo *filter, const struct removal_
     return has_seen(&walk->other->history, actor, filter->actors.list[entry.number].id, entry.counter);
 }
 
-/* Entries of one bucket that the other side has seen and does not hold in the same bucket. */
-static void gather_bucket(const struct orcuckoo *filter, struct removal_walk *walk, uint32_t bucket)
+/* Entries of one row that the other side has seen and does not hold in the same row, if both have the same shape. */
+static void gather_row(const struct orcuckoo *filter, struct removal_walk *walk, uint32_t row)
 {
-    const struct cuckoo_geometry geometry = filter->table.geometry;
-    uint64_t mine[8], theirs[8];
-    cuckoo_table_words(&filter->table, bucket, mine);
-    cuckoo_table_words(&walk->other->table, bucket, theirs);
-    for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+    const struct cuckoo_geometry shape = filter->table.shape;
+    uint64_t mine[8], theirs[8] = {0};
+    cuckoo_table_words(&filter->table, row, mine);
+    if (cuckoo_table_rows(&filter->table) == cuckoo_table_rows(&walk->other->table))
+        cuckoo_table_words(&walk->other->table, row, theirs);
+    for (uint32_t slot = 0; slot < shape.bucket_size; slot++) {
         if (!mine[slot])
             continue;
         uint64_t word = translate(filter, walk, mine[slot]);
-        if (word && is_among(word, theirs, geometry.bucket_size))
+        if (word && is_among(word, theirs, shape.bucket_size))
             continue;
-        uint64_t tag = word_tag(mine[slot], geometry);
+        uint64_t tag = word_tag(mine[slot], shape);
         if (!seen_over_there(filter, walk, entry_of_slot(filter, tag, 0)))
             continue;
-        walk->slots[walk->count] = (struct slot_match){bucket, slot * slot_width(geometry), tag};
-        walk->places[walk->count] = place_in(bucket, word_fingerprint(mine[slot], geometry), geometry);
+        walk->slots[walk->count] = (struct slot_match){row, slot * slot_width(shape), tag};
+        walk->places[walk->count] = cuckoo_table_place(&filter->table, row, word_fingerprint(mine[slot], shape));
         walk->count++;
     }
 }
@@ -128,8 +129,8 @@ static void gather_bucket(const struct orcuckoo *filter, struct removal_walk *wa
 static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
 {
     walk->next = walk->count = 0;
-    while (walk->bucket < filter->table.geometry.buckets && walk->count < ROW)
-        gather_bucket(filter, walk, walk->bucket++);
+    while (walk->row < cuckoo_table_rows(&filter->table) && walk->count < ROW)
+        gather_row(filter, walk, walk->row++);
     cuckoo_table_prefetch(&walk->other->table, walk->places, walk->count);
     return walk->count > 0;
 }
@@ -184,7 +185,7 @@ static bool next_removal(const struct orcuckoo *filter, struct removal_walk *wal
 struct news_walk {
     const struct orcuckoo *other;
     const struct acquaintance *known; /* the actors of the other */
-    uint32_t bucket;
+    uint32_t row;
     uint64_t node;
     struct entry entries[ROW + 8]; /* numbers are the other's */
     struct place places[ROW + 8];
@@ -197,19 +198,19 @@ static bool is_news(const struct orcuckoo *filter, const struct news_walk *walk,
     return !has_seen(&filter->history, actor, walk->other->actors.list[entry.number].id, entry.counter);
 }
 
-static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, uint32_t bucket)
+static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, uint32_t row)
 {
-    const struct cuckoo_geometry geometry = filter->table.geometry;
+    const struct cuckoo_table *table = &walk->other->table;
     uint64_t words[8];
-    cuckoo_table_words(&walk->other->table, bucket, words);
-    for (uint32_t slot = 0; slot < geometry.bucket_size; slot++) {
+    cuckoo_table_words(table, row, words);
+    for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
         if (!words[slot])
             continue;
-        struct entry entry = entry_of_slot(walk->other, word_tag(words[slot], geometry), 0);
+        struct entry entry = entry_of_slot(walk->other, word_tag(words[slot], table->shape), 0);
         if (!is_news(filter, walk, entry))
             continue;
-        struct place place = place_in(bucket, word_fingerprint(words[slot], geometry), geometry);
-        entry.key = class_key(place, geometry);
+        struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+        entry.key = class_key(place, table->geometry);
         walk->places[walk->count] = place;
         walk->entries[walk->count++] = entry;
     }
@@ -220,8 +221,8 @@ static bool next_news(const struct orcuckoo *filter, struct news_walk *walk)
 {
     const struct stash *stash = &walk->other->table.stash;
     walk->count = 0;
-    while (walk->bucket < filter->table.geometry.buckets && walk->count < ROW)
-        gather_news(filter, walk, walk->bucket++);
+    while (walk->row < cuckoo_table_rows(&walk->other->table) && walk->count < ROW)
+        gather_news(filter, walk, walk->row++);
     for (; walk->node < stash->used && walk->count < ROW; walk->node++) {
         struct entry entry = entry_of_node(&stash->nodes[walk->node]);
         if (!entry.key || !is_news(filter, walk, entry))
@@ -273,7 +274,7 @@ roost_status meet_actors(struct orcuckoo *filter, const struct history *history)
 
 void note_runs(struct orcuckoo *filter, const struct history *news)
 {
-    for (size_t i = 0; i < news->count && journal_is_on(&filter->base.journal); i++) {
+    for (size_t i = 0; i < news->count && journal_is_on(filter->base.journal); i++) {
         const struct dot_run *run = &news->runs[i];
         note_change(filter, CHANGE_RUN, run->last, actors_find(&filter->actors, run->actor), run->first);
     }
@@ -289,6 +290,7 @@ static void introduce(const struct orcuckoo *filter, struct acquaintance *known,
 
 /* What a merge under way may still have to take back. */
 struct merge {
+    uint64_t next_change;   /* of the journal, before anything was noted */
     struct orcuckoo before; /* table and actors as they were */
     struct history history; /* the union, to be put in place at the end */
     struct history news;    /* what of it is new */
@@ -322,6 +324,7 @@ static roost_status work_on_copy(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     merge->before = *filter;
+    merge->next_change = filter->base.journal->next;
     if (cuckoo_table_copy(&filter->table, &merge->before.table, allocator)) {
         if (actors_copy(&filter->actors, &merge->before.actors, allocator))
             return ROOST_OK;
@@ -375,14 +378,14 @@ static void keep(struct orcuckoo *filter, struct merge *merge)
 static void take_back(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct journal journal = filter->base.journal;
-    bool noted = journal.next != merge->before.base.journal.next;
+    struct journal journal = filter->base.own_journal;
+    bool noted = filter->base.journal->next != merge->next_change;
     cuckoo_table_release(&filter->table, allocator);
     actors_release(&filter->actors, allocator);
     *filter = merge->before;
-    filter->base.journal = journal;
+    filter->base.own_journal = journal;
     if (noted)
-        journal_forget(&filter->base.journal);
+        journal_forget(filter->base.journal);
 }
 
 roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filter *other_base)

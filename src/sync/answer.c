@@ -27,19 +27,19 @@ static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roo
 /* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
 static bool is_meant_for(const roost_filter *filter, struct bit_reader *reader)
 {
-    return read_half(reader) == half_incarnation(filter->journal.incarnation);
+    return read_half(reader) == half_incarnation(filter->journal->incarnation);
 }
 
 /* Whether the journal stands where the asking side last saw it; to be asked before anything changes. */
 static uint8_t undisturbed(const roost_filter *filter, uint64_t known)
 {
-    return filter->journal.next == known ? REPLY_UNDISTURBED : 0;
+    return filter->journal->next == known ? REPLY_UNDISTURBED : 0;
 }
 
 static void write_standing(struct bit_writer *writer, roost_filter *filter, uint8_t flags)
 {
     write_byte(writer, flags);
-    write_varint(writer, filter->journal.next);
+    write_varint(writer, filter->journal->next);
 }
 
 /* ---- hello ---------------------------------------------------------------------------------------------------------
@@ -49,8 +49,8 @@ static roost_status equal(roost_filter *filter, roost_buffer *reply)
 {
     struct bit_writer writer;
     message_begin(&writer, filter, EQUAL);
-    write_fixed64(&writer, filter->journal.incarnation);
-    write_varint(&writer, filter->journal.next);
+    write_fixed64(&writer, filter->journal->incarnation);
+    write_varint(&writer, filter->journal->next);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
@@ -58,7 +58,7 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
 {
     struct bit_writer writer;
     message_begin(&writer, filter, DELTA);
-    write_varint(&writer, filter->journal.next);
+    write_varint(&writer, filter->journal->next);
     return message_end(&writer, filter, reply, filter->kind->write_delta(filter, &writer, since));
 }
 
@@ -73,13 +73,20 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
 {
     struct bit_writer writer;
     message_begin(&writer, filter, LOST);
-    write_fixed64(&writer, filter->journal.incarnation);
-    write_varint(&writer, filter->journal.next);
+    write_fixed64(&writer, filter->journal->incarnation);
+    write_varint(&writer, filter->journal->next);
+    roost_status status = ROOST_OK;
+    struct history history = {0};
     if (filter->kind->history)
-        history_write(filter->kind->history(filter), &writer);
+        status = filter->kind->history(filter, &history);
+    if (filter->kind->history)
+        history_write(&history, &writer);
     else
         write_varint(&writer, entries_of(filter));
-    return message_end(&writer, filter, reply, ROOST_OK);
+    if (filter->kind->extent)
+        write_varint(&writer, filter->kind->extent(filter));
+    history_release(&history, &filter->environment.allocator);
+    return message_end(&writer, filter, reply, status);
 }
 
 static bool read_cursor(struct bit_reader *reader, const roost_filter *filter, uint64_t *since)
@@ -87,8 +94,8 @@ static bool read_cursor(struct bit_reader *reader, const roost_filter *filter, u
     *since = read_varint(reader);
     if (*since == 0)
         return false;
-    roost_cursor cursor = {filter->journal.incarnation, *since};
-    return is_meant_for(filter, reader) && journal_knows(&filter->journal, &cursor);
+    roost_cursor cursor = {filter->journal->incarnation, *since};
+    return is_meant_for(filter, reader) && journal_knows(filter->journal, &cursor);
 }
 
 static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
@@ -156,7 +163,7 @@ static roost_status write_news(roost_filter *filter, roost_buffer *reply, const 
 
 static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
-    struct history wanted = {0};
+    struct history wanted = {0}, own = {0};
     bool changed;
     if (!filter->kind->history)
         return trouble(filter, reply, ROOST_CORRUPT);
@@ -166,12 +173,15 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     roost_status status = read_wanted(filter, &wanted, reader);
     if (status == ROOST_OK)
         status = filter->kind->merge_delta(filter, &changed, reader);
+    if (status == ROOST_OK)
+        status = filter->kind->history(filter, &own);
     if (status != ROOST_OK)
         status = trouble(filter, reply, status);
-    else if (history_includes(filter->kind->history(filter), &wanted))
+    else if (history_includes(&own, &wanted))
         status = write_news(filter, reply, &wanted, flags);
     else /* this is an older state than the one whose history they got */
         status = lost(filter, reply);
+    history_release(&own, &filter->environment.allocator);
     history_release(&wanted, &filter->environment.allocator);
     return status;
 }
@@ -191,7 +201,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
         return trouble(filter, reply, status);
     message_begin(&writer, filter, WHOLE);
     write_standing(&writer, filter, flags);
-    write_fixed64(&writer, filter->journal.incarnation);
+    write_fixed64(&writer, filter->journal->incarnation);
     write_fixed64(&writer, short_digest(filter));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
@@ -222,17 +232,27 @@ static void range_request_release(const roost_filter *filter, struct range_reque
 static roost_status find_space(const roost_filter *filter, struct range_request *request, uint64_t record,
                                uint32_t hash)
 {
-    roost_cursor then = {filter->journal.incarnation, record};
+    roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
     if (filter->kind->history) {
         request->space_or_null = &request->space;
-        request->stale = !journal_knows(&filter->journal, &then);
+        request->stale = !journal_knows(filter->journal, &then);
         if (!request->stale)
             status = filter->kind->history_then(filter, &request->space, record);
     }
-    if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal.incarnation) != hash)
+    if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal->incarnation) != hash)
         request->stale = true;
     return request->stale ? ROOST_CORRUPT : status;
+}
+
+/* How far the positions reach that the two compare: as far as either of them has tables. */
+static roost_status read_extent(struct bit_reader *reader, struct summary *summary)
+{
+    uint64_t extent = read_varint(reader);
+    if (reader->failed || extent < summary->universe || extent > MOST_EXTENT)
+        return ROOST_CORRUPT;
+    summary->universe = extent;
+    return ROOST_OK;
 }
 
 static roost_status read_range_request(const roost_filter *filter, struct range_request *request,
@@ -246,6 +266,8 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK)
         status = filter->kind->summarize(filter, &request->summary, request->space_or_null);
+    if (status == ROOST_OK && filter->kind->extent)
+        status = read_extent(reader, &request->summary);
     if (status == ROOST_OK)
         status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
     return status;
@@ -408,12 +430,12 @@ roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *
                                size_t size)
 {
     *reply = (roost_buffer){0};
-    uint64_t incarnation = filter->journal.incarnation, next = filter->journal.next;
+    uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
     roost_status status = answer(filter, reply, request, size);
     bind_reply(reply, request_hash(filter, request, size));
-    if (status != ROOST_OK && incarnation == 0 && journal_length(&filter->journal) == 0) /* a journal for nobody */
-        journal_release(&filter->journal, &filter->environment.allocator);
+    if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* a journal for nobody */
+        journal_release(&filter->own_journal, &filter->environment.allocator);
     if (changed)
-        *changed = filter->journal.incarnation != incarnation || filter->journal.next != next;
+        *changed = filter->journal->incarnation != incarnation || filter->journal->next != next;
     return status;
 }

@@ -10,12 +10,12 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
                                 const roost_cursor *since)
 {
     const roost_cursor from = *since;
-    const bool journalled = journal_is_on(&filter->journal);
+    const bool journalled = journal_is_on(filter->journal);
     *frame = (roost_buffer){0};
     roost_status status = begin_journal(filter);
     if (status != ROOST_OK)
         return status;
-    if (journal_knows(&filter->journal, &from)) {
+    if (journal_knows(filter->journal, &from)) {
         struct bit_writer writer;
         frame_begin(&writer, filter);
         status = frame_end(&writer, frame, DELTA_FRAME, filter->kind->write_delta(filter, &writer, from.sequence));
@@ -23,9 +23,9 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
         status = roost_filter_encode(filter, frame);
     }
     if (status == ROOST_OK)
-        *next = (roost_cursor){filter->journal.incarnation, filter->journal.next};
+        *next = (roost_cursor){filter->journal->incarnation, filter->journal->next};
     else if (!journalled)
-        journal_release(&filter->journal, &filter->environment.allocator);
+        journal_release(&filter->own_journal, &filter->environment.allocator);
     return status;
 }
 

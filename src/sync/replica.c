@@ -9,50 +9,69 @@
 #define REPLICA_VERSION 1
 #define CHECKSUM_BYTES  8
 
-static void write_changes(const roost_filter *filter, struct bit_writer *writer, const uint32_t *numbers)
+/*
+ * Actors have other numbers after a decode, in each table of a series. The two ways of counting are translated by rows
+ * of numbers, which are fetched as they are needed.
+ */
+struct number_rows {
+    const roost_filter *filter;
+    uint32_t *(*fetch)(const roost_filter *filter, uint8_t table);
+    uint32_t *rows[MOST_TABLES];
+};
+
+static void rows_release(struct number_rows *rows)
 {
-    const struct journal *journal = &filter->journal;
-    for (uint64_t i = journal->oldest; i < journal->next; i++) {
-        struct change change = *journal_change(journal, i);
-        if (numbers)
-            change.tag = (uint64_t)numbers[change.tag >> 32] << 32 | (uint32_t)change.tag;
-        write_varint(writer, change.key);
-        write_varint(writer, change.tag);
-    }
+    for (uint32_t table = 0; table < MOST_TABLES; table++)
+        memory_release(&rows->filter->environment.allocator, rows->rows[table]);
+}
+
+/* The change with its actor's other number; false without memory, or where there is none. */
+static bool translate(struct number_rows *rows, uint8_t table, struct change *change)
+{
+    if (!rows->fetch || table >= MOST_TABLES)
+        return true;
+    if (!rows->rows[table])
+        rows->rows[table] = rows->fetch(rows->filter, table);
+    if (!rows->rows[table] || rows->rows[table][change->tag >> 32] == UINT32_MAX)
+        return false;
+    change->tag = (uint64_t)rows->rows[table][change->tag >> 32] << 32 | (uint32_t)change->tag;
+    return true;
 }
 
 static void write_journal(const roost_filter *filter, struct bit_writer *writer)
 {
-    const struct journal *journal = &filter->journal;
+    const struct journal *journal = filter->journal;
+    struct number_rows rows = {.filter = filter, .fetch = filter->kind->numbers_after_decode};
     write_fixed64(writer, journal->incarnation);
     if (!journal_is_on(journal))
         return;
     write_varint(writer, journal->oldest);
     write_varint(writer, journal_length(journal));
-    uint32_t *numbers = NULL;
-    if (filter->kind->numbers_after_decode) {
-        numbers = filter->kind->numbers_after_decode(filter);
-        writer->failed |= !numbers;
+    for (uint64_t i = journal->oldest; i < journal->next && !writer->failed; i++) {
+        struct change change = *journal_change(journal, i);
+        uint8_t table = journal_table(journal, i);
+        writer->failed |= !translate(&rows, table, &change);
+        if (filter->config.scalable)
+            write_byte(writer, table);
+        write_varint(writer, change.key);
+        write_varint(writer, change.tag);
     }
-    if (!writer->failed)
-        write_changes(filter, writer, numbers);
-    memory_release(&filter->environment.allocator, numbers);
+    rows_release(&rows);
 }
 
 /* A copy that was not made by decoding knows the same actors by other numbers. */
 static roost_status read_changes(roost_filter *filter, struct bit_reader *reader, uint64_t count,
-                                 const uint32_t *numbers)
+                                 struct number_rows *rows)
 {
     for (uint64_t i = 0; i < count; i++) {
+        uint8_t table = filter->config.scalable ? read_byte(reader) : 0;
         uint64_t key = read_varint(reader), tag = read_varint(reader);
         struct change change = {key, tag};
-        if (reader->failed || !filter->kind->is_change(filter, change))
+        if (reader->failed || !filter->kind->is_change(filter, table, change))
             return ROOST_CORRUPT;
-        if (numbers && numbers[tag >> 32] == UINT32_MAX)
-            return ROOST_CORRUPT;
-        if (numbers)
-            change.tag = (uint64_t)numbers[tag >> 32] << 32 | (uint32_t)tag;
-        journal_note(&filter->journal, change.key, change.tag);
+        if (!translate(rows, table, &change))
+            return table < MOST_TABLES && !rows->rows[table] ? ROOST_NO_MEMORY : ROOST_CORRUPT;
+        journal_note(filter->journal, table, change.key, change.tag);
     }
     return ROOST_OK;
 }
@@ -69,16 +88,11 @@ static roost_status read_journal(roost_filter *filter, struct bit_reader *reader
     roost_status status = begin_journal(filter);
     if (status != ROOST_OK)
         return status;
-    filter->journal.incarnation = incarnation;
-    filter->journal.oldest = filter->journal.next = oldest;
-    uint32_t *numbers = NULL;
-    if (filter->kind->numbers_before_decode) {
-        numbers = filter->kind->numbers_before_decode(filter);
-        if (!numbers)
-            return ROOST_NO_MEMORY;
-    }
-    status = read_changes(filter, reader, length, numbers);
-    memory_release(&filter->environment.allocator, numbers);
+    filter->journal->incarnation = incarnation;
+    filter->journal->oldest = filter->journal->next = oldest;
+    struct number_rows rows = {.filter = filter, .fetch = filter->kind->numbers_before_decode};
+    status = read_changes(filter, reader, length, &rows);
+    rows_release(&rows);
     return status;
 }
 
@@ -86,7 +100,7 @@ roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer 
 {
     struct bit_writer writer;
     bit_writer_init(&writer, filter->environment.allocator);
-    bool anything = roost_filter_actor(filter) != 0 || journal_is_on(&filter->journal);
+    bool anything = roost_filter_actor(filter) != 0 || journal_is_on(filter->journal);
     if (anything) {
         write_byte(&writer, REPLICA_VERSION);
         if (filter->kind->write_replica)
@@ -124,13 +138,13 @@ roost_status roost_filter_restore_replica(roost_filter *filter, const void *byte
 {
     if (size == 0)
         return ROOST_OK;
-    if (roost_filter_actor(filter) != 0 || journal_is_on(&filter->journal))
+    if (roost_filter_actor(filter) != 0 || journal_is_on(filter->journal))
         return ROOST_INVALID;
     roost_status status = read_replica(filter, bytes, size);
     if (status != ROOST_OK) {
         if (filter->kind->forget_replica)
             filter->kind->forget_replica(filter);
-        journal_release(&filter->journal, &filter->environment.allocator);
+        journal_release(&filter->own_journal, &filter->environment.allocator);
     }
     return status;
 }

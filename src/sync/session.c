@@ -50,6 +50,7 @@ struct roost_sync {
     uint64_t stood;         /* where our journal stood when our digest was last looked at */
     bool suspicious;        /* cursors did not lead to equality */
     bool undisturbed;       /* since LOST */
+    uint64_t extent;        /* how far the peer's positions reach, if that can be told only now */
     struct history space;   /* the peer's, when it lost the cursor */
     struct summary summary; /* ours, in that space */
     struct ranges ranges;   /* those asked about */
@@ -70,7 +71,7 @@ static void read_memory(struct roost_sync *sync, const void *memory, size_t size
     peer.sequence = read_varint(&reader);
     own.incarnation = read_fixed64(&reader);
     own.sequence = read_varint(&reader);
-    if (reader.failed || reader_bits_left(&reader) != 0 || !journal_knows(&sync->filter->journal, &own))
+    if (reader.failed || reader_bits_left(&reader) != 0 || !journal_knows(sync->filter->journal, &own))
         return;
     sync->peer = peer;
     sync->own = own;
@@ -135,7 +136,7 @@ roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory)
 
 static roost_status end(struct roost_sync *sync, bool equal)
 {
-    const struct journal *journal = &sync->filter->journal;
+    const struct journal *journal = sync->filter->journal;
     sync->stage = AT_END;
     sync->result.equal = equal;
     sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->told};
@@ -150,7 +151,7 @@ static roost_status end(struct roost_sync *sync, bool equal)
 /* To be compared with the peer's: if they agree, the peer has all that our journal has by now. */
 static uint64_t own_digest(struct roost_sync *sync)
 {
-    sync->stood = sync->filter->journal.next;
+    sync->stood = sync->filter->journal->next;
     return short_digest(sync->filter);
 }
 
@@ -168,7 +169,7 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
     write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
     if (know_each_other)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
-    sync->told = sync->filter->journal.next;
+    sync->told = sync->filter->journal->next;
     sync->stage = AFTER_HELLO;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
@@ -177,7 +178,7 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
 static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writer)
 {
     bit_writer_init(writer, sync->filter->environment.allocator);
-    sync->told = sync->filter->journal.next;
+    sync->told = sync->filter->journal->next;
     roost_status status = sync->filter->kind->write_delta(sync->filter, writer, sync->own.sequence);
     if (status != ROOST_OK)
         bit_writer_release(writer);
@@ -209,7 +210,7 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
     struct bit_writer changes;
     if (!sync->own.incarnation || sync->suspicious)
         return ROOST_PROTOCOL;
-    if (!journal_knows(&sync->filter->journal, &sync->own)) { /* not any more */
+    if (!journal_knows(sync->filter->journal, &sync->own)) { /* not any more */
         sync->suspicious = true;
         return say_hello(sync, request);
     }
@@ -270,6 +271,8 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_varint(writer, sync->known);
     write_varint(writer, sync->lost.sequence);
     write_half(writer, space_hash(space_or_null(sync), sync->lost.incarnation));
+    if (sync->filter->kind->extent)
+        write_varint(writer, sync->summary.universe);
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
@@ -293,6 +296,8 @@ static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request
     roost_status status = sync->filter->kind->summarize(sync->filter, &sync->summary, space_or_null(sync));
     if (status != ROOST_OK)
         return status;
+    if (sync->summary.universe < sync->extent)
+        sync->summary.universe = sync->extent;
     unsigned shift = widest_shift(sync->summary.universe);
     uint64_t count = (sync->summary.universe >> shift) + 1;
     uint64_t *numbers = memory_allocate(&sync->filter->environment.allocator, count * sizeof *numbers);
@@ -466,17 +471,31 @@ static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, 
 static roost_status trade(struct roost_sync *sync, roost_buffer *request)
 {
     const roost_allocator *allocator = &sync->filter->environment.allocator;
-    const struct history *own = sync->filter->kind->history(sync->filter);
-    struct history wanted = {0}, given = {0};
+    struct history own = {0}, wanted = {0}, given = {0};
     roost_status status = ROOST_NO_MEMORY;
-    if (own->dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
+    status = sync->filter->kind->history(sync->filter, &own);
+    if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
         return send_state(sync, request);
-    if (history_difference(&wanted, &sync->space, own, allocator) &&
-        history_difference(&given, own, &sync->space, allocator))
+    if (status == ROOST_OK)
+        status = ROOST_NO_MEMORY;
+    if (history_difference(&wanted, &sync->space, &own, allocator) &&
+        history_difference(&given, &own, &sync->space, allocator))
         status =
             wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
+    history_release(&own, allocator);
     history_release(&wanted, allocator);
     history_release(&given, allocator);
+    return status;
+}
+
+/* Ranges make no difference between dots that were removed and dots that were never heard of. */
+static roost_status know_space(const struct roost_sync *sync)
+{
+    struct history own = {0};
+    roost_status status = sync->filter->kind->history(sync->filter, &own);
+    if (status == ROOST_OK && !history_includes(&own, &sync->space))
+        status = ROOST_CORRUPT;
+    history_release(&own, &sync->filter->environment.allocator);
     return status;
 }
 
@@ -489,9 +508,9 @@ static roost_status after_news(struct roost_sync *sync, roost_buffer *request, s
     roost_status status = reader->failed ? ROOST_CORRUPT : take_part(sync, reader);
     if (status != ROOST_OK)
         return status;
-    /* Ranges make no difference between dots that were removed and dots that were never heard of. */
-    if (!history_includes(sync->filter->kind->history(sync->filter), &sync->space))
-        return ROOST_CORRUPT;
+    status = know_space(sync);
+    if (status != ROOST_OK)
+        return status;
     return digest == own_digest(sync) ? end(sync, true) : ask_about_all(sync, request);
 }
 
@@ -518,6 +537,9 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
         return reader_bits_left(reader) == 0 ? trade(sync, request) : ROOST_CORRUPT;
     }
     uint64_t entries = read_varint(reader);
+    sync->extent = sync->filter->kind->extent ? read_varint(reader) : 0;
+    if (sync->extent > MOST_EXTENT)
+        return ROOST_CORRUPT;
     if (reader->failed || reader_bits_left(reader) != 0)
         return ROOST_CORRUPT;
     roost_filter_info(sync->filter, &info);

@@ -89,6 +89,7 @@ uint32_t space_hash(const struct history *space, uint64_t incarnation);
 #define FANOUT_BITS  4
 #define FANOUT       (1u << FANOUT_BITS)
 #define FEWEST_SHIFT 6
+#define MOST_EXTENT  (UINT64_C(1) << 62)
 
 struct ranges {
     unsigned shift;

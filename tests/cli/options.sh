@@ -26,7 +26,7 @@ roost --version
 verdict "roost --version is one line"
 roost help create
 grep -q 'no effect on filters of fixed size' "$output/out"
-verdict "the help says that --writers has no effect yet"
+verdict "the help says where --writers has no effect"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
@@ -58,9 +58,6 @@ refuses "an unknown letter among known ones" '^roost: -x: unknown option' check 
 refuses "a beginning of an option" '^roost: --cap: unknown option' create f --cap 10
 refuses "an option without its value" '^roost: --capacity: needs a value' create f --capacity
 refuses "a switch with a value" '^roost: --force: takes no value' create f --capacity 10 --force=yes
-for option in --scalable --growth=2 "--schedule halving"; do
-    refuses "$option comes later" "^roost: ${option%%[= ]*}: not available in this version$" create f --capacity 10 $option
-done
 refuses "the demo of orcuckoo comes later" '^roost: --kind orcuckoo: not available in this version$' demo --kind orcuckoo
 refuses "another kind" '^roost: --kind tree: must be bloom, cuckoo or orcuckoo' create f --capacity 10 --kind tree
 refuses "another layout" '^roost: --layout tall: must be blocked or classic' create f --capacity 10 --layout tall

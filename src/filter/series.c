@@ -1,0 +1,810 @@
+/*
+ * The scalable filter series (SFS): a filter that grows by further tables as long as elements come.
+ *
+ * Specifications 5 to 8 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, over any of
+ * our kinds. An element is in the series if it is in any of its tables; an addition goes to the first table that has
+ * room for it. series_plan.c says how large the tables are and how their error rates add up to the promised one.
+ *
+ *     table 0   capacity c          part of the rate 6/pi^2 / 1
+ *     table 1            c * g                       6/pi^2 / 4
+ *     table 2            c * g^2                     6/pi^2 / 9         ...
+ *
+ * State. A map from index to table; a missing table is one that has seen nothing. Merge and order are those of the
+ * tables, one by one, and know nothing of lengths. The thesis keeps the tail of the longer list as it is, and an
+ * element that one side had seen there, removed, and shrunk away comes back. Here each table has a history of its own,
+ * which stays when its entries are gone: only a table that has never seen anything is missing. (A history for each
+ * table, and not one for all: its actors tell their table by their lowest bits, so that the union of all histories is
+ * one again, where it is needed.)
+ *
+ * Removal. An element may have entries in several tables, since replicas grow apart and meet again. The tables' classes
+ * nest, so an entry of this element in one table never looks like another element's in a finer one. Remove takes its
+ * entries out of all tables, and in a set an add takes the place of all of them. remove_one takes one from the finest.
+ *
+ * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer entries in it than its capacity, and
+ * fingerprints are long enough for `writers` times as many. Bloom: a ledger in the state says who added how much to
+ * which table, and nobody adds more than his share (../causal/ledger.h); shares that lie idle can be lent.
+ * docs/error-bounds.md.
+ *
+ * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
+ * at the end. A delta is checked whole before any of it is merged; should memory run out half-way, the tables that were
+ * reached have it and the others have not, which is a state in between.
+ */
+#include "series.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cuckoo_size.h"
+#include "../base/entropy.h"
+#include "../base/hash.h"
+
+#define ROW 256
+
+/* ---- tables --------------------------------------------------------------------------------------------------------
+ */
+
+static bool plan_of(const struct series *series, uint32_t index, struct table_plan *plan)
+{
+    return index < MOST_TABLES && series_plan_table(plan, &series->base.config, series->buckets, index);
+}
+
+static void join_series(struct series *series, roost_filter *table, uint32_t index)
+{
+    table->journal = series->base.journal;
+    table->table = (uint8_t)index;
+    table->in_series = true;
+}
+
+static roost_config table_config(const struct series *series, const struct table_plan *plan)
+{
+    roost_config config = series->base.config;
+    config.scalable = false;
+    config.capacity = plan->capacity;
+    config.fpr = plan->fpr;
+    config.fingerprint_bits = plan->geometry.bits;
+    config.writers = config.growth = config.schedule = 0;
+    return config;
+}
+
+static uint64_t series_bytes(const struct series *series)
+{
+    uint64_t bytes = sizeof *series + series->ledger.room * sizeof *series->ledger.entries +
+                     journal_bytes(&series->base.own_journal);
+    for (uint32_t i = 0; i < series->count; i++)
+        if (series->tables[i])
+            bytes += series->table_kind->bytes(series->tables[i]);
+    return bytes;
+}
+
+roost_status series_new_table(const struct series *series, uint32_t index, roost_filter **table)
+{
+    struct table_plan plan;
+    const struct filter_kind *kind = series->table_kind;
+    roost_environment environment = series->base.environment;
+    uint64_t taken = series_bytes(series);
+    *table = NULL;
+    if (!plan_of(series, index, &plan))
+        return ROOST_FULL;
+    if (taken >= environment.memory_limit)
+        return ROOST_TOO_LARGE;
+    environment.memory_limit -= taken;
+    environment.random_seed += index;
+    roost_config config = table_config(series, &plan);
+    if (!kind->open_table) {
+        roost_status status = kind->open(table, &config, &environment, NULL);
+        return status == ROOST_INVALID ? ROOST_FULL : status; /* a rate that no array keeps: the series ends here */
+    }
+    if (config.entry_bits)
+        plan.geometry.tag_bits = config.entry_bits - plan.geometry.bits;
+    return kind->open_table(table, &config, &environment, plan.geometry);
+}
+
+static void put_table(struct series *series, uint32_t index, roost_filter *table)
+{
+    join_series(series, table, index);
+    series->tables[index] = table;
+    if (index >= series->count)
+        series->count = index + 1;
+}
+
+roost_status series_table(struct series *series, uint32_t index, roost_filter **table)
+{
+    roost_status status = ROOST_OK;
+    if (!series->tables[index]) {
+        status = series_new_table(series, index, table);
+        if (status == ROOST_OK)
+            put_table(series, index, *table);
+    }
+    *table = series->tables[index];
+    return status;
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
+
+static const struct filter_kind *series_kind_of(roost_kind code)
+{
+    return code == ROOST_BLOOM    ? &series_bloom_kind
+           : code == ROOST_CUCKOO ? &series_gcuckoo_kind
+                                  : &series_orcuckoo_kind;
+}
+
+static roost_status series_resolve(roost_config *config)
+{
+    return series_resolve_plan(config);
+}
+
+/* What a frame says before its geometry. */
+static bool series_is_resolved(const roost_config *config)
+{
+    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
+           (config->growth == 1 || is_bucket_size(config->growth)) && config->capacity >= config->writers &&
+           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_HALVING &&
+           (config->kind == ROOST_BLOOM ? (config->layout == ROOST_BLOCKED || config->layout == ROOST_CLASSIC) &&
+                                              !config->bucket_size && !config->fingerprint_bits
+                                        : !config->layout && is_bucket_size(config->bucket_size) &&
+                                              config->fingerprint_bits >= (config->kind == ROOST_ORCUCKOO ? 8u : 6u) &&
+                                              config->fingerprint_bits <= (config->kind == ROOST_ORCUCKOO ? 28u : 32u));
+}
+
+void series_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    if (filter->config.kind == ROOST_ORCUCKOO)
+        write_byte(writer, filter->config.multiset);
+    if (filter->config.kind != ROOST_BLOOM)
+        write_varint(writer, as_const_series(filter)->buckets);
+}
+
+static roost_status read_geometry(struct bit_reader *frame, roost_config *config, uint32_t *buckets)
+{
+    uint8_t multiset = config->kind == ROOST_ORCUCKOO ? read_byte(frame) : 0;
+    uint64_t size = config->kind != ROOST_BLOOM ? read_varint(frame) : 1;
+    config->entry_bits = config->kind == ROOST_ORCUCKOO ? 64 : 0;
+    config->multiset = multiset == 1;
+    *buckets = (uint32_t)size;
+    return frame->failed || multiset > 1 || size == 0 || size > UINT32_MAX ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status series_open(roost_filter **filter, const roost_config *given, const roost_environment *environment,
+                                struct bit_reader *frame)
+{
+    roost_config config = *given;
+    struct cuckoo_geometry geometry = {.buckets = 1};
+    struct table_plan plan;
+    roost_status status = ROOST_OK;
+    if (frame)
+        status = read_geometry(frame, &config, &geometry.buckets);
+    else if (config.kind != ROOST_BLOOM)
+        status = cuckoo_size(&geometry, &config);
+    if (status != ROOST_OK)
+        return status;
+    if (!series_plan_table(&plan, &config, geometry.buckets, 0))
+        return frame ? ROOST_CORRUPT : ROOST_INVALID;
+    struct series *series = memory_allocate(&environment->allocator, sizeof *series);
+    if (!series)
+        return ROOST_NO_MEMORY;
+    init_base(&series->base, series_kind_of(config.kind), &config, environment);
+    series->table_kind = filter_kind_of(config.kind, false);
+    series->buckets = geometry.buckets;
+    *filter = &series->base;
+    return ROOST_OK;
+}
+
+static void series_close(roost_filter *filter)
+{
+    struct series *series = as_series(filter);
+    const roost_allocator allocator = filter->environment.allocator;
+    for (uint32_t i = 0; i < series->count; i++)
+        roost_filter_free(series->tables[i]);
+    ledger_release(&series->ledger, &allocator);
+    journal_release(&filter->own_journal, &allocator);
+    memory_release(&allocator, series);
+}
+
+static roost_status series_clone(const roost_filter *filter, roost_filter **copy)
+{
+    const struct series *series = as_const_series(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct series *twin = memory_allocate(allocator, sizeof *twin);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    *twin = (struct series){.base = *filter, .table_kind = series->table_kind, .buckets = series->buckets};
+    detach_journal(&twin->base);
+    roost_status status = ledger_copy(&twin->ledger, &series->ledger, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        roost_filter *table = NULL;
+        if (!series->tables[i])
+            continue;
+        status = series->table_kind->clone(series->tables[i], &table);
+        if (status == ROOST_OK)
+            put_table(twin, i, table);
+    }
+    if (status != ROOST_OK)
+        series_close(&twin->base);
+    else
+        *copy = &twin->base;
+    return status;
+}
+
+/* ---- look-up -------------------------------------------------------------------------------------------------------
+ */
+
+static bool may_hold(const struct series *series, uint32_t index)
+{
+    const roost_filter *table = series->tables[index];
+    return table && (!series->table_kind->entries || series->table_kind->entries(table) > 0);
+}
+
+/* The last table is the largest and gets the first look; what was found is not looked for again. */
+static void contains_row(const struct series *series, bool *found, const roost_hash *hashes, size_t count)
+{
+    roost_hash left[ROW];
+    uint16_t place[ROW];
+    bool here[ROW];
+    size_t missing = count;
+    memset(found, 0, count * sizeof *found);
+    for (size_t i = 0; i < count; i++) {
+        left[i] = hashes[i];
+        place[i] = (uint16_t)i;
+    }
+    for (uint32_t index = series->count; index-- > 0 && missing > 0;) {
+        size_t still = 0;
+        if (!may_hold(series, index))
+            continue;
+        series->table_kind->contains(series->tables[index], here, left, missing);
+        for (size_t i = 0; i < missing; i++) {
+            found[place[i]] = here[i];
+            left[still] = left[i];
+            place[still] = place[i];
+            still += !here[i];
+        }
+        missing = still;
+    }
+}
+
+static void series_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    for (size_t done = 0; done < count; done += ROW)
+        contains_row(as_const_series(filter), found + done, hashes + done, count - done < ROW ? count - done : ROW);
+}
+
+static uint64_t series_count(const roost_filter *filter, roost_hash hash)
+{
+    const struct series *series = as_const_series(filter);
+    uint64_t copies = 0;
+    for (uint32_t i = 0; i < series->count; i++)
+        if (may_hold(series, i))
+            copies += series->table_kind->count(series->tables[i], hash);
+    return filter->config.multiset ? copies : copies > 0;
+}
+
+/* ---- add -----------------------------------------------------------------------------------------------------------
+ */
+
+/* How many additions this replica may still make to a table. */
+static uint64_t room_in(const struct series *series, uint32_t index, const struct table_plan *plan)
+{
+    if (!series->table_kind->entries)
+        return ledger_left(&series->ledger, index, series->actor, plan->share);
+    uint64_t entries = series->tables[index] ? series->table_kind->entries(series->tables[index]) : 0;
+    return entries < plan->capacity ? plan->capacity - entries : 0;
+}
+
+/* The first table with room, and how much; ROOST_FULL where there can be no further one. */
+static roost_status find_room(struct series *series, roost_filter **table, uint64_t *room)
+{
+    struct table_plan plan;
+    for (uint32_t index = series->target; plan_of(series, index, &plan); index++) {
+        *room = room_in(series, index, &plan);
+        if (*room == 0)
+            continue;
+        series->target = index;
+        return series_table(series, index, table);
+    }
+    return ROOST_FULL;
+}
+
+/* A Bloom series has an actor from its first addition on, for its entries in the ledger. */
+static roost_status ready_ledger(struct series *series)
+{
+    if (series->table_kind->entries)
+        return ROOST_OK;
+    if (!series->actor && !entropy_number(&series->base.environment.entropy, &series->actor))
+        return ROOST_EXHAUSTED;
+    return ledger_reserve(&series->ledger, &series->base.environment.allocator, 2) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static void spend(struct series *series, uint32_t index, uint64_t amount)
+{
+    if (series->table_kind->entries || amount == 0)
+        return;
+    ledger_raise(&series->ledger, index, series->actor, series->actor, amount);
+    journal_note(series->base.journal, LEDGER_TABLE, series->actor, index);
+}
+
+/* Some of those that are not contained yet, as many as one table has room for. */
+static roost_status add_some(struct series *series, bool *grew, size_t *done, const roost_hash *hashes, size_t count)
+{
+    roost_filter *table;
+    uint64_t room;
+    *done = 0;
+    roost_status status = ready_ledger(series);
+    if (status == ROOST_OK)
+        status = find_room(series, &table, &room);
+    if (status != ROOST_OK)
+        return status;
+    status = series->table_kind->add(table, grew, done, hashes, count < room ? count : (size_t)room);
+    uint64_t fresh = 0;
+    for (size_t i = 0; i < *done; i++)
+        fresh += grew[i];
+    spend(series, table->table, fresh);
+    return status;
+}
+
+/*
+ * A row of additions to a series that only grows: what it contains already needs no second entry. Ends where a table is
+ * full: what comes next goes elsewhere, and may be an element that was just added.
+ */
+static roost_status add_row(struct series *series, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
+{
+    roost_hash fresh[ROW];
+    bool found[ROW], grew[ROW];
+    uint16_t place[ROW];
+    size_t missing = 0, taken = 0;
+    contains_row(series, found, hashes, count);
+    for (size_t i = 0; i < count; i++) {
+        fresh[missing] = hashes[i];
+        place[missing] = (uint16_t)i;
+        missing += !found[i];
+        changed[i] = false;
+    }
+    roost_status status = ROOST_OK;
+    if (missing > 0)
+        status = add_some(series, grew, &taken, fresh, missing);
+    for (size_t i = 0; i < taken; i++)
+        changed[place[i]] = grew[i];
+    *done = taken < missing ? place[taken] : count;
+    return status;
+}
+
+static roost_status series_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
+                               size_t count)
+{
+    bool row_changed[ROW];
+    roost_status status = ROOST_OK;
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        size_t taken, row = count - *done < ROW ? count - *done : ROW;
+        status = add_row(as_series(filter), row_changed, &taken, hashes + *done, row);
+        if (changed)
+            memcpy(changed + *done, row_changed, taken * sizeof *changed);
+        *done += taken;
+    }
+    return status;
+}
+
+/* ---- add and remove, where elements can be removed -----------------------------------------------------------------
+ */
+
+/* The finest table that holds the element, or `none`. */
+static uint32_t finest_holder(const struct series *series, roost_hash hash, uint32_t none)
+{
+    for (uint32_t index = series->count; index-- > 0;) {
+        bool found = false;
+        if (may_hold(series, index))
+            series->table_kind->contains(series->tables[index], &found, &hash, 1);
+        if (found)
+            return index;
+    }
+    return none;
+}
+
+static bool remove_from(struct series *series, uint32_t index, roost_hash hash)
+{
+    bool removed = false;
+    if (may_hold(series, index))
+        series->table_kind->remove(series->tables[index], &removed, &hash, 1);
+    return removed;
+}
+
+/* After removals: room may have come back in any table, and the last ones may be empty. Their histories stay. */
+static void shrink(struct series *series)
+{
+    series->target = 0;
+    for (uint32_t i = series->count; i-- > 1 && series->table_kind->sleep;) {
+        if (series->tables[i] && series->table_kind->entries(series->tables[i]) > 0)
+            return;
+        if (series->tables[i])
+            series->table_kind->sleep(series->tables[i]);
+    }
+}
+
+/* In a set the new dot stands where the element already is, and its entries in all other tables go. */
+static roost_status add_removable(struct series *series, roost_dot *dot, bool *fresh, roost_hash hash)
+{
+    uint64_t room;
+    roost_filter *table = NULL;
+    roost_status status = ROOST_OK;
+    uint32_t holder = series->base.config.multiset ? MOST_TABLES : finest_holder(series, hash, MOST_TABLES);
+    *fresh = holder == MOST_TABLES;
+    if (*fresh)
+        status = find_room(series, &table, &room);
+    else
+        table = series->tables[holder];
+    if (status == ROOST_OK)
+        status = series->table_kind->add_dot(table, dot, hash);
+    if (status != ROOST_OK || *fresh)
+        return status;
+    for (uint32_t index = 0; index < holder; index++)
+        if (remove_from(series, index, hash))
+            shrink(series);
+    return status;
+}
+
+/* A run of elements that the series does not hold: all into the first table with room, as many as that takes. */
+static roost_status add_run(struct series *series, bool *fresh, size_t *done, bool *filled, const roost_hash *hashes,
+                            size_t count)
+{
+    roost_filter *table;
+    uint64_t room;
+    *done = 0;
+    roost_status status = find_room(series, &table, &room);
+    if (status != ROOST_OK)
+        return status;
+    status = series->table_kind->add(table, fresh, done, hashes, count < room ? count : (size_t)room);
+    *filled = *done == room;
+    return status;
+}
+
+/*
+ * As many as can be added before the row has to be looked up anew: where a table is full in the middle of a run, what
+ * comes next goes elsewhere, and may be an element that was just added.
+ */
+static roost_status add_removable_row(struct series *series, bool *changed, size_t *done, const roost_hash *hashes,
+                                      size_t count)
+{
+    bool found[ROW] = {false}, fresh[ROW], filled = false;
+    roost_status status = ROOST_OK;
+    if (!series->base.config.multiset)
+        contains_row(series, found, hashes, count);
+    for (*done = 0; *done < count && status == ROOST_OK && !filled;) {
+        size_t run = 0, taken = 0;
+        while (*done + run < count && !found[*done + run])
+            run++;
+        if (run) {
+            status = add_run(series, fresh, &taken, &filled, hashes + *done, run);
+        } else {
+            roost_dot dot;
+            status = add_removable(series, &dot, fresh, hashes[*done]);
+            taken = status == ROOST_OK;
+        }
+        if (changed)
+            memcpy(changed + *done, fresh, taken * sizeof *changed);
+        *done += taken;
+    }
+    return status;
+}
+
+static roost_status series_add_removable(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
+                                         size_t count)
+{
+    roost_status status = ROOST_OK;
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        size_t taken, row = count - *done < ROW ? count - *done : ROW;
+        status = add_removable_row(as_series(filter), changed ? changed + *done : NULL, &taken, hashes + *done, row);
+        *done += taken;
+    }
+    return status;
+}
+
+static roost_status series_add_dot(roost_filter *filter, roost_dot *dot, roost_hash hash)
+{
+    bool fresh;
+    return add_removable(as_series(filter), dot, &fresh, hash);
+}
+
+static roost_status series_remove(roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count)
+{
+    struct series *series = as_series(filter);
+    for (size_t i = 0; i < count; i++) {
+        bool removed = false;
+        for (uint32_t index = 0; index < series->count; index++)
+            removed |= remove_from(series, index, hashes[i]);
+        if (changed)
+            changed[i] = removed;
+    }
+    shrink(series);
+    return ROOST_OK;
+}
+
+static roost_status series_remove_one(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    struct series *series = as_series(filter);
+    if (!filter->config.multiset)
+        return ROOST_UNSUPPORTED;
+    uint32_t holder = finest_holder(series, hash, MOST_TABLES);
+    roost_status status =
+        holder == MOST_TABLES ? ROOST_OK : series->table_kind->remove_one(series->tables[holder], changed, hash);
+    shrink(series);
+    return status;
+}
+
+static roost_status series_remove_dot(roost_filter *filter, bool *changed, roost_hash hash, roost_dot dot)
+{
+    struct series *series = as_series(filter);
+    roost_filter *table = series->tables[dot.actor & (MOST_TABLES - 1)];
+    roost_status status = table ? series->table_kind->remove_dot(table, changed, hash, dot) : ROOST_OK;
+    shrink(series);
+    return status;
+}
+
+static uint64_t series_actor(const roost_filter *filter)
+{
+    const struct series *series = as_const_series(filter);
+    for (uint32_t i = 0; i < series->count && series->table_kind->actor; i++)
+        if (series->tables[i] && series->table_kind->actor(series->tables[i]))
+            return series->table_kind->actor(series->tables[i]);
+    return series->actor;
+}
+
+/* ---- merge and compare ---------------------------------------------------------------------------------------------
+ */
+
+static bool is_missing(const struct series *series, uint32_t index)
+{
+    return !series->tables[index] || series->table_kind->is_bottom(series->tables[index]);
+}
+
+/* Whether `other` knows of anything that this series does not. */
+static bool lacks_in_table(const struct series *series, const struct series *other, uint32_t index)
+{
+    if (is_missing(other, index))
+        return false;
+    return is_missing(series, index) ||
+           (series->table_kind->compare(series->tables[index], other->tables[index]) & ROOST_BEFORE);
+}
+
+/* A table that holds what both do; the old one stays as it is. */
+static roost_status merged_table(struct series *series, const struct series *other, uint32_t index,
+                                 roost_filter **merged)
+{
+    bool changed;
+    const roost_filter *old = series->tables[index];
+    roost_status status = old ? series->table_kind->clone(old, merged) : series_new_table(series, index, merged);
+    if (status != ROOST_OK)
+        return status;
+    join_series(series, *merged, index);
+    if (old && series->table_kind->take_over)
+        series->table_kind->take_over(*merged, old);
+    return series->table_kind->merge(*merged, &changed, other->tables[index]);
+}
+
+static void replace_table(struct series *series, uint32_t index, roost_filter *table)
+{
+    roost_filter_free(series->tables[index]);
+    put_table(series, index, table);
+}
+
+static roost_status merge_ledger(struct series *series, bool *changed, const struct series *other)
+{
+    if (!ledger_lacks(&series->ledger, &other->ledger))
+        return ROOST_OK;
+    if (!ledger_reserve(&series->ledger, &series->base.environment.allocator, other->ledger.count))
+        return ROOST_NO_MEMORY;
+    for (size_t i = 0; i < other->ledger.count; i++)
+        if (ledger_take(&series->ledger, &other->ledger.entries[i])) {
+            journal_note(series->base.journal, LEDGER_TABLE, other->ledger.entries[i].from,
+                         other->ledger.entries[i].table);
+            *changed = true;
+        }
+    return ROOST_OK;
+}
+
+static roost_status series_merge(roost_filter *filter, bool *changed, const roost_filter *other_filter)
+{
+    struct series *series = as_series(filter);
+    const struct series *other = as_const_series(other_filter);
+    roost_filter *fresh[MOST_TABLES] = {NULL};
+    uint64_t next_change = filter->journal->next;
+    roost_status status = ROOST_OK;
+    *changed = false;
+    for (uint32_t i = 0; i < other->count && status == ROOST_OK; i++)
+        if (lacks_in_table(series, other, i))
+            status = merged_table(series, other, i, &fresh[i]);
+    if (status == ROOST_OK)
+        status = merge_ledger(series, changed, other);
+    for (uint32_t i = 0; i < MOST_TABLES; i++) {
+        if (fresh[i] && status == ROOST_OK) {
+            replace_table(series, i, fresh[i]);
+            *changed = true;
+        } else {
+            roost_filter_free(fresh[i]);
+        }
+    }
+    if (status != ROOST_OK && filter->journal->next != next_change)
+        journal_forget(filter->journal);
+    shrink(series);
+    return status;
+}
+
+static bool lacks_any(const struct series *series, const struct series *other)
+{
+    for (uint32_t i = 0; i < other->count; i++)
+        if (lacks_in_table(series, other, i))
+            return true;
+    return ledger_lacks(&series->ledger, &other->ledger);
+}
+
+static roost_order series_compare(const roost_filter *filter, const roost_filter *other)
+{
+    const struct series *first = as_const_series(filter), *second = as_const_series(other);
+    return (lacks_any(first, second) ? ROOST_BEFORE : 0) | (lacks_any(second, first) ? ROOST_AFTER : 0);
+}
+
+static uint128 hash_of_sum(uint64_t seed, uint32_t index, uint128 sum)
+{
+    uint8_t bytes[24];
+    store_double_word(bytes, sum);
+    store_word(bytes + 16, index);
+    return hash_to_number(hash_bytes(seed, bytes, sizeof bytes));
+}
+
+static uint128 series_digest(roost_filter *filter)
+{
+    struct series *series = as_series(filter);
+    uint128 digest = 0;
+    for (uint32_t i = 0; i < series->count; i++)
+        if (!is_missing(series, i))
+            digest += hash_of_sum(filter->config.seed, i, series->table_kind->digest(series->tables[i]));
+    for (size_t i = 0; i < series->ledger.count; i++) {
+        const struct ledger_entry *entry = &series->ledger.entries[i];
+        uint128 amount = (uint128)entry->amount << 64 | entry->from;
+        digest += hash_of_sum(filter->config.seed + entry->to, MOST_TABLES + entry->table, amount);
+    }
+    return digest;
+}
+
+/* ---- lending -------------------------------------------------------------------------------------------------------
+ */
+
+/* The actor that has used up its share of this table, and went on farthest beyond; 0: none. */
+static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
+{
+    uint64_t needy = 0, most = 0;
+    for (size_t i = 0; i < series->ledger.count; i++) {
+        const struct ledger_entry *entry = &series->ledger.entries[i];
+        if (entry->from != entry->to || entry->table != index || entry->from == series->actor)
+            continue;
+        uint64_t beyond = 1;
+        for (uint32_t later = index + 1; later < MOST_TABLES; later++)
+            beyond += ledger_spent(&series->ledger, later, entry->from);
+        if (ledger_left(&series->ledger, index, entry->from, plan->share) == 0 && beyond > most) {
+            needy = entry->from;
+            most = beyond;
+        }
+    }
+    return needy;
+}
+
+/* Keeps as much as was used so far, in case it goes on like that. */
+static uint64_t idle_part(const struct series *series, uint32_t index, const struct table_plan *plan)
+{
+    uint64_t left = ledger_left(&series->ledger, index, series->actor, plan->share);
+    uint64_t spent = ledger_spent(&series->ledger, index, series->actor);
+    return left > spent ? left - spent : 0;
+}
+
+static roost_status series_lend(roost_filter *filter, bool *gave)
+{
+    struct series *series = as_series(filter);
+    struct table_plan plan;
+    if (series->table_kind->entries || !series->actor) /* who never added has no share, lest mirrors use them up */
+        return ROOST_OK;
+    for (uint32_t i = 0; i < series->count && plan_of(series, i, &plan); i++) {
+        uint64_t needy = neediest(series, i, &plan);
+        if (!needy)
+            continue;
+        roost_status status = ready_ledger(series);
+        if (status != ROOST_OK)
+            return status;
+        uint64_t idle = idle_part(series, i, &plan);
+        if (idle == 0)
+            continue;
+        ledger_raise(&series->ledger, i, series->actor, needy, idle);
+        journal_note(filter->journal, LEDGER_TABLE, series->actor, i);
+        *gave = true;
+    }
+    return ROOST_OK;
+}
+
+/* ---- report --------------------------------------------------------------------------------------------------------
+ */
+
+static void add_table_info(roost_info *info, const roost_info *table)
+{
+    info->elements += table->elements;
+    info->entries += table->entries;
+    info->overflow += table->overflow;
+    info->bits += table->bits;
+    info->probes = table->probes;
+    info->buckets += table->buckets;
+    info->actors += table->actors;
+    info->dots += table->dots;
+    info->gaps += table->gaps;
+    info->tables++;
+}
+
+static void series_info(const roost_filter *filter, roost_info *info)
+{
+    const struct series *series = as_const_series(filter);
+    double right = 1, slots = 0;
+    info->tables = 0;
+    for (uint32_t i = 0; i < series->count; i++) {
+        roost_info table = {0};
+        if (!series->tables[i])
+            continue;
+        series->table_kind->info(series->tables[i], &table);
+        add_table_info(info, &table);
+        right *= 1 - table.fpr_now;
+        slots += table.load > 0 ? (double)table.entries / table.load : 0;
+    }
+    info->fpr_now = 1 - right;
+    info->load = slots > 0 ? (double)info->entries / slots : 0;
+    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->bytes_memory = series_bytes(series);
+    info->journal = journal_length(filter->journal);
+    if (filter->config.kind == ROOST_BLOOM) {
+        info->inserted = ledger_spent_at_all(&series->ledger);
+        info->elements = (double)info->inserted;
+        info->actors = ledger_actors(&series->ledger);
+    }
+}
+
+static roost_status series_check(const roost_filter *filter)
+{
+    const struct series *series = as_const_series(filter);
+    roost_status status = ledger_check(&series->ledger) ? ROOST_OK : ROOST_CORRUPT;
+    for (uint32_t i = 0; i < MOST_TABLES && status == ROOST_OK; i++) {
+        if (!series->tables[i])
+            continue;
+        bool belongs = i < series->count && series->tables[i]->journal == filter->journal &&
+                       series->tables[i]->table == i && series->tables[i]->in_series;
+        status = belongs ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
+    }
+    return status;
+}
+
+#define COMMON                                                                                                         \
+    .resolve = series_resolve, .is_resolved = series_is_resolved, .open = series_open, .close = series_close,          \
+    .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
+    .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
+    .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
+    .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
+    .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
+    .actor = series_actor, .info = series_info, .check = series_check
+
+const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
+                                              .name = "scalable bloom",
+                                              .extent = series_extent,
+                                              COMMON,
+                                              .add = series_add,
+                                              .lend = series_lend};
+
+const struct filter_kind series_gcuckoo_kind = {
+    .code = ROOST_CUCKOO, .name = "scalable cuckoo", .extent = series_extent, COMMON, .add = series_add};
+
+const struct filter_kind series_orcuckoo_kind = {
+    .code = ROOST_ORCUCKOO,
+    .name = "scalable orcuckoo",
+    COMMON,
+    .add = series_add_removable,
+    .add_dot = series_add_dot,
+    .remove = series_remove,
+    .remove_one = series_remove_one,
+    .remove_dot = series_remove_dot,
+    .count = series_count,
+    .history = series_history,
+    .history_then = series_history_then,
+    .write_part_of = series_write_part_of,
+    .numbers_after_decode = series_numbers_after_decode,
+    .numbers_before_decode = series_numbers_before_decode,
+};

@@ -1,0 +1,64 @@
+/* Inside the scalable filter series. `series.c` has the essay. */
+#ifndef FILTER_SERIES_H
+#define FILTER_SERIES_H
+
+#include "kind.h"
+#include "series_plan.h"
+#include "../causal/ledger.h"
+
+/*
+ * Invariants (series_check): tables are sound and have the geometry of their plan; a table that is missing is bottom.
+ * The ledger is a Bloom series' own.
+ */
+struct series {
+    struct roost_filter base;
+    const struct filter_kind *table_kind;
+    uint32_t buckets; /* of the first table (cuckoo) */
+    roost_filter *tables[MOST_TABLES];
+    uint32_t count;       /* tables beyond are missing */
+    uint32_t target;      /* additions went to this table the last time: those before it have no room */
+    struct ledger ledger; /* Bloom: who added how much to which table */
+    uint64_t actor;       /* Bloom: of this replica, or 0 */
+};
+
+static inline struct series *as_series(roost_filter *filter)
+{
+    return (struct series *)filter;
+}
+
+static inline const struct series *as_const_series(const roost_filter *filter)
+{
+    return (const struct series *)filter;
+}
+
+/* Changes of the ledger are noted as changes of this table: key is the actor, tag the table. */
+#define LEDGER_TABLE 0xff
+
+/* The table, which is made if it is missing. */
+roost_status series_table(struct series *series, uint32_t index, roost_filter **table);
+/* A table that belongs to no series yet. */
+roost_status series_new_table(const struct series *series, uint32_t index, roost_filter **table);
+
+/* ---- bytes and deltas: series_bytes.c ------------------------------------------------------------------------------
+ */
+
+void series_write_geometry(const roost_filter *filter, struct bit_writer *writer);
+roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer);
+roost_status series_read_state(roost_filter *filter, struct bit_reader *reader);
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
+roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
+roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
+                           uint64_t count);
+uint64_t series_extent(const roost_filter *filter);
+roost_status series_history(const roost_filter *filter, struct history *copy);
+roost_status series_history_then(const roost_filter *filter, struct history *history, uint64_t record);
+roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
+void series_write_replica(const roost_filter *filter, struct bit_writer *writer);
+roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader);
+void series_forget_replica(roost_filter *filter);
+uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table);
+uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table);
+bool series_is_change(const roost_filter *filter, uint8_t table, struct change change);
+
+#endif

@@ -1,0 +1,540 @@
+/*
+ * A series as bytes: its tables one after the other, each in its own form. docs/format.md is the specification.
+ *
+ *     state    how many tables; for each whether it is there, and its state; Bloom: the ledger
+ *     delta    for each table with changes its number and its part; Bloom: the entries of the ledger that changed
+ *
+ * Positions, for the digest tree: those of the first table, then of the second, and so on. Where dots are compared, a
+ * rank in the union of all histories tells the table by itself, and every table picks its own.
+ */
+#include "series.h"
+
+#include <string.h>
+
+/* ---- the state -----------------------------------------------------------------------------------------------------
+ */
+
+static bool is_present(const struct series *series, uint32_t index)
+{
+    return series->tables[index] && !series->table_kind->is_bottom(series->tables[index]);
+}
+
+/* Tables at the end that have seen nothing are left out. */
+static uint32_t tables_to_write(const struct series *series)
+{
+    uint32_t count = series->count;
+    while (count > 0 && !is_present(series, count - 1))
+        count--;
+    return count;
+}
+
+static bool has_ledger(const struct series *series)
+{
+    return series->base.config.kind == ROOST_BLOOM;
+}
+
+roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct series *series = as_const_series(filter);
+    uint32_t count = tables_to_write(series);
+    roost_status status = ROOST_OK;
+    write_varint(writer, count);
+    for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
+        write_byte(writer, is_present(series, i));
+        if (is_present(series, i))
+            status = series->table_kind->write_state(series->tables[i], writer);
+    }
+    if (has_ledger(series))
+        ledger_write(&series->ledger, writer);
+    return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
+}
+
+/* A table that could not have come from growing is no table of ours. */
+static roost_status open_for_reading(struct series *series, uint32_t index, roost_filter **table)
+{
+    roost_status status = series_table(series, index, table);
+    return status == ROOST_FULL ? ROOST_CORRUPT : status;
+}
+
+static roost_status read_table(struct series *series, uint32_t index, struct bit_reader *reader)
+{
+    roost_filter *table;
+    roost_status status = open_for_reading(series, index, &table);
+    if (status == ROOST_OK)
+        status = series->table_kind->read_state(table, reader);
+    if (status == ROOST_OK && series->table_kind->is_bottom(table))
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK && series->table_kind->sleep)
+        series->table_kind->sleep(table);
+    return status;
+}
+
+static roost_status read_ledger(const struct series *series, struct ledger *ledger, struct bit_reader *reader)
+{
+    switch (ledger_read(ledger, reader, MOST_TABLES, &series->base.environment.allocator)) {
+    case LEDGER_READ:
+        return ROOST_OK;
+    case LEDGER_NO_MEMORY:
+        return ROOST_NO_MEMORY;
+    default:
+        return ROOST_CORRUPT;
+    }
+}
+
+roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
+{
+    struct series *series = as_series(filter);
+    uint64_t count = read_varint(reader);
+    uint8_t present = 1;
+    roost_status status = reader->failed || count > MOST_TABLES ? ROOST_CORRUPT : ROOST_OK;
+    for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
+        present = read_byte(reader);
+        if (reader->failed || present > 1)
+            return ROOST_CORRUPT;
+        if (present)
+            status = read_table(series, i, reader);
+    }
+    if (status == ROOST_OK && !present)
+        status = ROOST_CORRUPT;
+    return status == ROOST_OK && has_ledger(series) ? read_ledger(series, &series->ledger, reader) : status;
+}
+
+/* ---- deltas --------------------------------------------------------------------------------------------------------
+ */
+
+/* Which tables have changes since, a bit for each. */
+static uint64_t changed_tables(const struct series *series, uint64_t since)
+{
+    uint64_t changed = 0;
+    for (uint64_t i = since; i < series->base.journal->next; i++) {
+        uint8_t table = journal_table(series->base.journal, i);
+        changed |= table < MOST_TABLES ? UINT64_C(1) << table : 0;
+    }
+    return changed;
+}
+
+typedef roost_status part_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
+
+/* The number of the table, the length of its part, the part. */
+static roost_status write_table_part(const struct series *series, struct bit_writer *writer, uint32_t index,
+                                     part_writer *write_part, const void *context)
+{
+    struct bit_writer part;
+    bit_writer_init(&part, writer->buffer.allocator);
+    roost_status status = write_part(series->tables[index], &part, context);
+    if (status == ROOST_OK && part.failed)
+        status = ROOST_NO_MEMORY;
+    write_byte(writer, (uint8_t)(index + 1));
+    write_varint(writer, part.buffer.size);
+    write_bytes(writer, part.buffer.data, part.buffer.size);
+    bit_writer_release(&part);
+    return status;
+}
+
+static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *since)
+{
+    return table->kind->write_delta(table, writer, *(const uint64_t *)since);
+}
+
+/* Entries of the ledger that the journal names, each once: from an actor in a table. */
+static void write_ledger_changes(const struct series *series, struct bit_writer *writer, uint64_t since)
+{
+    const struct journal *journal = series->base.journal;
+    struct bit_writer *entries = writer;
+    uint64_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            write_varint(writer, count);
+        for (size_t i = 0; i < series->ledger.count; i++) {
+            const struct ledger_entry *entry = &series->ledger.entries[i];
+            bool changed = false;
+            for (uint64_t at = since; at < journal->next && !changed; at++)
+                changed = journal_table(journal, at) == LEDGER_TABLE &&
+                          journal_change(journal, at)->key == entry->from &&
+                          journal_change(journal, at)->tag == entry->table;
+            count += changed && pass == 0;
+            if (changed && pass == 1)
+                ledger_write_entry(entries, entry);
+        }
+    }
+}
+
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+{
+    const struct series *series = as_const_series(filter);
+    uint64_t changed = changed_tables(series, since);
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
+        if (changed >> i & 1)
+            status = write_table_part(series, writer, i, write_changes, &since);
+    write_byte(writer, 0);
+    if (has_ledger(series))
+        write_ledger_changes(series, writer, since);
+    return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
+}
+
+/* A delta, being read: where the parts of the tables are, and what the ledger says. Tables that were missing are made.
+ */
+struct series_part {
+    struct bit_reader parts[MOST_TABLES];
+    uint64_t present;
+    struct ledger ledger;
+};
+
+static roost_status read_part(struct series *series, struct series_part *part, uint32_t index,
+                              struct bit_reader *reader)
+{
+    roost_filter *table;
+    uint64_t size = read_varint(reader);
+    const uint8_t *bytes = size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
+    if (!bytes || (part->present >> index) != 0)
+        return ROOST_CORRUPT;
+    roost_status status = open_for_reading(series, index, &table);
+    if (status != ROOST_OK)
+        return status;
+    part->parts[index] = bit_reader_over(bytes, (size_t)size);
+    part->present |= UINT64_C(1) << index;
+    return series->table_kind->is_sound_delta(table, part->parts[index]) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+static roost_status read_parts(struct series *series, struct series_part *part, struct bit_reader *reader)
+{
+    roost_status status = ROOST_OK;
+    *part = (struct series_part){0};
+    for (uint8_t index; status == ROOST_OK && (index = read_byte(reader)) != 0;)
+        status = index <= MOST_TABLES ? read_part(series, part, index - 1u, reader) : ROOST_CORRUPT;
+    if (status != ROOST_OK || reader->failed)
+        return status == ROOST_OK ? ROOST_CORRUPT : status;
+    if (has_ledger(series))
+        status = read_ledger(series, &part->ledger, reader);
+    if (status != ROOST_OK)
+        return status;
+    if (reader->failed || reader_bits_left(reader) != 0)
+        return ROOST_CORRUPT;
+    bool room = ledger_reserve(&series->ledger, &series->base.environment.allocator, part->ledger.count);
+    return room ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static roost_status merge_parts(struct series *series, bool *changed, struct series_part *part)
+{
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        bool grew = false;
+        if (part->present >> i & 1)
+            status = series->table_kind->merge_delta(series->tables[i], &grew, &part->parts[i]);
+        *changed |= grew;
+    }
+    for (size_t i = 0; i < part->ledger.count && status == ROOST_OK; i++)
+        if (ledger_take(&series->ledger, &part->ledger.entries[i])) {
+            journal_note(series->base.journal, LEDGER_TABLE, part->ledger.entries[i].from,
+                         part->ledger.entries[i].table);
+            *changed = true;
+        }
+    return status;
+}
+
+static uint64_t tables_there(const struct series *series)
+{
+    uint64_t there = 0;
+    for (uint32_t i = 0; i < MOST_TABLES; i++)
+        there |= (uint64_t)(series->tables[i] != NULL) << i;
+    return there;
+}
+
+/* Tables that were made for parts which did not come to anything go again. */
+static void drop_new_tables(struct series *series, uint64_t old)
+{
+    for (uint32_t i = 0; i < MOST_TABLES; i++)
+        if (series->tables[i] && !(old >> i & 1) && series->table_kind->is_bottom(series->tables[i])) {
+            roost_filter_free(series->tables[i]);
+            series->tables[i] = NULL;
+        }
+    while (series->count > 0 && !series->tables[series->count - 1])
+        series->count--;
+}
+
+roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct series *series = as_series(filter);
+    struct series_part part;
+    uint64_t old = tables_there(series);
+    *changed = false;
+    roost_status status = read_parts(series, &part, reader);
+    if (status == ROOST_OK)
+        status = merge_parts(series, changed, &part);
+    ledger_release(&part.ledger, &filter->environment.allocator);
+    drop_new_tables(series, old);
+    series->target = 0;
+    return status;
+}
+
+/* ---- without cursors -----------------------------------------------------------------------------------------------
+ */
+
+#define POSITIONS_A_KEY 256 /* no Bloom filter of ours has as many bits a key */
+#define SOME_POSITIONS  65536
+
+/* How many positions a table has room for, from its plan alone, so that both sides agree. */
+static bool table_universe(const struct series *series, uint32_t index, uint64_t *universe)
+{
+    struct table_plan plan;
+    if (!series_plan_table(&plan, &series->base.config, series->buckets, index))
+        return false;
+    *universe = has_ledger(series) ? plan.capacity * POSITIONS_A_KEY + SOME_POSITIONS : class_universe(plan.geometry);
+    return true;
+}
+
+#define MOST_POSITIONS (UINT64_C(1) << 61)
+
+static uint64_t table_offset(const struct series *series, uint32_t index)
+{
+    uint64_t offset = 0, universe;
+    for (uint32_t i = 0; i < index && table_universe(series, i, &universe) && offset < MOST_POSITIONS; i++)
+        offset += universe;
+    return offset;
+}
+
+uint64_t series_extent(const roost_filter *filter)
+{
+    return table_offset(as_const_series(filter), as_const_series(filter)->count);
+}
+
+/* Copies the positions of a table behind those that are there. */
+static roost_status append_positions(const struct series *series, uint32_t index, const struct history *space,
+                                     uint64_t **positions, uint64_t *count)
+{
+    const roost_allocator *allocator = &series->base.environment.allocator;
+    struct summary summary;
+    roost_status status = series->table_kind->summarize(series->tables[index], &summary, space);
+    if (status != ROOST_OK)
+        return status;
+    uint64_t more = summary_count(&summary, 0, summary.universe);
+    uint64_t *joined = memory_allocate(allocator, (2 * (*count + more) + 2) * sizeof *joined);
+    if (joined) {
+        if (*count)
+            memcpy(joined, *positions, *count * sizeof *joined);
+        summary_members(&summary, 0, summary.universe, joined + *count);
+        for (uint64_t i = 0; i < more && !space; i++)
+            joined[*count + i] += table_offset(series, index);
+        memory_release(allocator, *positions);
+        *positions = joined;
+        *count += more;
+    }
+    summary_release(&summary, allocator);
+    return joined ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+{
+    const struct series *series = as_const_series(filter);
+    uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * sizeof *positions), count = 0;
+    roost_status status = positions ? ROOST_OK : ROOST_NO_MEMORY;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
+        if (series->tables[i])
+            status = append_positions(series, i, space, &positions, &count);
+    if (status != ROOST_OK) {
+        memory_release(&filter->environment.allocator, positions);
+        return status;
+    }
+    uint64_t universe = space ? space->dots : series_extent(filter);
+    summary_of_positions(summary, positions, count, universe, filter->config.seed);
+    return ROOST_OK;
+}
+
+/* Positions are ascending, so those of one table are in a row. */
+static roost_status settle_table(struct series *series, bool *changed, uint32_t index, const uint64_t *positions,
+                                 uint64_t count)
+{
+    const roost_allocator *allocator = &series->base.environment.allocator;
+    roost_filter *table;
+    uint64_t offset = table_offset(series, index), *local = memory_allocate(allocator, (count + 1) * sizeof *local);
+    if (!local)
+        return ROOST_NO_MEMORY;
+    for (uint64_t i = 0; i < count; i++)
+        local[i] = positions[i] - offset;
+    roost_status status = open_for_reading(series, index, &table);
+    if (status == ROOST_OK)
+        status = series->table_kind->settle(table, changed, NULL, local, count);
+    memory_release(allocator, local);
+    return status;
+}
+
+roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
+                           uint64_t count)
+{
+    struct series *series = as_series(filter);
+    roost_status status = ROOST_OK;
+    series->target = 0;
+    if (space) {
+        for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
+            if (series->tables[i])
+                status = series->table_kind->settle(series->tables[i], changed, space, positions, count);
+        return status;
+    }
+    for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
+        uint64_t end = table_offset(series, i + 1), here = 0;
+        while (here < count && positions[here] < end)
+            here++;
+        if (here > 0)
+            status = settle_table(series, changed, i, positions, here);
+        positions += here;
+        count -= here;
+    }
+    return status;
+}
+
+/* ---- histories -----------------------------------------------------------------------------------------------------
+ */
+
+typedef roost_status history_reader(const roost_filter *table, struct history *history, uint64_t record);
+
+static roost_status unite(const struct series *series, struct history *all, history_reader *read, uint64_t record)
+{
+    const roost_allocator *allocator = &series->base.environment.allocator;
+    roost_status status = ROOST_OK;
+    *all = (struct history){0};
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        struct history one = {0}, both = {0};
+        if (!series->tables[i])
+            continue;
+        status = read(series->tables[i], &one, record);
+        if (status == ROOST_OK && !history_union(&both, all, &one, allocator))
+            status = ROOST_NO_MEMORY;
+        history_release(&one, allocator);
+        if (status == ROOST_OK) {
+            history_release(all, allocator);
+            *all = both;
+        }
+    }
+    if (status != ROOST_OK)
+        history_release(all, allocator);
+    return status;
+}
+
+static roost_status history_now(const roost_filter *table, struct history *history, uint64_t record)
+{
+    (void)record;
+    return table->kind->history(table, history);
+}
+
+static roost_status history_at(const roost_filter *table, struct history *history, uint64_t record)
+{
+    return table->kind->history_then(table, history, record);
+}
+
+roost_status series_history(const roost_filter *filter, struct history *copy)
+{
+    return unite(as_const_series(filter), copy, history_now, 0);
+}
+
+roost_status series_history_then(const roost_filter *filter, struct history *history, uint64_t record)
+{
+    return unite(as_const_series(filter), history, history_at, record);
+}
+
+/* The dots of one table among those of all. */
+static bool pick_dots(struct history *picked, const struct history *dots, uint32_t index,
+                      const roost_allocator *allocator)
+{
+    *picked = (struct history){0};
+    for (size_t i = 0; i < dots->count; i++)
+        if ((dots->runs[i].actor & (MOST_TABLES - 1)) == index && !history_add(picked, allocator, dots->runs[i])) {
+            history_release(picked, allocator);
+            return false;
+        }
+    return true;
+}
+
+static roost_status write_dots(const roost_filter *table, struct bit_writer *writer, const void *dots)
+{
+    return table->kind->write_part_of(table, writer, dots);
+}
+
+roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots)
+{
+    const struct series *series = as_const_series(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        struct history picked;
+        if (!pick_dots(&picked, dots, i, allocator))
+            return ROOST_NO_MEMORY;
+        if (picked.dots > 0 && series->tables[i])
+            status = write_table_part(series, writer, i, write_dots, &picked);
+        history_release(&picked, allocator);
+    }
+    write_byte(writer, 0);
+    return status;
+}
+
+/* ---- replica -------------------------------------------------------------------------------------------------------
+ */
+
+void series_write_replica(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct series *series = as_const_series(filter);
+    write_fixed64(writer, series->actor);
+    write_byte(writer, (uint8_t)series->count);
+    for (uint32_t i = 0; i < series->count; i++) {
+        bool has_actor = series->tables[i] && series->table_kind->write_replica;
+        write_byte(writer, has_actor);
+        if (has_actor)
+            series->table_kind->write_replica(series->tables[i], writer);
+    }
+}
+
+roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader)
+{
+    struct series *series = as_series(filter);
+    uint64_t actor = read_fixed64(reader);
+    uint8_t count = read_byte(reader);
+    roost_status status = reader->failed || count > MOST_TABLES ? ROOST_CORRUPT : ROOST_OK;
+    for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
+        if (!read_byte(reader))
+            continue;
+        if (!series->table_kind->read_replica)
+            return ROOST_CORRUPT;
+        if (series->tables[i])
+            status = series->table_kind->read_replica(series->tables[i], reader);
+        else if (read_fixed64(reader) != 0 && reader->failed)
+            status = ROOST_CORRUPT;
+    }
+    if (status == ROOST_OK && reader->failed)
+        status = ROOST_CORRUPT;
+    series->actor = status == ROOST_OK ? actor : 0;
+    return status;
+}
+
+void series_forget_replica(roost_filter *filter)
+{
+    struct series *series = as_series(filter);
+    series->actor = 0;
+    for (uint32_t i = 0; i < series->count; i++)
+        if (series->tables[i] && series->table_kind->forget_replica)
+            series->table_kind->forget_replica(series->tables[i]);
+}
+
+uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table)
+{
+    const struct series *series = as_const_series(filter);
+    if (table >= MOST_TABLES || !series->tables[table])
+        return NULL;
+    return series->table_kind->numbers_after_decode(series->tables[table], table);
+}
+
+uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table)
+{
+    const struct series *series = as_const_series(filter);
+    if (table >= MOST_TABLES || !series->tables[table])
+        return NULL;
+    return series->table_kind->numbers_before_decode(series->tables[table], table);
+}
+
+bool series_is_change(const roost_filter *filter, uint8_t table, struct change change)
+{
+    const struct series *series = as_const_series(filter);
+    if (table == LEDGER_TABLE)
+        return change.key != 0 && change.tag < MOST_TABLES;
+    return table < MOST_TABLES && series->tables[table] &&
+           series->table_kind->is_change(series->tables[table], table, change);
+}

@@ -1,0 +1,140 @@
+/*
+ * Capacities and error rates of the tables of a series.
+ *
+ * Table i has growth^i times the capacity of the first, and a part of the promised rate: 6/pi^2 / (i+1)^2 of it
+ * (quadratic), or 1 / 2^(i+1) (halving). Both add up to no more than 1, however many tables there will be. The
+ * quadratic one costs 2 log2(i+1) + 0.7 bits an entry, halving i + 1.
+ *
+ * Up to `writers` replicas may fill each table on their own before they meet. A cuckoo filter errs in proportion to its
+ * entries, so the fingerprints are made long enough for `writers` times the capacity: log2(writers) bits. A Bloom
+ * filter errs far worse than in proportion, so its capacity is cut in `writers` shares, which together never pass it.
+ * The whole argument is in docs/error-bounds.md.
+ *
+ * Cuckoo tables nest (cuckoo_geometry.h). Of the fingerprint of the first table some bits are left out of the base, so
+ * that even it can spread when it has to hold what several writers put there.
+ */
+#include "series_plan.h"
+
+#include <math.h>
+
+#include "bloom.h"
+#include "cuckoo_size.h"
+
+#define QUADRATIC_PART   0.607927101854026628 /* 6 / pi^2 */
+#define FEWEST_BASE_BITS 6
+#define FEWEST_BITS      6
+#define MOST_BITS        32
+#define MOST_TAGGED_BITS 28
+#define DEFAULT_TAGGED   24
+
+static double rate_part(const roost_config *config, uint32_t index)
+{
+    if (config->schedule == ROOST_HALVING)
+        return ldexp(config->fpr, -(int)index - 1);
+    return config->fpr * QUADRATIC_PART / ((double)(index + 1) * (double)(index + 1));
+}
+
+static uint32_t most_bits(const roost_config *config)
+{
+    return config->kind == ROOST_ORCUCKOO ? MOST_TAGGED_BITS : MOST_BITS;
+}
+
+/* Bits of the first table's fingerprints that are not base bits. */
+static uint32_t spare_bits(const roost_config *config, uint32_t bits)
+{
+    uint32_t spare = 1;
+    while (1u << (spare - 1) < config->writers)
+        spare++;
+    return bits > FEWEST_BASE_BITS + spare ? spare : bits > FEWEST_BASE_BITS ? bits - FEWEST_BASE_BITS : 0;
+}
+
+/* The rate of a table that every writer has filled. */
+static double rate_when_full(const roost_config *config, struct cuckoo_geometry geometry, uint64_t capacity)
+{
+    return (double)config->writers * (double)capacity * class_probability(geometry);
+}
+
+static bool plan_cuckoo(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t index)
+{
+    uint32_t first = config->fingerprint_bits, base = first - spare_bits(config, first);
+    uint32_t level = index * (config->growth == 1 ? 0 : highest_bit(config->growth));
+    if (level > 31 || (uint64_t)buckets << level > UINT32_MAX)
+        return false;
+    struct cuckoo_geometry geometry = {.buckets = buckets << level, .bucket_size = config->bucket_size, .level = level};
+    uint32_t bits = config->kind == ROOST_ORCUCKOO ? first + 2 * index : first;
+    for (bits = bits < most_bits(config) ? bits : most_bits(config); bits <= most_bits(config); bits++) {
+        geometry.bits = bits;
+        geometry.extra_bits = bits - base;
+        plan->geometry = geometry;
+        if (rate_when_full(config, geometry, plan->capacity) <= plan->fpr)
+            return class_pairs(geometry) <= UINT64_MAX >> (bits + 4);
+    }
+    return false;
+}
+
+bool series_plan_table(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t index)
+{
+    *plan = (struct table_plan){.capacity = config->capacity, .fpr = rate_part(config, index)};
+    for (uint32_t i = 0; i < index; i++) {
+        if (plan->capacity > UINT64_C(1) << 50)
+            return false;
+        plan->capacity *= config->growth;
+    }
+    plan->share = plan->capacity / config->writers;
+    return config->kind == ROOST_BLOOM ? plan->share > 0 && plan->fpr > 0 : plan_cuckoo(plan, config, buckets, index);
+}
+
+static roost_status resolve_bloom(const roost_config *config)
+{
+    struct bloom_geometry geometry;
+    double fpr = rate_part(config, 0);
+    if (config->fingerprint_bits || config->multiset ||
+        (config->layout != ROOST_BLOCKED && config->layout != ROOST_CLASSIC))
+        return ROOST_INVALID;
+    return config->layout == ROOST_BLOCKED ? bloom_size_blocked(&geometry, config->capacity, fpr)
+                                           : bloom_size_classic(&geometry, config->capacity, fpr);
+}
+
+/* The fewest bits with which the first table keeps its part. */
+static roost_status resolve_cuckoo(roost_config *config)
+{
+    struct cuckoo_geometry geometry;
+    struct table_plan plan;
+    bool tagged = config->kind == ROOST_ORCUCKOO;
+    if (!is_bucket_size(config->bucket_size) || (!tagged && config->multiset))
+        return ROOST_INVALID;
+    uint32_t given = config->fingerprint_bits, fewest = tagged ? DEFAULT_TAGGED : FEWEST_BITS;
+    uint32_t least = !tagged ? FEWEST_BITS : config->multiset ? 8 : 16;
+    if (given && given < least)
+        return ROOST_INVALID;
+    roost_status status = cuckoo_size(&geometry, config);
+    if (status != ROOST_OK)
+        return status;
+    for (uint32_t bits = given ? given : fewest; bits <= most_bits(config); bits++) {
+        config->fingerprint_bits = bits;
+        if (series_plan_table(&plan, config, geometry.buckets, 0) && plan.geometry.bits == bits)
+            return ROOST_OK;
+    }
+    return ROOST_INVALID;
+}
+
+roost_status series_resolve_plan(roost_config *config)
+{
+    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
+    config->growth = config->growth ? config->growth : DEFAULT_GROWTH;
+    config->schedule = config->schedule ? config->schedule : ROOST_QUADRATIC;
+    bool growth_fits = config->growth == 1 || is_bucket_size(config->growth);
+    if (config->writers > MOST_WRITERS || !growth_fits || config->schedule > ROOST_HALVING || config->capacity == 0 ||
+        config->capacity < config->writers || !(config->fpr > 0 && config->fpr < 1))
+        return ROOST_INVALID;
+    if (config->kind == ROOST_BLOOM) {
+        config->bucket_size = 0;
+        config->entry_bits = 0;
+        return resolve_bloom(config);
+    }
+    config->layout = 0;
+    if (config->kind == ROOST_ORCUCKOO && config->entry_bits != 0 && config->entry_bits != 64)
+        return ROOST_INVALID;
+    config->entry_bits = config->kind == ROOST_ORCUCKOO ? 64 : 0;
+    return resolve_cuckoo(config);
+}
