@@ -984,8 +984,9 @@ static void spoil(struct actors *actors, unsigned way)
     case 0: /* an actor that is none */
         actors->list[1].id = 0;
         break;
-    case 1: /* an actor that the map does not have under its id */
-        actors->list[1].id = 77;
+    case 1: /* an actor that the map does not have under its id; the salt may let the first ones meet its place */
+        for (uint64_t id = 77; actors_find(actors, actors->list[1].id) == 1; id++)
+            actors->list[1].id = id;
         break;
     case 2: /* one twice */
         actors->list[1].id = actors->list[0].id;

@@ -7,6 +7,9 @@
 
 typedef unsigned __int128 uint128;
 
+/* For what hot loops are made of: the compiler is not to weigh how often it is used elsewhere. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 static inline uint64_t to_little_endian(uint64_t word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

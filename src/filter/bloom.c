@@ -184,7 +184,7 @@ static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
 /* Two keys share no cache lines, so a batch asks for all lines of the key that comes this many keys later. */
 #define CLASSIC_AHEAD 8
 
-static void classic_prefetch(const struct bloom *bloom, const roost_hash *hashes, size_t i, size_t count)
+static ALWAYS_INLINE void classic_prefetch(const struct bloom *bloom, const roost_hash *hashes, size_t i, size_t count)
 {
     if (bloom->words.size <= CACHED_BYTES || i + CLASSIC_AHEAD >= count)
         return;

@@ -16,8 +16,6 @@
 
 #define AHEAD 48
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 static ALWAYS_INLINE void prefetch_block(const uint64_t *words, uint64_t blocks, roost_hash hash)
 {
     __builtin_prefetch(words + block_of(hash, blocks) * BLOCK_WORDS);

@@ -62,25 +62,25 @@ struct place {
 };
 
 /* c: what the two buckets of a base fingerprint add up to, modulo n0. */
-static inline uint32_t pair_sum(uint32_t base, uint32_t buckets)
+static ALWAYS_INLINE uint32_t pair_sum(uint32_t base, uint32_t buckets)
 {
     uint64_t mixed = (base * UINT64_C(0xd6e8feb86659fd93)) >> 32;
     return (uint32_t)((mixed * buckets) >> 32);
 }
 
 /* o: how lo differs between the two. */
-static inline uint32_t pair_offset(uint32_t base, uint32_t level)
+static ALWAYS_INLINE uint32_t pair_offset(uint32_t base, uint32_t level)
 {
     uint32_t mixed = (uint32_t)((base * UINT64_C(0x9fb21c651e98df25)) >> 32);
     return level ? mixed >> (32 - level) : 0;
 }
 
-static inline uint32_t subtract_modulo(uint32_t a, uint32_t b, uint32_t modulus)
+static ALWAYS_INLINE uint32_t subtract_modulo(uint32_t a, uint32_t b, uint32_t modulus)
 {
     return a - b + (a < b ? modulus : 0);
 }
 
-static inline uint32_t other_bucket(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE uint32_t other_bucket(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
 {
     if (__builtin_expect((geometry.level | geometry.extra_bits) == 0, 1))
         return subtract_modulo(pair_sum(fingerprint, geometry.buckets), bucket, geometry.buckets);
@@ -91,14 +91,14 @@ static inline uint32_t other_bucket(uint32_t bucket, uint32_t fingerprint, struc
            (lo ^ pair_offset(base, geometry.level));
 }
 
-static inline struct place place_in(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE struct place place_in(uint32_t bucket, uint32_t fingerprint, struct cuckoo_geometry geometry)
 {
     return (struct place){bucket, other_bucket(bucket, fingerprint, geometry), fingerprint};
 }
 
 /* The base bits come from the upper half of a product, those below from what is left of it: the longer begin with the
    shorter. */
-static inline uint32_t fingerprint_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE uint32_t fingerprint_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
 {
     if (__builtin_expect(geometry.extra_bits == 0, 1))
         return 1 + (uint32_t)scale_to_range(hash.high, (UINT64_C(1) << geometry.bits) - 1);
@@ -108,7 +108,7 @@ static inline uint32_t fingerprint_of_hash(roost_hash hash, struct cuckoo_geomet
     return base << geometry.extra_bits | (uint32_t)((uint64_t)product >> (64 - geometry.extra_bits));
 }
 
-static inline struct place place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE struct place place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
 {
     return place_in((uint32_t)scale_to_range(hash.low, geometry.buckets), fingerprint_of_hash(hash, geometry),
                     geometry);

@@ -59,9 +59,7 @@ enum form {
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
 #define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
-#define AHEAD                 24
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define AHEAD                 32
 
 /* ---- slots and buckets ---------------------------------------------------------------------------------------------
  */
@@ -359,7 +357,8 @@ bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place 
     }
 }
 
-static inline void prefetch_pair(const struct cuckoo_table *table, struct place place)
+/* Always inline: a call of a function that does nothing but prefetch is taken for one without effect, and dropped. */
+static ALWAYS_INLINE void prefetch_pair(const struct cuckoo_table *table, struct place place)
 {
     __builtin_prefetch(table->slots.bytes + bucket_start(table, place.bucket) / 8);
     __builtin_prefetch(table->slots.bytes + bucket_start(table, place.other) / 8);
@@ -371,11 +370,18 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
         prefetch_pair(table, in_slots(table, places[i]));
 }
 
+static __attribute__((noinline)) bool stash_holds_hash(const struct cuckoo_table *table, const roost_hash *hash)
+{
+    return stash_contains(&table->stash, class_key(place_of_hash(*hash, table->geometry), table->geometry));
+}
+
 /* Where the entries of a key are; for a table that is none of a series nothing but the plain geometry is compiled in.
- */
-static ALWAYS_INLINE struct place slots_of_hash(const struct cuckoo_table *table, bool plain, roost_hash hash)
+   (A table of a series that has spread may have the form of four bytes too.) */
+static ALWAYS_INLINE struct place slots_of_hash(const struct cuckoo_table *table, enum form form, bool plain,
+                                                roost_hash hash)
 {
     struct cuckoo_geometry geometry = table->geometry;
+    geometry.bits = plain && form == FOUR_BYTES ? 8 : geometry.bits;
     if (!plain)
         return in_slots(table, place_of_hash(hash, geometry));
     geometry.level = 0;
@@ -383,55 +389,79 @@ static ALWAYS_INLINE struct place slots_of_hash(const struct cuckoo_table *table
     return place_of_hash(hash, geometry);
 }
 
-static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, bool plain, roost_hash hash)
+/* The slots of a key that was asked for, then the stash, which is empty but for the fullest of tables. */
+static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, struct place slots,
+                                     const roost_hash *hash)
 {
-    return find_in_pair(table, form, slots_of_hash(table, plain, hash)) ||
-           (table->stash.count &&
-            stash_contains(&table->stash, class_key(place_of_hash(hash, table->geometry), table->geometry)));
+    return find_in_pair(table, form, slots) || (table->stash.count && stash_holds_hash(table, hash));
+}
+
+/* A table out of cache: the places of the next keys wait in a ring while their memory is on its way. */
+static ALWAYS_INLINE void contains_ahead(const struct cuckoo_table *table, enum form form, bool plain, bool *found,
+                                         const roost_hash *hashes, size_t count)
+{
+    struct place ring[AHEAD];
+    for (size_t i = 0; i < AHEAD && i < count; i++) {
+        ring[i] = slots_of_hash(table, form, plain, hashes[i]);
+        prefetch_pair(table, ring[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct place *turn = &ring[i % AHEAD], slots = *turn;
+        if (i + AHEAD < count) {
+            *turn = slots_of_hash(table, form, plain, hashes[i + AHEAD]);
+            prefetch_pair(table, *turn);
+        }
+        found[i] = holds_hash(table, form, slots, &hashes[i]);
+    }
 }
 
 static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool plain, bool *found,
                                         const roost_hash *hashes, size_t count)
 {
-    if (table->slots.size <= CACHED_FOR_LOOKUPS) {
-        for (size_t i = 0; i < count; i++)
-            found[i] = holds_hash(table, form, plain, hashes[i]);
+    if (table->slots.size > CACHED_FOR_LOOKUPS) {
+        contains_ahead(table, form, plain, found, hashes, count);
         return;
     }
-    for (size_t i = 0; i < AHEAD && i < count; i++)
-        prefetch_pair(table, slots_of_hash(table, plain, hashes[i]));
-    for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            prefetch_pair(table, slots_of_hash(table, plain, hashes[i + AHEAD]));
-        found[i] = holds_hash(table, form, plain, hashes[i]);
+    for (size_t i = 0; i < count; i++)
+        found[i] = holds_hash(table, form, slots_of_hash(table, form, plain, hashes[i]), &hashes[i]);
+}
+
+/* A function for each of the common forms, so that the compiler finds registers for each alone. */
+#define CONTAINS(name, form, plain)                                                                                    \
+    static __attribute__((noinline)) void name(const struct cuckoo_table *table, bool *found,                          \
+                                               const roost_hash *hashes, size_t count)                                 \
+    {                                                                                                                  \
+        contains_loop(table, form, plain, found, hashes, count);                                                       \
     }
+CONTAINS(contains_four_bytes, FOUR_BYTES, true)
+CONTAINS(contains_one_word, ONE_WORD, true)
+CONTAINS(contains_tagged, TAGGED_64, true)
+CONTAINS(contains_any, (enum form)table->form, true)
+CONTAINS(nested_one_word, ONE_WORD, false)
+CONTAINS(nested_two_words, TWO_WORDS, false)
+CONTAINS(nested_tagged, TAGGED_64, false)
+CONTAINS(nested_any, (enum form)table->form, false)
+
+static void contains_asleep(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        found[i] = stash_holds_hash(table, &hashes[i]);
 }
 
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
+    typedef void contains_function(const struct cuckoo_table *, bool *, const roost_hash *, size_t);
+    static contains_function *const of_plain[] = {
+        [FOUR_BYTES] = contains_four_bytes, [ONE_WORD] = contains_one_word, [TWO_WORDS] = contains_any,
+        [TWO_HALVES] = contains_any,        [TAGGED_32] = contains_any,     [TAGGED_64] = contains_tagged};
+    static contains_function *const of_nested[] = {
+        [FOUR_BYTES] = nested_any, [ONE_WORD] = nested_one_word, [TWO_WORDS] = nested_two_words,
+        [TWO_HALVES] = nested_any, [TAGGED_32] = nested_any,     [TAGGED_64] = nested_tagged};
     bool plain = (table->geometry.level | table->geometry.extra_bits) == 0;
-    if (cuckoo_table_is_asleep(table)) {
-        for (size_t i = 0; i < count; i++)
-            found[i] =
-                stash_contains(&table->stash, class_key(place_of_hash(hashes[i], table->geometry), table->geometry));
-        return;
-    }
-    if (!plain && table->form == ONE_WORD)
-        contains_loop(table, ONE_WORD, false, found, hashes, count);
-    else if (!plain && table->form == TWO_WORDS)
-        contains_loop(table, TWO_WORDS, false, found, hashes, count);
-    else if (!plain && table->form == TAGGED_64)
-        contains_loop(table, TAGGED_64, false, found, hashes, count);
-    else if (!plain)
-        contains_loop(table, (enum form)table->form, false, found, hashes, count);
-    else if (table->form == FOUR_BYTES)
-        contains_loop(table, FOUR_BYTES, true, found, hashes, count);
-    else if (table->form == ONE_WORD)
-        contains_loop(table, ONE_WORD, true, found, hashes, count);
-    else if (table->form == TAGGED_64)
-        contains_loop(table, TAGGED_64, true, found, hashes, count);
+    if (cuckoo_table_is_asleep(table))
+        contains_asleep(table, found, hashes, count);
     else
-        contains_loop(table, (enum form)table->form, true, found, hashes, count);
+        (plain ? of_plain : of_nested)[table->form](table, found, hashes, count);
 }
 
 /* ---- insertion -----------------------------------------------------------------------------------------------------
