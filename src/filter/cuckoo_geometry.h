@@ -114,6 +114,33 @@ static ALWAYS_INLINE struct place place_of_hash(roost_hash hash, struct cuckoo_g
                     geometry);
 }
 
+/*
+ * What the places of one key in all tables of a series have in common: the finest there could be, of which each table
+ * takes the first bits. Bucket, other bucket and fingerprint as fixed-point numbers with 32 bits behind the point; what
+ * is before the point is that of level 0, or without extra bits.
+ */
+struct nested_place {
+    uint64_t bucket, other, fingerprint;
+};
+
+static ALWAYS_INLINE struct nested_place nested_place_of_hash(roost_hash hash, struct cuckoo_geometry geometry)
+{
+    uint32_t n0 = base_buckets(geometry);
+    uint64_t bases = (UINT64_C(1) << (geometry.bits - geometry.extra_bits)) - 1;
+    uint64_t bucket = (uint64_t)(((uint128)hash.low * n0) >> 32);
+    uint64_t fingerprint = (uint64_t)(((uint128)hash.high * bases) >> 32) + (UINT64_C(1) << 32);
+    uint32_t base = (uint32_t)(fingerprint >> 32);
+    uint64_t other = (uint64_t)subtract_modulo(pair_sum(base, n0), (uint32_t)(bucket >> 32), n0) << 32;
+    return (struct nested_place){bucket, other | ((uint32_t)bucket ^ pair_offset(base, 32)), fingerprint};
+}
+
+static ALWAYS_INLINE struct place place_of_nested(const struct nested_place *nested, uint32_t level,
+                                                  uint32_t extra_bits)
+{
+    return (struct place){(uint32_t)(nested->bucket >> (32 - level)), (uint32_t)(nested->other >> (32 - level)),
+                          (uint32_t)(nested->fingerprint >> (32 - extra_bits))};
+}
+
 static inline struct place other_place(struct place place)
 {
     return (struct place){place.other, place.bucket, place.fingerprint};

@@ -38,6 +38,9 @@
 #include "cuckoo_table.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 struct kick {
     uint32_t bucket, offset;
@@ -138,26 +141,41 @@ static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
     return width == 64 ? word : word & UINT32_MAX;
 }
 
-/*
- * Slots of whole words: the fingerprint is the low part of each. Which slots have it, a bit for each; all are compared,
- * without a branch on any.
- */
+/* Which of some slots of whole words have the fingerprint, their low part, shifted up by what is not part of it. */
+static ALWAYS_INLINE uint32_t slots_with(const uint8_t *slots, uint32_t size, uint32_t width, uint32_t unused,
+                                         uint32_t wanted)
+{
+    uint32_t found = 0;
+    for (uint32_t slot = 0; slot < size; slot++)
+        found |= (uint32_t)((uint32_t)load_tagged(slots + slot * (width / 8), width) << unused == wanted) << slot;
+    return found;
+}
+
+/* The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
+   once, with instructions that every x86-64 has. */
+static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+#ifdef __SSE2__
+    __m128 first = _mm_loadu_ps((const float *)slots), second = _mm_loadu_ps((const float *)(slots + 16));
+    __m128i halves = _mm_castps_si128(_mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
+    __m128i shifted = _mm_sll_epi32(halves, _mm_cvtsi32_si128((int)unused));
+    __m128i equal = _mm_cmpeq_epi32(shifted, _mm_set1_epi32((int)wanted));
+    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(equal));
+#else
+    return slots_with(slots, 4, 64, unused, wanted);
+#endif
+}
+
+/* Which slots of a bucket have the fingerprint, a bit for each; all are compared, without a branch on any. */
 static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
                                           uint32_t fingerprint)
 {
-    const uint32_t size = table->shape.bucket_size, bytes = width / 8;
-    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * bytes;
-    const uint32_t unused = 32 - table->shape.bits; /* bits of the low half that belong to the tag */
-    const uint32_t wanted = fingerprint << unused;
-    uint32_t found = 0;
-    if (size == 4) { /* a loop of known length, for the compiler to unroll */
-        for (uint32_t slot = 0; slot < 4; slot++)
-            found |= (uint32_t)((uint32_t)load_tagged(slots + slot * bytes, width) << unused == wanted) << slot;
-    } else {
-        for (uint32_t slot = 0; slot < size; slot++)
-            found |= (uint32_t)((uint32_t)load_tagged(slots + slot * bytes, width) << unused == wanted) << slot;
-    }
-    return found;
+    const uint32_t size = table->shape.bucket_size;
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
+    const uint32_t unused = 32 - table->shape.bits, wanted = fingerprint << unused;
+    if (size == 4 && width == 64)
+        return four_slots_with(slots, unused, wanted);
+    return size == 4 ? slots_with(slots, 4, width, unused, wanted) : slots_with(slots, size, width, unused, wanted);
 }
 
 static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
@@ -370,98 +388,132 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
         prefetch_pair(table, in_slots(table, places[i]));
 }
 
-static __attribute__((noinline)) bool stash_holds_hash(const struct cuckoo_table *table, const roost_hash *hash)
+static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *table, struct place place)
 {
-    return stash_contains(&table->stash, class_key(place_of_hash(*hash, table->geometry), table->geometry));
+    return stash_contains(&table->stash, class_key(place, table->geometry));
 }
 
-/* Where the entries of a key are; for a table that is none of a series nothing but the plain geometry is compiled in.
-   (A table of a series that has spread may have the form of four bytes too.) */
-static ALWAYS_INLINE struct place slots_of_hash(const struct cuckoo_table *table, enum form form, bool plain,
-                                                roost_hash hash)
+/*
+ * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
+ * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is none of a series, and
+ * nothing but the plain geometry is compiled in.
+ */
+static ALWAYS_INLINE struct place place_of_key(const struct cuckoo_table *table, enum form form,
+                                               const roost_hash *hashes, const struct nested_place *nested, size_t i)
 {
     struct cuckoo_geometry geometry = table->geometry;
-    geometry.bits = plain && form == FOUR_BYTES ? 8 : geometry.bits;
-    if (!plain)
-        return in_slots(table, place_of_hash(hash, geometry));
-    geometry.level = 0;
-    geometry.extra_bits = 0;
-    return place_of_hash(hash, geometry);
+    if (nested)
+        return place_of_nested(&nested[i], geometry.level, geometry.extra_bits);
+    geometry.level = geometry.extra_bits = 0;
+    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
+    return place_of_hash(hashes[i], geometry);
 }
 
-/* The slots of a key that was asked for, then the stash, which is empty but for the fullest of tables. */
-static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, struct place slots,
-                                     const roost_hash *hash)
+/* The slots of a key, then the stash, which is empty but for the fullest of tables. */
+static ALWAYS_INLINE bool holds_key(const struct cuckoo_table *table, enum form form, bool nested, struct place place)
 {
-    return find_in_pair(table, form, slots) || (table->stash.count && stash_holds_hash(table, hash));
+    return find_in_pair(table, form, nested ? in_slots(table, place) : place) ||
+           (table->stash.count && stash_holds(table, place));
 }
 
 /* A table out of cache: the places of the next keys wait in a ring while their memory is on its way. */
-static ALWAYS_INLINE void contains_ahead(const struct cuckoo_table *table, enum form form, bool plain, bool *found,
-                                         const roost_hash *hashes, size_t count)
+static ALWAYS_INLINE void contains_ahead(const struct cuckoo_table *table, enum form form, bool *found,
+                                         const roost_hash *hashes, const struct nested_place *nested, size_t count)
 {
     struct place ring[AHEAD];
     for (size_t i = 0; i < AHEAD && i < count; i++) {
-        ring[i] = slots_of_hash(table, form, plain, hashes[i]);
-        prefetch_pair(table, ring[i]);
+        ring[i] = place_of_key(table, form, hashes, nested, i);
+        prefetch_pair(table, nested ? in_slots(table, ring[i]) : ring[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        struct place *turn = &ring[i % AHEAD], slots = *turn;
+        struct place *turn = &ring[i % AHEAD], place = *turn;
         if (i + AHEAD < count) {
-            *turn = slots_of_hash(table, form, plain, hashes[i + AHEAD]);
-            prefetch_pair(table, *turn);
+            *turn = place_of_key(table, form, hashes, nested, i + AHEAD);
+            prefetch_pair(table, nested ? in_slots(table, *turn) : *turn);
         }
-        found[i] = holds_hash(table, form, slots, &hashes[i]);
+        found[i] = holds_key(table, form, nested != NULL, place);
     }
 }
 
-static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool plain, bool *found,
-                                        const roost_hash *hashes, size_t count)
+static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum form form, bool *found,
+                                        const roost_hash *hashes, const struct nested_place *nested, size_t count)
 {
     if (table->slots.size > CACHED_FOR_LOOKUPS) {
-        contains_ahead(table, form, plain, found, hashes, count);
+        contains_ahead(table, form, found, hashes, nested, count);
         return;
     }
     for (size_t i = 0; i < count; i++)
-        found[i] = holds_hash(table, form, slots_of_hash(table, form, plain, hashes[i]), &hashes[i]);
+        found[i] = holds_key(table, form, nested != NULL, place_of_key(table, form, hashes, nested, i));
 }
 
 /* A function for each of the common forms, so that the compiler finds registers for each alone. */
-#define CONTAINS(name, form, plain)                                                                                    \
-    static __attribute__((noinline)) void name(const struct cuckoo_table *table, bool *found,                          \
-                                               const roost_hash *hashes, size_t count)                                 \
+#define CONTAINS(name, form, key_type, hashes, nested)                                                                 \
+    static __attribute__((noinline)) void name(const struct cuckoo_table *table, bool *found, const key_type *keys,    \
+                                               size_t count)                                                           \
     {                                                                                                                  \
-        contains_loop(table, form, plain, found, hashes, count);                                                       \
+        contains_loop(table, form, found, hashes, nested, count);                                                      \
     }
-CONTAINS(contains_four_bytes, FOUR_BYTES, true)
-CONTAINS(contains_one_word, ONE_WORD, true)
-CONTAINS(contains_tagged, TAGGED_64, true)
-CONTAINS(contains_any, (enum form)table->form, true)
-CONTAINS(nested_one_word, ONE_WORD, false)
-CONTAINS(nested_two_words, TWO_WORDS, false)
-CONTAINS(nested_tagged, TAGGED_64, false)
-CONTAINS(nested_any, (enum form)table->form, false)
+CONTAINS(contains_four_bytes, FOUR_BYTES, roost_hash, keys, NULL)
+CONTAINS(contains_one_word, ONE_WORD, roost_hash, keys, NULL)
+CONTAINS(contains_tagged, TAGGED_64, roost_hash, keys, NULL)
+CONTAINS(contains_any, (enum form)table->form, roost_hash, keys, NULL)
+CONTAINS(nested_one_word, ONE_WORD, struct nested_place, NULL, keys)
+CONTAINS(nested_two_words, TWO_WORDS, struct nested_place, NULL, keys)
+CONTAINS(nested_tagged, TAGGED_64, struct nested_place, NULL, keys)
+CONTAINS(nested_any, (enum form)table->form, struct nested_place, NULL, keys)
 
-static void contains_asleep(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
+static void contains_plain(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
+{
+    switch (table->form) {
+    case FOUR_BYTES:
+        contains_four_bytes(table, found, hashes, count);
+        break;
+    case ONE_WORD:
+        contains_one_word(table, found, hashes, count);
+        break;
+    case TAGGED_64:
+        contains_tagged(table, found, hashes, count);
+        break;
+    default:
+        contains_any(table, found, hashes, count);
+    }
+}
+
+static void contains_asleep(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
+                            size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        found[i] = stash_holds_hash(table, &hashes[i]);
+        found[i] = stash_holds(table, place_of_nested(&places[i], table->geometry.level, table->geometry.extra_bits));
+}
+
+void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
+                                  size_t count)
+{
+    if (cuckoo_table_is_asleep(table))
+        contains_asleep(table, found, places, count);
+    else if (table->form == ONE_WORD)
+        nested_one_word(table, found, places, count);
+    else if (table->form == TWO_WORDS)
+        nested_two_words(table, found, places, count);
+    else if (table->form == TAGGED_64)
+        nested_tagged(table, found, places, count);
+    else
+        nested_any(table, found, places, count);
 }
 
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
-    typedef void contains_function(const struct cuckoo_table *, bool *, const roost_hash *, size_t);
-    static contains_function *const of_plain[] = {
-        [FOUR_BYTES] = contains_four_bytes, [ONE_WORD] = contains_one_word, [TWO_WORDS] = contains_any,
-        [TWO_HALVES] = contains_any,        [TAGGED_32] = contains_any,     [TAGGED_64] = contains_tagged};
-    static contains_function *const of_nested[] = {
-        [FOUR_BYTES] = nested_any, [ONE_WORD] = nested_one_word, [TWO_WORDS] = nested_two_words,
-        [TWO_HALVES] = nested_any, [TAGGED_32] = nested_any,     [TAGGED_64] = nested_tagged};
-    bool plain = (table->geometry.level | table->geometry.extra_bits) == 0;
-    if (cuckoo_table_is_asleep(table))
-        contains_asleep(table, found, hashes, count);
-    else
-        (plain ? of_plain : of_nested)[table->form](table, found, hashes, count);
+    struct nested_place places[AHEAD * 2];
+    if ((table->geometry.level | table->geometry.extra_bits) == 0) {
+        contains_plain(table, found, hashes, count);
+        return;
+    }
+    for (size_t done = 0; done < count; done += AHEAD * 2) {
+        size_t some = count - done < AHEAD * 2 ? count - done : AHEAD * 2;
+        for (size_t i = 0; i < some; i++)
+            places[i] = nested_place_of_hash(hashes[done + i], table->geometry);
+        cuckoo_table_contains_nested(table, found + done, places, some);
+    }
 }
 
 /* ---- insertion -----------------------------------------------------------------------------------------------------

@@ -76,6 +76,9 @@ static inline struct place cuckoo_table_place(const struct cuckoo_table *table, 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place);
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count);
+/* The same for keys whose places are known for all tables of a series, of which this is one. */
+void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
+                                  size_t count);
 
 /* Displaces at most `kicks` entries; when that is not enough, every one of them is back where it was. */
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,

@@ -243,6 +243,12 @@ static void gcuckoo_contains(const roost_filter *filter, bool *found, const roos
     cuckoo_table_contains_many(&as_const_gcuckoo(filter)->table, found, hashes, count);
 }
 
+static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
+                                    size_t count)
+{
+    cuckoo_table_contains_nested(&as_const_gcuckoo(filter)->table, found, places, count);
+}
+
 /* ---- replication ---------------------------------------------------------------------------------------------------
  */
 
@@ -783,6 +789,7 @@ const struct filter_kind gcuckoo_kind = {
     .clone = gcuckoo_clone,
     .add = gcuckoo_add,
     .contains = gcuckoo_contains,
+    .contains_nested = gcuckoo_contains_nested,
     .merge = gcuckoo_merge,
     .compare = gcuckoo_compare,
     .digest = gcuckoo_digest,

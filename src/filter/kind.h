@@ -34,6 +34,8 @@ struct filter_kind {
 
     roost_status (*add)(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);
+    /* As tables of a series whose classes nest; NULL where they do not. */
+    void (*contains_nested)(const roost_filter *filter, bool *found, const struct nested_place *places, size_t count);
 
     /* Only where elements can be removed; NULL elsewhere. */
     roost_status (*add_dot)(roost_filter *filter, roost_dot *dot, roost_hash hash);

@@ -671,6 +671,12 @@ static void orcuckoo_contains(const roost_filter *filter, bool *found, const roo
     cuckoo_table_contains_many(&as_const_orcuckoo(filter)->table, found, hashes, count);
 }
 
+static void orcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
+                                     size_t count)
+{
+    cuckoo_table_contains_nested(&as_const_orcuckoo(filter)->table, found, places, count);
+}
+
 static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
 {
     const struct cuckoo_table *table = &as_const_orcuckoo(base)->table;
@@ -864,6 +870,7 @@ const struct filter_kind orcuckoo_kind = {
     .clone = orcuckoo_clone,
     .add = orcuckoo_add,
     .contains = orcuckoo_contains,
+    .contains_nested = orcuckoo_contains_nested,
     .add_dot = orcuckoo_add_dot,
     .remove = orcuckoo_remove,
     .remove_one = orcuckoo_remove_one,

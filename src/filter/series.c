@@ -186,6 +186,7 @@ static roost_status series_open(roost_filter **filter, const roost_config *given
     init_base(&series->base, series_kind_of(config.kind), &config, environment);
     series->table_kind = filter_kind_of(config.kind, false);
     series->buckets = geometry.buckets;
+    series->nesting = plan.geometry;
     *filter = &series->base;
     return ROOST_OK;
 }
@@ -208,7 +209,8 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     struct series *twin = memory_allocate(allocator, sizeof *twin);
     if (!twin)
         return ROOST_NO_MEMORY;
-    *twin = (struct series){.base = *filter, .table_kind = series->table_kind, .buckets = series->buckets};
+    *twin = (struct series){
+        .base = *filter, .table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
     detach_journal(&twin->base);
     roost_status status = ledger_copy(&twin->ledger, &series->ledger, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
@@ -235,30 +237,73 @@ static bool may_hold(const struct series *series, uint32_t index)
     return table && (!series->table_kind->entries || series->table_kind->entries(table) > 0);
 }
 
-/* The last table is the largest and gets the first look; what was found is not looked for again. */
+/* Keys of a row that no table asked so far holds. The places of the tables that nest are worked out once for all. */
+struct search {
+    const struct series *series;
+    size_t count;
+    uint16_t row_index[ROW];
+    roost_hash hashes[ROW];
+    struct nested_place places[ROW];
+};
+
+static void search_begin(struct search *search, const struct series *series, const roost_hash *hashes, size_t count)
+{
+    search->series = series;
+    search->count = count;
+    for (size_t i = 0; i < count; i++)
+        search->row_index[i] = (uint16_t)i;
+    if (series->table_kind->contains_nested) {
+        struct cuckoo_geometry geometry = series->nesting;
+        for (size_t i = 0; i < count; i++)
+            search->places[i] = nested_place_of_hash(hashes[i], geometry);
+    } else {
+        memcpy(search->hashes, hashes, count * sizeof *hashes);
+    }
+}
+
+static void search_table(const struct search *search, bool *here, const roost_filter *table)
+{
+    const struct filter_kind *kind = search->series->table_kind;
+    if (kind->contains_nested)
+        kind->contains_nested(table, here, search->places, search->count);
+    else
+        kind->contains(table, here, search->hashes, search->count);
+}
+
+/* What was found is not looked for again. */
+static void search_drop(struct search *search, const bool *here)
+{
+    bool nests = search->series->table_kind->contains_nested != NULL;
+    size_t still = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        search->row_index[still] = search->row_index[i];
+        if (nests)
+            search->places[still] = search->places[i];
+        else
+            search->hashes[still] = search->hashes[i];
+        still += !here[i];
+    }
+    search->count = still;
+}
+
+/* The last table is the largest and gets the first look. */
 static void contains_row(const struct series *series, bool *found, const roost_hash *hashes, size_t count)
 {
-    roost_hash left[ROW];
-    uint16_t place[ROW];
+    struct search search;
     bool here[ROW];
-    size_t missing = count;
     memset(found, 0, count * sizeof *found);
-    for (size_t i = 0; i < count; i++) {
-        left[i] = hashes[i];
-        place[i] = (uint16_t)i;
-    }
-    for (uint32_t index = series->count; index-- > 0 && missing > 0;) {
-        size_t still = 0;
+    search_begin(&search, series, hashes, count);
+    for (uint32_t index = series->count; index-- > 0 && search.count > 0;) {
+        size_t hits = 0;
         if (!may_hold(series, index))
             continue;
-        series->table_kind->contains(series->tables[index], here, left, missing);
-        for (size_t i = 0; i < missing; i++) {
-            found[place[i]] = here[i];
-            left[still] = left[i];
-            place[still] = place[i];
-            still += !here[i];
-        }
-        missing = still;
+        search_table(&search, here, series->tables[index]);
+        for (size_t i = 0; i < search.count; i++)
+            hits += here[i];
+        for (size_t i = 0; i < search.count && hits > 0; i++)
+            found[search.row_index[i]] |= here[i];
+        if (hits * 8 > search.count) /* a few are cheaper asked for again than sorted out */
+            search_drop(&search, here);
     }
 }
 

@@ -13,7 +13,8 @@
 struct series {
     struct roost_filter base;
     const struct filter_kind *table_kind;
-    uint32_t buckets; /* of the first table (cuckoo) */
+    uint32_t buckets;               /* of the first table (cuckoo) */
+    struct cuckoo_geometry nesting; /* of the first table (cuckoo): what all have in common */
     roost_filter *tables[MOST_TABLES];
     uint32_t count;       /* tables beyond are missing */
     uint32_t target;      /* additions went to this table the last time: those before it have no room */
