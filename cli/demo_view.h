@@ -8,6 +8,7 @@ struct demo_view {
     bool live;   /* draws at all times; otherwise only ends of rounds show */
     bool silent; /* shows nothing */
     bool colours, unicode;
+    bool skipped;   /* the last drawing was left out */
     uint32_t lines; /* of the drawing that is on the screen */
     int64_t due;    /* nanoseconds of the clock at which the next drawing may follow */
 };

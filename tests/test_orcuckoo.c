@@ -382,7 +382,7 @@ static void a_hundred_thousand_copies(void **state)
             FREE_ALL(filter, copy);
             double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
             printf("%d bits, removal %d: %.2f s\n", width ? 32 : 64, way, seconds);
-            assert_true(seconds < 15);
+            assert_true(seconds < 120); /* of this processor; measured: one or two */
         }
 }
 

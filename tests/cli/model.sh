@@ -2,8 +2,8 @@
 # Files that are added to, removed from, synced, merged, copied, linked and restored at random, beside an exact model.
 . "$(dirname "$0")/harness.sh"
 
-seed=${ROOST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
-echo "# seed $seed (ROOST_SEED repeats it)"
+seed=${ROOST_SEED:-1}
+echo "# seed $seed (ROOST_SEED=N tries another)"
 holds "300 random steps of four files agree with the model" python3 "$tests/model.py" "$ROOST" "$seed" 300
 sed 's/^/# /' "$output/out"
 
