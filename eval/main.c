@@ -1,6 +1,6 @@
 /*
- * The thesis's own experiments on Roost's filters, and what a sync costs: runs them, states each claim with the figure
- * behind it, writes the tables.
+ * The papers' own experiments on Roost's filters, multisets and gossip, and what a sync costs: runs them, states each
+ * claim with the figure behind it, writes the tables.
  *
  *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER]
  *
@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "claim.h"
+#include "counting_cuckoo.h"
+#include "distributed_bloom.h"
 #include "fatal.h"
 #include "grow_only.h"
 #include "observed_remove.h"
@@ -33,6 +35,10 @@ static const struct scale short_scale = {
     .first_interval = 1000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 1,
+    .networks = 2,
+    .roots = 16000,
+    .root_repeats = 3,
+    .largest_table = 14,
 };
 
 static const struct scale full_scale = {
@@ -44,6 +50,10 @@ static const struct scale full_scale = {
     .first_interval = 1000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 5,
+    .networks = 20,
+    .roots = 64000,
+    .root_repeats = 5,
+    .largest_table = 21,
     .says_where_it_is = true,
 };
 
@@ -149,6 +159,45 @@ static void evaluate_syncs(const struct options *options)
     }
 }
 
+static void evaluate_multisets(const struct options *options)
+{
+    static const struct {
+        const char *name;
+        void (*write)(const struct counting_cuckoo *experiment, FILE *csv);
+    } tables[] = {
+        {"counting-cuckoo-occupancy.csv", counting_cuckoo_write_occupancy},
+        {"counting-cuckoo-accuracy.csv", counting_cuckoo_write_accuracy},
+        {"counting-cuckoo-times.csv", counting_cuckoo_write_times},
+        {"counting-cuckoo-collisions.csv", counting_cuckoo_write_collisions},
+        {"counting-cuckoo-sizes.csv", counting_cuckoo_write_sizes},
+    };
+    struct counting_cuckoo *experiment = must_allocate(1, sizeof *experiment);
+    counting_cuckoo_run(experiment, options->scale, options->seed);
+    counting_cuckoo_claims(experiment);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && options->directory; i++) {
+        FILE *table = open_table(options->directory, tables[i].name);
+        tables[i].write(experiment, table);
+        close_table(table, tables[i].name);
+    }
+    free(experiment);
+}
+
+static void evaluate_gossip(const struct options *options)
+{
+    struct distributed_bloom *experiment = must_allocate(1, sizeof *experiment);
+    distributed_bloom_run(experiment, options->scale, options->seed);
+    distributed_bloom_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "distributed-bloom.csv");
+        distributed_bloom_write_table(experiment, table);
+        close_table(table, "distributed-bloom.csv");
+        FILE *curves = open_table(options->directory, "distributed-bloom-curves.csv");
+        distributed_bloom_write_curves(experiment, curves);
+        close_table(curves, "distributed-bloom-curves.csv");
+    }
+    free(experiment);
+}
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
@@ -158,6 +207,8 @@ int main(int count, char **arguments)
     evaluate_growth(&options);
     evaluate_removal(&options);
     evaluate_syncs(&options);
+    evaluate_multisets(&options);
+    evaluate_gossip(&options);
     printf("%u claims, %u failed\n", claims_made(), claims_failed());
     return claims_failed() ? 1 : 0;
 }

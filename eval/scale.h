@@ -17,7 +17,11 @@ struct scale {
     uint64_t first_interval;
     size_t operations; /* of the workloads with removes */
     unsigned operation_repeats;
-    bool says_where_it_is; /* on stderr */
+    unsigned networks; /* that gossip */
+    size_t roots;      /* distinct elements of a multiset */
+    unsigned root_repeats;
+    unsigned largest_table; /* of counting cuckoo filters: 2^ so many buckets */
+    bool says_where_it_is;  /* on stderr */
 };
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "roost/status.h"
 #include "roost/filter.h"
+#include "roost/gossip.h"
+#include "roost/multiset.h"
 #include "roost/sync.h"
 
 #endif

@@ -9,7 +9,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
 check "installs" make --no-print-directory install DESTDIR="$root" PREFIX=/usr
 lib=$root/usr/lib
-for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/status.h usr/include/roost/sync.h usr/bin/roost \
+for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/gossip.h usr/include/roost/multiset.h \
+    usr/include/roost/status.h usr/include/roost/sync.h usr/bin/roost \
     usr/share/man/man1/roost.1 usr/lib/libroost.a usr/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
 done

@@ -42,11 +42,16 @@ static void finish_frame(struct bit_writer *writer, enum frame_type type)
     write_fixed64(writer, checksum_bytes(data, writer->buffer.size));
 }
 
-void frame_begin(struct bit_writer *writer, const roost_filter *filter)
+void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator)
 {
     static const uint8_t room_for_header[LARGEST_HEADER];
-    bit_writer_init(writer, filter->environment.allocator);
+    bit_writer_init(writer, allocator);
     write_bytes(writer, room_for_header, sizeof room_for_header);
+}
+
+void frame_begin(struct bit_writer *writer, const roost_filter *filter)
+{
+    frame_begin_empty(writer, filter->environment.allocator);
     write_configuration(filter, writer);
 }
 
@@ -70,7 +75,9 @@ roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame
     return frame_end(&writer, frame, STATE_FRAME, filter->kind->write_state(filter, &writer));
 }
 
-roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, const uint8_t *frame, size_t size)
+/* Of a type from `first` to `last`. */
+static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type, const uint8_t *frame, size_t size,
+                                  enum frame_type first, enum frame_type last)
 {
     if (size == 0 || memcmp(frame, MAGIC, size < MAGIC_BYTES ? size : MAGIC_BYTES) != 0)
         return ROOST_NOT_FRAME;
@@ -82,7 +89,7 @@ roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, 
         return ROOST_VERSION;
     if (reader->failed)
         return size < LARGEST_HEADER ? ROOST_TRUNCATED : ROOST_CORRUPT;
-    if (version != FRAME_VERSION || (type != STATE_FRAME && type != DELTA_FRAME))
+    if (version != FRAME_VERSION || type < first || type > last)
         return ROOST_CORRUPT;
     *frame_type = type;
     size_t header = reader->position / 8;
@@ -94,6 +101,20 @@ roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, 
         return ROOST_CORRUPT;
     reader->size = size - CHECKSUM_BYTES;
     return ROOST_OK;
+}
+
+roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, const uint8_t *frame, size_t size)
+{
+    uint8_t type = 0;
+    roost_status status = open_envelope(reader, &type, frame, size, STATE_FRAME, DELTA_FRAME);
+    *frame_type = type;
+    return status;
+}
+
+roost_status frame_open_multiset(struct bit_reader *reader, const uint8_t *frame, size_t size)
+{
+    uint8_t type;
+    return open_envelope(reader, &type, frame, size, MULTISET_FRAME, MULTISET_FRAME);
 }
 
 static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)

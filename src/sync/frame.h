@@ -7,15 +7,21 @@
 enum frame_type {
     STATE_FRAME = 1,
     DELTA_FRAME = 2, /* a part of a state */
+    MULTISET_FRAME = 3,
 };
 
 /* A writer that has left room for the header and holds the configuration; the body goes in next. */
 void frame_begin(struct bit_writer *writer, const roost_filter *filter);
+
+/* One that holds nothing yet; the configuration goes in next. */
+void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator);
 
 /* The frame, or nothing and the status: ROOST_NO_MEMORY where the writer failed. */
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status);
 
 /* From the magic to the checksum; `reader` then has the configuration and the body, and nothing else. */
 roost_status frame_open(struct bit_reader *reader, enum frame_type *type, const uint8_t *frame, size_t size);
+/* The same for a multiset. */
+roost_status frame_open_multiset(struct bit_reader *reader, const uint8_t *frame, size_t size);
 
 #endif

@@ -1,0 +1,248 @@
+/*
+ * Sections 3.2 and 3.3 of the paper: 50 participants, ten random neighbours each, 1,000 elements, of which each has 200
+ * at random; filters that err half the time. In a round every participant contacts each of its neighbours, in turn. A
+ * network stops when everybody has everything; those without a number for the round also when a round has changed
+ * nothing, since every later one would be the same.
+ *
+ *     first experiment     filters for 1,000 elements, whatever a set holds (fixed m)
+ *     second experiment    for the larger of the two sets (changing m)
+ *
+ * Networks of one number are alike in elements, sets and neighbours; only the mapping differs.
+ */
+#include "distributed_bloom.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim.h"
+#include "fatal.h"
+#include "workload.h"
+
+enum {
+    PARTICIPANTS = 50,
+    NEIGHBOURS = 10,
+    ELEMENTS = 1000,
+    OWN = 200,
+    ELEMENT_BYTES = 32,
+};
+
+static const char *const mapping_names[GOSSIP_MAPPINGS] = {"standard", "pair", "pair and round"};
+static const roost_mapping mappings[GOSSIP_MAPPINGS] = {ROOST_ONE_MAPPING, ROOST_PAIR_MAPPING, ROOST_ROUND_MAPPING};
+static const char *const sizing_names[GOSSIP_SIZINGS] = {"fixed m", "changing m"};
+
+struct network {
+    roost_gossip *participants[PARTICIPANTS];
+    uint64_t ids[PARTICIPANTS];
+    unsigned neighbours[PARTICIPANTS][NEIGHBOURS];
+};
+
+/* ---- one network ------------------------------------------------------------------------------------------------- */
+
+/* `count` different numbers below `limit`, none of them `except`. */
+static void draw_different(uint64_t *luck, unsigned *numbers, unsigned count, unsigned limit, unsigned except)
+{
+    for (unsigned drawn = 0; drawn < count;) {
+        unsigned number = (unsigned)(next_number(luck) % limit);
+        bool fits = number != except;
+        for (unsigned i = 0; i < drawn; i++)
+            fits &= numbers[i] != number;
+        numbers[drawn] = number;
+        drawn += fits;
+    }
+}
+
+static void give_elements(roost_gossip *participant, uint64_t *luck, uint8_t elements[ELEMENTS][ELEMENT_BYTES])
+{
+    unsigned own[OWN];
+    draw_different(luck, own, OWN, ELEMENTS, ELEMENTS);
+    for (unsigned i = 0; i < OWN; i++)
+        must(roost_gossip_add(participant, NULL, elements[own[i]], ELEMENT_BYTES), "element");
+}
+
+static void network_open(struct network *network, uint64_t seed, roost_mapping mapping, bool fixed)
+{
+    static uint8_t elements[ELEMENTS][ELEMENT_BYTES];
+    uint64_t luck = seed;
+    for (unsigned i = 0; i < ELEMENTS; i++)
+        for (unsigned word = 0; word < ELEMENT_BYTES / 8; word++) {
+            uint64_t number = next_number(&luck);
+            memcpy(elements[i] + word * 8, &number, sizeof number);
+        }
+    for (unsigned i = 0; i < PARTICIPANTS; i++) {
+        roost_gossip_config config = roost_gossip_config_default();
+        config.id = network->ids[i] = next_number(&luck);
+        config.mapping = mapping;
+        config.expected = fixed ? ELEMENTS : 0;
+        must(roost_gossip_new(&network->participants[i], &config, NULL), "participant");
+        give_elements(network->participants[i], &luck, elements);
+        draw_different(&luck, network->neighbours[i], NEIGHBOURS, PARTICIPANTS, i);
+    }
+}
+
+static void network_close(struct network *network)
+{
+    for (unsigned i = 0; i < PARTICIPANTS; i++)
+        roost_gossip_free(network->participants[i]);
+}
+
+static void meet(struct network *network, struct gossip_run *run, uint64_t *learnt, unsigned from, unsigned to,
+                 unsigned round)
+{
+    roost_gossip *sides[2] = {network->participants[from], network->participants[to]};
+    roost_buffer message, reply;
+    must(roost_gossip_begin(sides[0], &message, network->ids[to], round), "contact");
+    run->contacts++;
+    for (unsigned turn = 1; message.size > 0; turn ^= 1) {
+        uint64_t more;
+        run->overhead_bytes += message.size;
+        must(roost_gossip_receive(sides[turn], &reply, &more, message.data, message.size), "message");
+        roost_buffer_release(&message);
+        message = reply;
+        *learnt += more;
+    }
+}
+
+static unsigned count_converged(const struct network *network)
+{
+    unsigned converged = 0;
+    for (unsigned i = 0; i < PARTICIPANTS; i++)
+        converged += roost_gossip_count(network->participants[i]) == ELEMENTS;
+    return converged;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const unsigned *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+static double median_of_others(const struct network *network)
+{
+    unsigned sizes[PARTICIPANTS], others = 0;
+    for (unsigned i = 0; i < PARTICIPANTS; i++) {
+        sizes[others] = (unsigned)roost_gossip_count(network->participants[i]);
+        others += sizes[others] < ELEMENTS;
+    }
+    qsort(sizes, others, sizeof *sizes, compare_numbers);
+    return others ? (sizes[(others - 1) / 2] + sizes[others / 2]) / 2.0 : 0;
+}
+
+/* A filter never lacks what its owner has, so whatever is sent is new to the receiver: elements are counted as they are
+   learnt, and what is left of the messages is filters, headers and checksums. */
+static void run_network(struct gossip_run *run, uint64_t seed, roost_mapping mapping, bool fixed)
+{
+    struct network network;
+    uint64_t learnt = 1, taken = 0;
+    network_open(&network, seed, mapping, fixed);
+    *run = (struct gossip_run){0};
+    while (run->rounds < MOST_GOSSIP_ROUND && run->converged < PARTICIPANTS &&
+           (learnt > 0 || mapping == ROOST_ROUND_MAPPING)) {
+        learnt = 0;
+        run->rounds++;
+        for (unsigned i = 0; i < PARTICIPANTS; i++)
+            for (unsigned j = 0; j < NEIGHBOURS; j++)
+                meet(&network, run, &learnt, i, network.neighbours[i][j], run->rounds);
+        run->converged = run->converged_by[run->rounds] = count_converged(&network);
+        taken += learnt;
+    }
+    for (unsigned round = run->rounds + 1; round <= MOST_GOSSIP_ROUND; round++)
+        run->converged_by[round] = run->converged;
+    run->median = median_of_others(&network);
+    run->element_bytes = taken * (ELEMENT_BYTES + 1);
+    run->overhead_bytes -= run->element_bytes;
+    network_close(&network);
+}
+
+void distributed_bloom_run(struct distributed_bloom *experiment, struct scale scale, uint64_t seed)
+{
+    *experiment = (struct distributed_bloom){.networks = scale.networks};
+    for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++)
+        for (int mapping = 0; mapping < GOSSIP_MAPPINGS; mapping++) {
+            if (scale.says_where_it_is)
+                fprintf(stderr, "roost-eval: gossip: %s, %s\n", sizing_names[sizing], mapping_names[mapping]);
+            for (unsigned network = 0; network < scale.networks; network++)
+                run_network(&experiment->runs[sizing][mapping][network], seed + network, mappings[mapping],
+                            sizing == 0);
+        }
+}
+
+/* ---- claims and tables ------------------------------------------------------------------------------------------- */
+
+struct tally {
+    unsigned least, most, rounds;
+    double mean;
+};
+
+static struct tally tally(const struct distributed_bloom *experiment, int sizing, int mapping)
+{
+    struct tally tally = {.least = PARTICIPANTS};
+    for (unsigned i = 0; i < experiment->networks; i++) {
+        const struct gossip_run *run = &experiment->runs[sizing][mapping][i];
+        tally.least = run->converged < tally.least ? run->converged : tally.least;
+        tally.most = run->converged > tally.most ? run->converged : tally.most;
+        tally.rounds = run->rounds > tally.rounds ? run->rounds : tally.rounds;
+        tally.mean += (double)run->converged / experiment->networks;
+    }
+    return tally;
+}
+
+/* The paper: fixed m, nobody; changing m, 18 of 50. */
+static void claim_standard(const struct distributed_bloom *experiment, int sizing)
+{
+    char name[96];
+    struct tally standard = tally(experiment, sizing, 0), pair = tally(experiment, sizing, 1);
+    snprintf(name, sizeof name, "gossip, %s: standard filters leave participants behind", sizing_names[sizing]);
+    bool holds = sizing == 0 ? standard.most == 0 : standard.mean <= pair.mean - 10 && standard.most < pair.least;
+    claim(name, holds, "%u to %u of %u converge, mean %.1f, in %u networks (the paper: %s)", standard.least,
+          standard.most, PARTICIPANTS, standard.mean, experiment->networks, sizing == 0 ? "none" : "18");
+}
+
+static void claim_distributed(const struct distributed_bloom *experiment, int sizing, int mapping, unsigned least)
+{
+    char name[96];
+    struct tally found = tally(experiment, sizing, mapping);
+    snprintf(name, sizeof name, "gossip, %s: a mapping for each %s", sizing_names[sizing], mapping_names[mapping]);
+    claim(name, found.least >= least,
+          "at least %u of %u converge in every one of %u networks, %u wanted; %u rounds at most", found.least,
+          PARTICIPANTS, experiment->networks, least, found.rounds);
+}
+
+void distributed_bloom_claims(const struct distributed_bloom *experiment)
+{
+    for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++) {
+        claim_standard(experiment, sizing);
+        claim_distributed(experiment, sizing, 1, 47);
+        claim_distributed(experiment, sizing, 2, PARTICIPANTS);
+    }
+}
+
+void distributed_bloom_write_table(const struct distributed_bloom *experiment, FILE *csv)
+{
+    fprintf(csv, "method,sizes,network,rounds,converged,median_of_others,contacts,overhead_bytes,element_bytes\n");
+    for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++)
+        for (int mapping = 0; mapping < GOSSIP_MAPPINGS; mapping++)
+            for (unsigned i = 0; i < experiment->networks; i++) {
+                const struct gossip_run *run = &experiment->runs[sizing][mapping][i];
+                fprintf(csv, "%s,%s,%u,%u,%u,%.1f,%llu,%llu,%llu\n", mapping_names[mapping], sizing_names[sizing], i,
+                        run->rounds, run->converged, run->median, (unsigned long long)run->contacts,
+                        (unsigned long long)run->overhead_bytes, (unsigned long long)run->element_bytes);
+            }
+}
+
+void distributed_bloom_write_curves(const struct distributed_bloom *experiment, FILE *csv)
+{
+    fprintf(csv, "method,sizes,round,converged_mean,converged_min,converged_max\n");
+    for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++)
+        for (int mapping = 0; mapping < GOSSIP_MAPPINGS; mapping++)
+            for (unsigned round = 0; round <= 6; round++) {
+                unsigned least = PARTICIPANTS, most = 0, sum = 0;
+                for (unsigned i = 0; i < experiment->networks; i++) {
+                    unsigned converged = experiment->runs[sizing][mapping][i].converged_by[round];
+                    least = converged < least ? converged : least;
+                    most = converged > most ? converged : most;
+                    sum += converged;
+                }
+                fprintf(csv, "%s,%s,%u,%.2f,%u,%u\n", mapping_names[mapping], sizing_names[sizing], round,
+                        (double)sum / experiment->networks, least, most);
+            }
+}
