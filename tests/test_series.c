@@ -30,9 +30,9 @@ static roost_config series_config(uint64_t number, uint64_t capacity)
 static roost_config some_series_config(uint64_t number, uint64_t capacity)
 {
     roost_config config = series_config(number, capacity);
-    config.growth = 1u << number / SERIES % 3;
+    config.growth = 1u << number / SERIES % 4;
     config.capacity = config.growth == 1 ? 100 : capacity;
-    config.schedule = number / SERIES / 3 % 2 ? ROOST_HALVING : ROOST_QUADRATIC;
+    config.schedule = number / SERIES / 4 % 2 ? ROOST_HALVING : ROOST_QUADRATIC;
     return config;
 }
 
@@ -55,7 +55,8 @@ static uint64_t allowance(const roost_filter *filter, uint32_t index)
     return plan.capacity;
 }
 
-/* ---- laws ---------------------------------------------------------------------------------------------------------- */
+/* ---- laws ----------------------------------------------------------------------------------------------------------
+ */
 
 enum { PEERS = 4, ADDITIONS = 2000 };
 
@@ -124,7 +125,8 @@ static void step(struct world *world, struct random_source *random)
         assert_int_equal(order_of(before, filter), changed ? ROOST_BEFORE : ROOST_EQUAL);
     } else {
         uint32_t from = random_choice(random, PEERS);
-        roost_filter *source = random_choice(random, 2) ? through_bytes(world->peers[from]) : clone_of(world->peers[from]);
+        roost_filter *source =
+            random_choice(random, 2) ? through_bytes(world->peers[from]) : clone_of(world->peers[from]);
         bool news = !included(source, filter);
         assert_ok(roost_filter_merge(filter, &changed, source));
         assert_int_equal(changed, news);
@@ -260,7 +262,8 @@ static void rows_are_single_calls(void **state)
     }
 }
 
-/* ---- removal ------------------------------------------------------------------------------------------------------- */
+/* ---- removal -------------------------------------------------------------------------------------------------------
+ */
 
 /* DESIGN 2, fault 3: what was seen, removed and shrunk away stays away. */
 static void removed_stays_removed_when_tables_sleep(void **state)
@@ -393,7 +396,8 @@ static void many_copies_of_one(void **state)
     FREE_ALL(a, decoded);
 }
 
-/* ---- the promise --------------------------------------------------------------------------------------------------- */
+/* ---- the promise ---------------------------------------------------------------------------------------------------
+ */
 
 static double measured_rate(const roost_filter *filter)
 {
@@ -515,7 +519,8 @@ static void lending_fills_tables(void **state)
     FREE_ALL(a, alone, b);
 }
 
-/* ---- nesting and spreading ----------------------------------------------------------------------------------------- */
+/* ---- nesting and spreading -----------------------------------------------------------------------------------------
+ */
 
 static void classes_nest(void **state)
 {
@@ -550,11 +555,112 @@ static void classes_nest(void **state)
     }
 }
 
-static uint32_t spread_of(const roost_filter *filter)
+static const struct cuckoo_table *slots_of_table(const roost_filter *filter, uint32_t index)
 {
-    const roost_filter *table = as_const_series(filter)->tables[0];
-    return filter->config.kind == ROOST_CUCKOO ? ((const struct gcuckoo *)table)->table.spread
-                                               : as_const_orcuckoo(table)->table.spread;
+    const roost_filter *table = as_const_series(filter)->tables[index];
+    return filter->config.kind == ROOST_CUCKOO ? &((const struct gcuckoo *)table)->table
+                                               : &as_const_orcuckoo(table)->table;
+}
+
+static int32_t spread_of(const roost_filter *filter)
+{
+    return slots_of_table(filter, 0)->spread;
+}
+
+/* Nested places are worked out once for all tables: each takes the first bits. */
+static void nested_places_serve_all_tables(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(51));
+    for (uint32_t i = 0; i < 200000; i++) {
+        uint32_t base = 6 + random_choice(&random, 12), n0 = 1 + random_choice(&random, i % 2 ? 20 : 5000);
+        uint32_t level = random_choice(&random, 18), extra = random_choice(&random, 15);
+        struct cuckoo_geometry geometry = {n0 << level, base + extra, 4, 0, level, extra};
+        struct cuckoo_geometry first = {n0, base + 3, 4, 0, 0, 3};
+        roost_hash hash = {random_next(&random), random_next(&random)};
+        struct place place = place_of_hash(hash, geometry);
+        struct nested_place nested = nested_place_of_hash(hash, first);
+        struct place taken = place_of_nested(&nested, level, extra);
+        assert_memory_equal(&taken, &place, sizeof place);
+    }
+}
+
+/* Tables whose rows double as they fill are in no way different from those that got all their rows at once. */
+static void folding_shows_nowhere(void **state)
+{
+    (void)state;
+    for (uint64_t number = 2; number < SERIES; number++)
+        for (uint32_t size = 1; size <= 8; size *= 2) {
+            enum { N = 40000 };
+            roost_config config = series_config(number, 2000);
+            config.growth = 8;
+            config.bucket_size = size;
+            roost_filter *grown = new_filter(&config), *late = new_filter(&config);
+            int32_t before = 0, layouts = 0;
+            for (uint64_t key = 0; key < N; key += 500) {
+                put_many(grown, key, 500);
+                if (info_of(grown).tables < 3)
+                    continue;
+                int32_t spread = slots_of_table(grown, 2)->spread;
+                layouts += spread != before;
+                before = spread;
+                if (key % 4000 == 0) {
+                    roost_filter *decoded = through_bytes(grown);
+                    merge(late, grown);
+                    assert_same_all(grown, decoded);
+                    assert_ok(roost_filter_check(grown));
+                    assert_ok(roost_filter_check(late));
+                    FREE_ALL(decoded);
+                }
+            }
+            assert_true(layouts >= 2 && before < 0);
+            uint64_t slots = 0;
+            for (uint32_t i = 0; i < 3; i++)
+                slots += (uint64_t)slots_of_table(grown, i)->shape.buckets * size;
+
+            assert_true(slots < 5 * N / 2 && info_of(grown).overflow < N / 20);
+            merge(late, grown);
+            assert_same_all(grown, late);
+            for (uint64_t key = 0; key < N; key++)
+                assert_true(roost_filter_contains_hash(grown, hash_for_key(key)));
+            FREE_ALL(grown, late);
+        }
+}
+
+/* Slots that tell part of the bucket have less room for actors: entries of the last ones wait in the stash. */
+static void folded_slots_hold_as_many_actors_as_they_can(void **state)
+{
+    (void)state;
+    enum { N = 3000, ACTORS = 300 };
+    roost_config config = series_config(3, 1000);
+    config.growth = 8;
+    config.capacity = 1000;
+    roost_filter *sum = new_filter(&config), *parts[ACTORS];
+    put_many(sum, 0, N); /* so that the next ones go to a table that is folded */
+    for (uint64_t i = 0; i < ACTORS; i++) {
+        parts[i] = clone_of(sum);
+        put_many(parts[i], N + 2 * i, 2);
+    }
+    for (uint64_t i = 0; i < ACTORS; i++)
+        merge(sum, parts[i]);
+    assert_true(slots_of_table(sum, 1)->spread < 0);
+    assert_ok(roost_filter_check(sum));
+    for (uint64_t key = 0; key < N + 2 * ACTORS; key++)
+        assert_true(roost_filter_contains_hash(sum, hash_for_key(key)));
+    roost_filter *decoded = through_bytes(sum), *back = clone_of(parts[7]);
+    merge(back, sum);
+    assert_same_all(sum, decoded);
+    assert_same_all(sum, back);
+    for (uint64_t key = N; key < N + 2 * ACTORS; key++) {
+        put_many(sum, key, 1); /* takes the place of the other actor's */
+        assert_true(removes(sum, hash_for_key(key)));
+        assert_false(roost_filter_contains_hash(sum, hash_for_key(key)));
+    }
+    merge(back, sum);
+    assert_same_all(sum, back);
+    for (uint64_t i = 0; i < ACTORS; i++)
+        FREE_ALL(parts[i]);
+    FREE_ALL(sum, decoded, back);
 }
 
 /* Tables that have spread are in no way different. */
@@ -603,7 +709,8 @@ static void spreading_shows_nowhere(void **state)
         }
 }
 
-/* ---- frames from strangers ----------------------------------------------------------------------------------------- */
+/* ---- frames from strangers -----------------------------------------------------------------------------------------
+ */
 
 /* A filter with several tables, an actor and a journal. */
 static roost_filter *victim_of(const roost_config *config, roost_cursor *cursor)
@@ -742,15 +849,15 @@ static void lies_of_ledgers_are_refused(void **state)
 {
     (void)state;
     static const struct ledger_entry lies[][2] = {
-        {{0, 0, 5, 1}, {1, 5, 5, 1}},                      /* nobody */
-        {{0, 5, 0, 1}, {1, 5, 5, 1}},                      /* to nobody */
-        {{0, 5, 5, 0}, {1, 5, 5, 1}},                      /* nothing */
-        {{64, 5, 5, 1}, {65, 5, 5, 1}},                    /* of no table */
-        {{1, 5, 5, 1}, {0, 5, 5, 1}},                      /* not in order */
-        {{0, 5, 5, 1}, {0, 5, 5, 1}},                      /* twice */
-        {{0, 6, 5, 1}, {0, 5, 5, 1}},                      /* not in order */
-        {{0, 5, 5, UINT64_C(1) << 48}, {1, 5, 5, 1}},      /* too much */
-        {{0, 5, 5, UINT64_MAX}, {1, 5, 5, UINT64_MAX}},    /* far too much */
+        {{0, 0, 5, 1}, {1, 5, 5, 1}},                   /* nobody */
+        {{0, 5, 0, 1}, {1, 5, 5, 1}},                   /* to nobody */
+        {{0, 5, 5, 0}, {1, 5, 5, 1}},                   /* nothing */
+        {{64, 5, 5, 1}, {65, 5, 5, 1}},                 /* of no table */
+        {{1, 5, 5, 1}, {0, 5, 5, 1}},                   /* not in order */
+        {{0, 5, 5, 1}, {0, 5, 5, 1}},                   /* twice */
+        {{0, 6, 5, 1}, {0, 5, 5, 1}},                   /* not in order */
+        {{0, 5, 5, UINT64_C(1) << 48}, {1, 5, 5, 1}},   /* too much */
+        {{0, 5, 5, UINT64_MAX}, {1, 5, 5, UINT64_MAX}}, /* far too much */
     };
     for (uint64_t number = 0; number < 2; number++)
         for (uint8_t type = 1; type <= 2; type++) {
@@ -841,7 +948,8 @@ static void broken_frames_are_refused(void **state)
                 assert_ok(roost_filter_encode(teller, &frame));
             assert_int_equal(frame.data[5], delta ? 2 : 1);
             size_t start = 6, configuration = configuration_bytes(teller, bytes);
-            while (frame.data[start++] & 0x80) {}
+            while (frame.data[start++] & 0x80) {
+            }
             size_t from = start + configuration, size = frame.size - 8 - from;
             const uint8_t *body = frame.data + from;
             for (size_t cut = 0; cut < size; cut += 1 + size / 200) {
@@ -854,7 +962,8 @@ static void broken_frames_are_refused(void **state)
             for (uint32_t i = 0; i < 400; i++) {
                 memcpy(flipped, body, size);
                 for (uint32_t j = 1 + random_choice(&random, 3); j > 0; j--)
-                    flipped[random_choice(&random, i % 2 ? (uint32_t)size : 24)] ^= (uint8_t)(1u << random_choice(&random, 8));
+                    flipped[random_choice(&random, i % 2 ? (uint32_t)size : 24)] ^=
+                        (uint8_t)(1u << random_choice(&random, 8));
                 forged = frame_of(teller, flipped, size, delta ? 2 : 1);
                 roost_filter *one = fresh_victim(&config);
                 receive(one, &forged, &decoded);
@@ -867,7 +976,8 @@ static void broken_frames_are_refused(void **state)
         }
 }
 
-/* ---- deltas, syncs, sleep ------------------------------------------------------------------------------------------ */
+/* ---- deltas, syncs, sleep ------------------------------------------------------------------------------------------
+ */
 
 static void replicas_that_grow_keep_in_touch(void **state)
 {
@@ -899,7 +1009,8 @@ static void replicas_that_grow_keep_in_touch(void **state)
                 assert_ok(roost_filter_check(a));
                 asleep_release(&asleep);
             }
-            struct exchange exchange = {.asking = a, .answering = &b}; /* it may lend: the outcome can be more than the merge */
+            struct exchange exchange = {.asking = a,
+                                        .answering = &b}; /* it may lend: the outcome can be more than the merge */
             roost_filter *least = merged(a, b);
             run_exchange(&exchange, &memory);
             assert_ok(exchange.status);
@@ -964,7 +1075,8 @@ static void replicas_wake_as_the_same(void **state)
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------------------------------
+ */
 
 struct meter {
     int64_t allowed, outstanding;
@@ -1104,6 +1216,9 @@ int main(void)
         cmocka_unit_test(shares_are_never_overdrawn),
         cmocka_unit_test(lending_fills_tables),
         cmocka_unit_test(classes_nest),
+        cmocka_unit_test(nested_places_serve_all_tables),
+        cmocka_unit_test(folding_shows_nowhere),
+        cmocka_unit_test(folded_slots_hold_as_many_actors_as_they_can),
         cmocka_unit_test(spreading_shows_nowhere),
         cmocka_unit_test(impossible_tables_are_refused),
         cmocka_unit_test(lies_of_ledgers_are_refused),

@@ -103,7 +103,7 @@ typedef struct roost_config {
     bool scalable;             /* grows by further tables as long as elements come; `capacity` is that of the first */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, at most; 0: 4 */
     uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
-                                  8; 0: 2 */
+                                  8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
     roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
 } roost_config;
 
@@ -268,9 +268,10 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter,
                                                            roost_cursor *next, const roost_cursor *since);
 
 /*
- * Scalable Bloom filters: gives parts of the shares that this replica does not use to writers that have used up theirs, so
- * that they fill tables up instead of adding new ones (docs/error-bounds.md). A sync does this by itself; others call it
- * after a merge. *changed (may be NULL) tells whether anything was given; then the state has grown. No other kind needs it.
+ * Scalable Bloom filters: gives parts of the shares that this replica does not use to writers that have used up theirs,
+ * so that they fill tables up instead of adding new ones (docs/error-bounds.md). A sync does this by itself; others
+ * call it after a merge. *changed (may be NULL) tells whether anything was given; then the state has grown. No other
+ * kind needs it.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_lend(roost_filter *filter, bool *changed);
 

@@ -25,11 +25,20 @@
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
  * insertion it is at most 0.6 %.
  *
- * Spreading. After a long partition a table of a series may have to hold several times what it has slots for. It then
- * takes some low bits of the fingerprint into the number of the bucket: both buckets of a pair split alike, and the
- * slots get narrower. Nothing but the layout changes.
+ * Layouts. Which rows there are is no part of what a table holds, and a table of a series changes them as it fills.
  *
- *     bucket 5, fingerprint 1011 01   ->   bucket 5 * 4 + 01, fingerprint 1011
+ * It begins folded: 2^e buckets share a row, and the slot tells which of them it was. So a table that will hold a
+ * million entries begins with room for a thousand, and always has at most about twice the slots that it needs; each
+ * time it is full the rows double. The two buckets of a pair share their row numbers' upper bits with all pairs beside
+ * them (cuckoo_geometry.h: pairs nest), so a row's other row is known without the bits that were folded away. Of the
+ * two buckets' lower bits the slot keeps those of the smaller row, the same on both sides.
+ *
+ *     buckets 5 * 4 + 01 and 9 * 4 + 11, fingerprint 1011   ->   rows 5 and 9, fingerprint 1011 01
+ *
+ * After a long partition it may have to hold several times what it has slots for. It then spreads: some low bits of the
+ * fingerprint become part of the row; both buckets of a pair split alike, and the slots get narrower.
+ *
+ *     bucket 5, fingerprint 1011 01   ->   row 5 * 4 + 01, fingerprint 1011
  *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
  * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
@@ -58,7 +67,12 @@ enum form {
 };
 
 #define NO_SLOT (-1)
-#define PADDING 32
+/* A table is given a layout in which this many of its slots are filled at most. */
+#define WELL_FILLED(slots) ((slots) / 20 * 18)
+/* Of a folded table: slots at least, and bits that a tag can be expected to spare. */
+#define FEWEST_FOLDED_SLOTS 2048
+#define MOST_TAGGED_FOLD    8
+#define PADDING             32
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
 #define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
@@ -230,9 +244,9 @@ static uint64_t slot_bytes(struct cuckoo_geometry geometry)
     return divide_up((uint64_t)geometry.buckets * (slot_width(geometry) * geometry.bucket_size), 8) + PADDING;
 }
 
-uint64_t cuckoo_table_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks)
+uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks)
 {
-    return slot_bytes(geometry) + CACHE_LINE + (uint64_t)most_kicks * sizeof(struct kick);
+    return slot_bytes(shape) + CACHE_LINE + (uint64_t)most_kicks * sizeof(struct kick);
 }
 
 /* The most by which the start of a bucket is off a byte boundary. */
@@ -253,15 +267,61 @@ static enum form form_for(struct cuckoo_geometry geometry)
     return bucket_bits <= 128 ? TWO_WORDS : TWO_HALVES;
 }
 
-static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, uint32_t spread)
+/* A folded table is one of a coarser level, whose slots tell the rest. */
+static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, int32_t spread)
 {
-    geometry.buckets <<= spread;
-    geometry.bits -= spread;
-    geometry.tag_bits += geometry.tag_bits ? spread : 0;
+    geometry.bits -= (uint32_t)spread;
+    geometry.tag_bits += geometry.tag_bits ? (uint32_t)spread : 0;
+    if (spread >= 0) {
+        geometry.buckets <<= spread;
+    } else {
+        geometry.buckets >>= -spread;
+        geometry.level -= (uint32_t)-spread;
+        geometry.extra_bits += (uint32_t)-spread;
+    }
     return geometry;
 }
 
-static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t spread,
+static uint64_t slots_of(struct cuckoo_geometry shape)
+{
+    return (uint64_t)shape.buckets * shape.bucket_size;
+}
+
+/* The layout with the fewest rows that there can be: slots have room for so many more bits, and a row of additions
+   never fills it at once. */
+static int32_t most_folded(struct cuckoo_geometry geometry)
+{
+    uint32_t room = geometry.tag_bits ? MOST_TAGGED_FOLD : 32 - geometry.bits;
+    room = room < 32 - geometry.bits ? room : 32 - geometry.bits;
+    uint32_t fold = geometry.level < room ? geometry.level : room;
+    while (fold > 0 && slots_of(geometry) >> fold < FEWEST_FOLDED_SLOTS)
+        fold--;
+    return -(int32_t)fold;
+}
+
+static int32_t most_spread(struct cuckoo_geometry geometry)
+{
+    uint32_t spread = geometry.level || geometry.extra_bits ? geometry.extra_bits : 0;
+    while (spread > 0 && (uint64_t)geometry.buckets << spread > UINT32_MAX)
+        spread--;
+    return (int32_t)spread;
+}
+
+/* The fewest rows that give room to so many, as far as there are layouts. */
+static int32_t spread_for(struct cuckoo_geometry geometry, uint64_t entries)
+{
+    int32_t spread = most_folded(geometry), most = most_spread(geometry);
+    while (spread < most && WELL_FILLED(slots_of(shape_of(geometry, spread))) < entries)
+        spread++;
+    return spread;
+}
+
+uint64_t cuckoo_table_first_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks)
+{
+    return cuckoo_table_bytes(shape_of(geometry, most_folded(geometry)), most_kicks);
+}
+
+static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geometry, int32_t spread,
                         uint32_t most_kicks, const roost_allocator *allocator)
 {
     const struct cuckoo_geometry shape = shape_of(geometry, spread);
@@ -289,7 +349,7 @@ static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geome
 bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
                        const roost_allocator *allocator)
 {
-    return init_spread(table, geometry, 0, most_kicks, allocator);
+    return init_spread(table, geometry, most_folded(geometry), most_kicks, allocator);
 }
 
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator)
@@ -309,7 +369,7 @@ void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *alloc
 bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     struct cuckoo_table awake;
-    if (!init_spread(&awake, table->geometry, 0, table->most_kicks, allocator))
+    if (!init_spread(&awake, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
         return false;
     awake.stash = table->stash;
     memory_release(allocator, table->journal);
@@ -346,13 +406,59 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
 /* ---- look-up -------------------------------------------------------------------------------------------------------
  */
 
-/* Where the entries of a place are in the slots. */
-static inline struct place in_slots(const struct cuckoo_table *table, struct place place)
+static ALWAYS_INLINE struct place in_more_rows(struct place place, uint32_t spread)
 {
-    if (__builtin_expect(table->spread == 0, 1))
-        return place;
-    uint32_t spread = table->spread, low = place.fingerprint & ((1u << spread) - 1);
+    uint32_t low = place.fingerprint & ((1u << spread) - 1);
     return (struct place){place.bucket << spread | low, place.other << spread | low, place.fingerprint >> spread};
+}
+
+static ALWAYS_INLINE struct place in_fewer_rows(struct place place, uint32_t fold)
+{
+    uint32_t mask = (1u << fold) - 1, row = place.bucket >> fold, other = place.other >> fold;
+    uint32_t low = place.bucket < place.other ? place.bucket : place.other; /* the smaller row's; where there is but one
+                                                                              row, the smaller bucket's */
+    return (struct place){row, other, place.fingerprint << fold | (low & mask)};
+}
+
+/* Where the entries of a place are in the slots. */
+static ALWAYS_INLINE struct place in_slots(const struct cuckoo_table *table, struct place place)
+{
+    int32_t spread = table->spread;
+    if (spread == 0)
+        return place;
+    return spread > 0 ? in_more_rows(place, (uint32_t)spread) : in_fewer_rows(place, (uint32_t)-spread);
+}
+
+/* The row of the other bucket of an entry. */
+static ALWAYS_INLINE uint32_t other_row(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    if (table->spread <= 0)
+        return other_bucket(row, fingerprint, table->shape);
+    uint32_t spread = (uint32_t)table->spread, low = row & ((1u << spread) - 1);
+    return other_bucket(row >> spread, fingerprint << spread | low, table->geometry) << spread | low;
+}
+
+/* Of a folded table: the lower bits of this row's bucket. Those in the slot are the smaller row's. */
+static ALWAYS_INLINE uint32_t folded_away(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    const struct cuckoo_geometry geometry = table->geometry;
+    uint32_t fold = (uint32_t)-table->spread, mask = (1u << fold) - 1;
+    uint32_t difference = pair_offset(fingerprint >> (fold + geometry.extra_bits), geometry.level) & mask;
+    return (fingerprint & mask) ^ (other_row(table, row, fingerprint) < row ? difference : 0);
+}
+
+static struct place unfolded(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    uint32_t fold = (uint32_t)-table->spread;
+    return place_in(row << fold | folded_away(table, row, fingerprint), fingerprint >> fold, table->geometry);
+}
+
+struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
+{
+    if (table->spread < 0)
+        return unfolded(table, row, fingerprint);
+    uint32_t low = row & ((1u << table->spread) - 1);
+    return place_in(row >> table->spread, fingerprint << table->spread | low, table->geometry);
 }
 
 static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
@@ -559,15 +665,6 @@ static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
     }
 }
 
-/* The row of the other bucket of an entry. */
-static inline uint32_t other_row(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
-{
-    if (__builtin_expect(table->spread == 0, 1))
-        return other_bucket(row, fingerprint, table->geometry);
-    uint32_t spread = table->spread, low = row & ((1u << spread) - 1);
-    return other_bucket(row >> spread, fingerprint << spread | low, table->geometry) << spread | low;
-}
-
 /* An entry of a full bucket, with the bucket it could go to and a free slot there, or NO_SLOT. */
 struct mover {
     uint32_t to;
@@ -714,6 +811,8 @@ static bool is_crowded(const struct cuckoo_table *table, const struct place *pla
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks)
 {
+    if (!cuckoo_table_tag_fits(table, tag))
+        return PUT_NO_ROOM;
     struct place slots = in_slots(table, *place);
     uint64_t word = tag << table->shape.bits | slots.fingerprint;
     bool taken = table->form == TAGGED_64 ? take_free_slot(table, TAGGED_64, slots, word)
@@ -766,7 +865,7 @@ static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t wi
 bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
                              struct slot_match *match)
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+    if (__builtin_expect(cuckoo_table_is_asleep(table) || !cuckoo_table_tag_fits(table, tag), 0))
         return false;
     struct place slots = in_slots(table, *place);
     uint64_t word = tag << table->shape.bits | slots.fingerprint;
@@ -897,38 +996,54 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
     return found;
 }
 
-/* ---- spreading -----------------------------------------------------------------------------------------------------
+/* ---- other layouts -------------------------------------------------------------------------------------------------
  */
 
-#define SPREAD_LOAD(slots) ((slots) / 20 * 18)
-
-static uint64_t slots_of(struct cuckoo_geometry shape)
-{
-    return (uint64_t)shape.buckets * shape.bucket_size;
-}
-
+/*
+ * A folded table has a next layout that it was made for, and gets it before insertions become slow. Spreading is for
+ * what a stash of some size shows to be needed. A stash that is full of copies of few classes calls for neither.
+ */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
 {
-    return table->stash.count > 8 && table->stash.count > slots_of(table->shape) / 16 &&
-           table->spread < table->geometry.extra_bits && table->shape.buckets <= UINT32_MAX / 2;
+    uint64_t slots = slots_of(table->shape), stashed = table->stash.count;
+    bool overflows = stashed > 8 && stashed > slots / 16 && table->filled > slots / 2;
+    bool overfull = overflows || (table->spread < 0 && table->filled > slots / 32 * 29);
+    return overfull && table->spread < most_spread(table->geometry);
 }
 
-/* The fewest bits that give room to all, as far as there are any. */
-static uint32_t spread_for(const struct cuckoo_table *table)
+uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries)
 {
-    uint32_t spread = table->spread + 1;
-    while (spread < table->geometry.extra_bits && (uint64_t)table->geometry.buckets << (spread + 1) <= UINT32_MAX &&
-           SPREAD_LOAD(slots_of(table->geometry) << spread) < cuckoo_table_entries(table))
-        spread++;
-    return spread;
+    return cuckoo_table_bytes(shape_of(table->geometry, spread_for(table->geometry, entries)), table->most_kicks);
 }
 
-static bool move_entry(struct cuckoo_table *to, const struct place *place, uint64_t slot_tag, uint64_t stash_tag,
-                       struct random_source *random, const roost_allocator *allocator)
+/* Where an entry of this row goes in a layout with more rows; `other` is not filled in. From one folded layout to the
+   next the smaller row stays the smaller, and the slot keeps fewer of its bits. */
+static struct place moved(const struct cuckoo_table *to, const struct cuckoo_table *table, uint32_t row,
+                          uint32_t fingerprint)
 {
-    enum put_result result = to->geometry.tag_bits ? cuckoo_table_insert(to, place, slot_tag, random, to->most_kicks)
-                                                   : cuckoo_table_put(to, place, random, to->most_kicks);
-    return result != PUT_NO_ROOM || stash_insert(&to->stash, allocator, class_key(*place, to->geometry), stash_tag);
+    if (table->spread >= 0 || to->spread > 0)
+        return in_slots(to, cuckoo_table_place(table, row, fingerprint));
+    uint32_t fold = (uint32_t)-table->spread, less = (uint32_t)-to->spread, low = folded_away(table, row, fingerprint);
+    uint32_t kept = fingerprint & ((1u << less) - 1);
+    return (struct place){.bucket = row << (fold - less) | low >> less,
+                          .fingerprint = fingerprint >> fold << less | kept};
+}
+
+/* In one pass, without a kick: what shares a row goes to rows that nothing else goes to, so there is room for all. */
+static void move_slots(struct cuckoo_table *to, const struct cuckoo_table *table)
+{
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint64_t words[8];
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
+            if (!words[slot])
+                continue;
+            struct place place = moved(to, table, row, word_fingerprint(words[slot], table->shape));
+            uint64_t word = word_tag(words[slot], table->shape) << to->shape.bits | place.fingerprint;
+            slot_write(to, place.bucket, (uint32_t)find_slot(to, (enum form)to->form, place.bucket, 0), word);
+        }
+    }
+    to->filled = table->filled;
 }
 
 /* Entries of the stash stay there where there are tags: what stands in a slot is not what stands in the stash. */
@@ -937,47 +1052,44 @@ static bool move_stash(struct cuckoo_table *to, const struct cuckoo_table *table
 {
     for (uint64_t node = 0; node < table->stash.used; node++) {
         uint64_t key = table->stash.nodes[node].key, tag = table->stash.nodes[node].tag;
-        struct place place = key ? place_of_class(key, table->geometry) : (struct place){0};
-        bool moved = !key || (table->stash.tagged ? stash_insert(&to->stash, allocator, key, tag)
-                                                  : move_entry(to, &place, 0, 0, random, allocator));
-        if (!moved)
+        if (!key)
+            continue;
+        struct place place = place_of_class(key, table->geometry);
+        if (!table->stash.tagged && cuckoo_table_put(to, &place, random, to->most_kicks) != PUT_NO_ROOM)
+            continue;
+        if (!stash_insert(&to->stash, allocator, key, tag))
             return false;
     }
     return true;
 }
 
-/* An entry of a slot that finds none in the new table would need another kind of tag: its owner's business. */
-static bool move_slots(struct cuckoo_table *to, const struct cuckoo_table *table, struct random_source *random,
-                       const roost_allocator *allocator)
-{
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
-        uint64_t words[8];
-        cuckoo_table_words(table, row, words);
-        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
-            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
-            if (!words[slot])
-                continue;
-            if (table->geometry.tag_bits ? cuckoo_table_insert(to, &place, word_tag(words[slot], table->shape), random,
-                                                               to->most_kicks) == PUT_NO_ROOM
-                                         : !move_entry(to, &place, 0, 0, random, allocator))
-                return false;
-        }
-    }
-    return true;
-}
-
-bool cuckoo_table_spread(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator)
+static bool lay_out(struct cuckoo_table *table, int32_t spread, struct random_source *random,
+                    const roost_allocator *allocator)
 {
     struct cuckoo_table wider;
-    if (!init_spread(&wider, table->geometry, spread_for(table), table->most_kicks, allocator))
+    if (!init_spread(&wider, table->geometry, spread, table->most_kicks, allocator))
         return false;
-    if (!move_slots(&wider, table, random, allocator) || !move_stash(&wider, table, random, allocator)) {
+    move_slots(&wider, table);
+    if (!move_stash(&wider, table, random, allocator)) {
         cuckoo_table_release(&wider, allocator);
         return false;
     }
     cuckoo_table_release(table, allocator);
     *table = wider;
     return true;
+}
+
+bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
+                            const roost_allocator *allocator)
+{
+    int32_t spread = spread_for(table->geometry, entries);
+    return spread <= table->spread || lay_out(table, spread, random, allocator);
+}
+
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator)
+{
+    int32_t spread = spread_for(table->geometry, cuckoo_table_entries(table));
+    return lay_out(table, spread > table->spread ? spread : table->spread + 1, random, allocator);
 }
 
 /* ---- invariants ----------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ struct kick;
  */
 struct cuckoo_table {
     struct cuckoo_geometry geometry; /* of the classes */
-    struct cuckoo_geometry shape;    /* of the slots: the same, unless the table has spread */
-    uint32_t spread;                 /* bits of the fingerprint that the bucket tells */
+    struct cuckoo_geometry shape;    /* of the slots: the same, unless the table is folded or has spread */
+    int32_t spread;                  /* bits of the fingerprint that the row tells; below 0: of the bucket, the slot */
     struct region slots;
     uint64_t filled;
     struct stash stash;
@@ -33,8 +33,9 @@ struct cuckoo_table {
 
 enum put_result { PUT_NEW, PUT_PRESENT, PUT_NO_ROOM };
 
-/* What a table of this geometry takes, without a stash. */
-uint64_t cuckoo_table_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks);
+/* What a table of this geometry takes at first, and one of this shape, without a stash. */
+uint64_t cuckoo_table_first_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks);
+uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks);
 
 /* False when there is no memory. */
 bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
@@ -43,13 +44,17 @@ void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *all
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 
 /*
- * A table that holds more than it has slots for can spread: 2^e times the buckets, and e bits of each fingerprint are
- * told by the bucket instead of the slot. Classes stay what they are. It can as far as the extra bits of its geometry
- * reach. Whether it is so full that it should; and doing it, which changes nothing and answers false where there is no
- * memory.
+ * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was
+ * made for spreads over more rows than it has buckets. Classes stay what they are. A table that is none of a series has
+ * one layout for ever. Whether it is so full that it should have more rows; giving it the next layout; and giving it
+ * the rows that so many entries need. Both change nothing and answer false where there is no memory for it.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
-bool cuckoo_table_spread(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
+bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
+                            const roost_allocator *allocator);
+/* What it would take, slots and journal, with the rows that so many need. */
+uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries);
 
 /*
  * An empty table can sleep: it gives its slots back, and has no rows until it is woken. A sleeping table holds nothing
@@ -67,11 +72,7 @@ static inline uint32_t cuckoo_table_rows(const struct cuckoo_table *table)
 {
     return table->shape.buckets;
 }
-static inline struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint)
-{
-    uint32_t low = row & ((1u << table->spread) - 1);
-    return place_in(row >> table->spread, fingerprint << table->spread | low, table->geometry);
-}
+struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint);
 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place);
@@ -96,6 +97,12 @@ struct slot_match {
     uint64_t tag;
 };
 #define MOST_MATCHES 16
+
+/* Whether slots have room for this tag: where they tell part of the bucket as well, the largest do not fit. */
+static inline bool cuckoo_table_tag_fits(const struct cuckoo_table *table, uint64_t tag)
+{
+    return tag >> table->shape.tag_bits == 0;
+}
 
 /* As put, without asking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
@@ -130,6 +137,13 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
 static inline uint64_t cuckoo_table_entries(const struct cuckoo_table *table)
 {
     return table->filled + table->stash.count;
+}
+
+/* Entries for each slot; above 1 where many overflowed. */
+static inline double cuckoo_table_load(const struct cuckoo_table *table)
+{
+    uint64_t slots = (uint64_t)table->shape.buckets * table->shape.bucket_size;
+    return slots ? (double)cuckoo_table_entries(table) / (double)slots : 0;
 }
 
 /* The fingerprints of one row, free slots left out; returns how many. */

@@ -125,7 +125,7 @@ static roost_status read_geometry(struct bit_reader *frame, const roost_config *
 static roost_status open_with(roost_filter **filter, const roost_config *config, const roost_environment *environment,
                               struct cuckoo_geometry geometry)
 {
-    if (cuckoo_table_bytes(geometry, environment->kicks) + sizeof(struct gcuckoo) > environment->memory_limit)
+    if (cuckoo_table_first_bytes(geometry, environment->kicks) + sizeof(struct gcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
@@ -185,6 +185,23 @@ static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, s
     gcuckoo->sum += sum;
 }
 
+/* Without memory it stays as it is: slower, and right. */
+static void make_room(struct gcuckoo *gcuckoo, uint64_t entries)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    const roost_environment *environment = &gcuckoo->base.environment;
+    if (table_bytes(table) + cuckoo_table_bytes_for(table, entries) <= environment->memory_limit)
+        (void)cuckoo_table_make_room(table, entries, &gcuckoo->base.random, &environment->allocator);
+}
+
+static void relieve_if_overfull(struct gcuckoo *gcuckoo)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    const roost_environment *environment = &gcuckoo->base.environment;
+    if (__builtin_expect(cuckoo_table_is_overfull(table), 0) && 3 * table_bytes(table) <= environment->memory_limit)
+        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator);
+}
+
 /* Leaves the digest to the caller. */
 static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
 {
@@ -222,6 +239,7 @@ static roost_status add_row(struct gcuckoo *gcuckoo, bool *changed, size_t *done
             changed[i] = grew;
     }
     count_classes(gcuckoo, places, fresh);
+    relieve_if_overfull(gcuckoo);
     *done = i;
     return status;
 }
@@ -286,15 +304,6 @@ static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *tab
     return false;
 }
 
-/* Without memory it stays as it is: slower, and right. */
-static void spread_if_overfull(struct gcuckoo *gcuckoo)
-{
-    struct cuckoo_table *table = &gcuckoo->table;
-    const roost_environment *environment = &gcuckoo->base.environment;
-    if (cuckoo_table_is_overfull(table) && 2 * table_bytes(table) <= environment->memory_limit)
-        cuckoo_table_spread(table, &gcuckoo->base.random, &environment->allocator);
-}
-
 /*
  * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
  * for nothing: a failure halves the quota of those that follow, a success doubles it again.
@@ -314,7 +323,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
         return ROOST_TOO_LARGE;
     if (!cuckoo_table_overflow(table, place, &environment->allocator))
         return ROOST_NO_MEMORY;
-    spread_if_overfull(gcuckoo);
+    relieve_if_overfull(gcuckoo);
     return ROOST_OK;
 }
 
@@ -365,6 +374,7 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
+        make_room(gcuckoo, cuckoo_table_entries(walk.other));
         status = take_in_all(gcuckoo, &walk);
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
@@ -541,6 +551,8 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
         return ROOST_CORRUPT;
     unsigned parameter = rice_parameter(class_universe(geometry), entries);
     uint32_t kicks = gcuckoo->table.most_kicks;
+    uint64_t most = reader_bits_left(reader) / (parameter + 1); /* whatever the frame says, it has no more than this */
+    make_room(gcuckoo, entries < most ? entries : most);
     for (uint64_t left = entries; left > 0;) {
         struct place places[BATCH];
         uint64_t batch = left < BATCH ? left : BATCH;
@@ -754,13 +766,13 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     double probability = class_probability(table->geometry);
     info->entries = cuckoo_table_entries(table);
     info->overflow = table->stash.count;
-    info->load = (double)info->entries / ((double)table->geometry.buckets * table->geometry.bucket_size);
+    info->load = cuckoo_table_load(table);
     info->fpr_now = (double)info->entries * probability;
     info->fpr_now = info->fpr_now < 1 ? info->fpr_now : 1;
     /* An element that fell into a class that was taken left no trace of its own. */
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
-    info->buckets = table->geometry.buckets;
+    info->buckets = cuckoo_table_rows(table);
     info->bytes_memory = gcuckoo_bytes(filter);
     info->journal = journal_length(filter->journal);
 }

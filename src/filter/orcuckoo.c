@@ -168,7 +168,7 @@ static void orcuckoo_write_geometry(const roost_filter *filter, struct bit_write
 static roost_status open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
                               struct cuckoo_geometry geometry)
 {
-    if (cuckoo_table_bytes(geometry, environment->kicks) + sizeof(struct orcuckoo) > environment->memory_limit)
+    if (cuckoo_table_first_bytes(geometry, environment->kicks) + sizeof(struct orcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
     if (!filter)
@@ -257,7 +257,7 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
 /* An entry that finds the table asleep and no memory to wake it goes to the stash. */
 static bool wake(struct orcuckoo *filter)
 {
-    return cuckoo_table_bytes(filter->table.geometry, filter->table.most_kicks) <=
+    return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
                filter->base.environment.memory_limit &&
            cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
 }
@@ -306,11 +306,21 @@ static void empty_stash(struct orcuckoo *filter)
 }
 
 /* Without memory it stays as it is: slower, and right. */
-static void spread_if_overfull(struct orcuckoo *filter)
+void make_room(struct orcuckoo *filter, uint64_t entries)
 {
     const roost_environment *environment = &filter->base.environment;
-    if (cuckoo_table_is_overfull(&filter->table) && 2 * orcuckoo_bytes(filter) <= environment->memory_limit &&
-        cuckoo_table_spread(&filter->table, &filter->base.random, &environment->allocator))
+    if (!cuckoo_table_is_asleep(&filter->table) &&
+        orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) <= environment->memory_limit &&
+        cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator))
+        empty_stash(filter);
+}
+
+void relieve_if_overfull(struct orcuckoo *filter)
+{
+    const roost_environment *environment = &filter->base.environment;
+    if (__builtin_expect(cuckoo_table_is_overfull(&filter->table), 0) &&
+        3 * orcuckoo_bytes(filter) <= environment->memory_limit &&
+        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator))
         empty_stash(filter);
 }
 
@@ -324,7 +334,7 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
     } else {
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
         status = overflow(filter, entry);
-        spread_if_overfull(filter);
+        relieve_if_overfull(filter);
     }
     if (status == ROOST_OK)
         filter->sum += entry_hash(filter, entry);
@@ -477,10 +487,11 @@ static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct
     struct stash *stash = &filter->table.stash;
     uint32_t index = index_of(filter, entry.number);
     uint64_t node = stash_find_class(stash, entry.key);
-    if (*count > 0 && index != NO_INDEX) {
+    uint64_t tag = index != NO_INDEX ? slot_tag(filter, index, entry.counter) : 0;
+    if (*count > 0 && index != NO_INDEX && cuckoo_table_tag_fits(&filter->table, tag)) {
         const struct slot_match *match = &matches[--*count];
         struct entry old = entry_of_slot(filter, match->tag, entry.key);
-        cuckoo_table_retag_slot(&filter->table, match, slot_tag(filter, index, entry.counter));
+        cuckoo_table_retag_slot(&filter->table, match, tag);
         actors_left_slot(&filter->actors, old.number);
         actors_entered_slot(&filter->actors, entry.number);
         count_out(filter, old);
@@ -563,6 +574,7 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
             if (changed)
                 changed[*done] = fresh;
         }
+        relieve_if_overfull(filter);
     }
     return ROOST_OK;
 }
@@ -573,6 +585,7 @@ static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_h
     struct place place = place_of_hash(hash, filter->table.geometry);
     bool fresh;
     roost_status status = add_place(filter, &place, &fresh);
+    relieve_if_overfull(filter);
     *dot = status == ROOST_OK ? (roost_dot){filter->actor, filter->counter} : (roost_dot){0, 0};
     return status;
 }
@@ -809,11 +822,11 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     const struct cuckoo_table *table = &filter->table;
     info->entries = cuckoo_table_entries(table);
     info->overflow = table->stash.count;
-    info->load = (double)info->entries / ((double)table->geometry.buckets * table->geometry.bucket_size);
+    info->load = cuckoo_table_load(table);
     info->fpr_now = fmin((double)info->entries * class_probability(table->geometry), 1);
     info->elements = (double)info->entries;
     info->promise_holds = info->fpr_now <= base->config.fpr;
-    info->buckets = table->geometry.buckets;
+    info->buckets = cuckoo_table_rows(table);
     info->bytes_memory = orcuckoo_bytes(filter);
     info->actors = history_actors(&filter->history);
     info->dots = filter->history.dots;

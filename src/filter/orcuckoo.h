@@ -118,6 +118,9 @@ static inline void note_change(struct orcuckoo *filter, enum change_kind kind, u
 
 /* Room for so many more entries, whatever becomes of them, so that as many take_entry cannot fail. */
 roost_status reserve_entries(struct orcuckoo *filter, uint64_t count);
+/* More rows, as far as memory goes: for so many entries, or because those there are have become too few. */
+void make_room(struct orcuckoo *filter, uint64_t entries);
+void relieve_if_overfull(struct orcuckoo *filter);
 
 /* Takes in an entry whose dot is new; history and journal are left to the caller. It fails only for lack of memory, and
    not at all if it was reserved. `kicks` adapts itself from one to the next. */

@@ -593,14 +593,17 @@ static roost_status take_live(struct orcuckoo *filter, struct part_reader *part,
         if (status != ROOST_OK)
             return status;
     }
+    relieve_if_overfull(filter);
     return ROOST_OK;
 }
 
-/* Into an empty filter, which is of no use when this fails. */
+/* Into an empty filter, which is of no use when this fails. A class takes a byte at least, whatever the frame says. */
 static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
 {
     uint32_t kicks = filter->table.most_kicks;
+    uint64_t most = reader_bits_left(&part->classes) / 8;
     roost_status status = meet_actors(filter, &part->history);
+    make_room(filter, part->live < most ? part->live : most);
     for (uint64_t left = part->live; left > 0 && status == ROOST_OK;) {
         uint64_t row = left < 32 ? left : 32;
         status = take_live(filter, part, row, &kicks);

@@ -84,9 +84,10 @@ static inline uint64_t translate(const struct orcuckoo *filter, const struct rem
     const struct cuckoo_geometry shape = filter->table.shape;
     uint64_t tag = word_tag(word, shape);
     uint32_t index = walk->known[filter->actors.number_of_index[slot_tag_index(filter, tag)]].index;
-    if (index == NO_INDEX)
+    uint64_t there = index != NO_INDEX ? slot_tag(filter, index, slot_tag_counter(filter, tag)) : 0;
+    if (index == NO_INDEX || !cuckoo_table_tag_fits(&filter->table, there))
         return 0;
-    return slot_tag(filter, index, slot_tag_counter(filter, tag)) << shape.bits | word_fingerprint(word, shape);
+    return there << shape.bits | word_fingerprint(word, shape);
 }
 
 static bool is_among(uint64_t word, const uint64_t words[8], uint32_t size)
@@ -255,6 +256,7 @@ static roost_status take_row(struct orcuckoo *filter, const struct news_walk *wa
             return status;
         note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
     }
+    relieve_if_overfull(filter);
     return ROOST_OK;
 }
 
@@ -348,6 +350,8 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
         do
             drop(filter, first);
         while (next_removal(filter, removals, first));
+    if (merge->news.dots > 0)
+        make_room(filter, cuckoo_table_entries(&other->table));
     while (status == ROOST_OK && merge->news.dots > 0 && next_news(filter, &news))
         status = take_row(filter, &news, &kicks);
     return status;

@@ -10,8 +10,9 @@
  * filter errs far worse than in proportion, so its capacity is cut in `writers` shares, which together never pass it.
  * The whole argument is in docs/error-bounds.md.
  *
- * Cuckoo tables nest (cuckoo_geometry.h). Of the fingerprint of the first table some bits are left out of the base, so
- * that even it can spread when it has to hold what several writers put there.
+ * Cuckoo tables nest (cuckoo_geometry.h), and have rows for what they hold at present, whatever their capacity. Of the
+ * fingerprint of the first table some bits are left out of the base, so that even it can spread when it has to hold
+ * what several writers put there.
  */
 #include "series_plan.h"
 
@@ -118,10 +119,17 @@ static roost_status resolve_cuckoo(roost_config *config)
     return ROOST_INVALID;
 }
 
+/* A cuckoo table has no more rows than it needs yet, however large it may become, and the fewer tables the fewer
+   look-ups. A Bloom table has all its bits from the start. */
+static uint32_t default_growth(const roost_config *config)
+{
+    return config->kind == ROOST_BLOOM ? 2 : 8;
+}
+
 roost_status series_resolve_plan(roost_config *config)
 {
     config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
-    config->growth = config->growth ? config->growth : DEFAULT_GROWTH;
+    config->growth = config->growth ? config->growth : default_growth(config);
     config->schedule = config->schedule ? config->schedule : ROOST_QUADRATIC;
     bool growth_fits = config->growth == 1 || is_bucket_size(config->growth);
     if (config->writers > MOST_WRITERS || !growth_fits || config->schedule > ROOST_HALVING || config->capacity == 0 ||

@@ -9,7 +9,6 @@
 
 #define DEFAULT_WRITERS 4
 #define MOST_WRITERS    1024
-#define DEFAULT_GROWTH  2
 
 struct table_plan {
     uint64_t capacity;               /* additions that one replica makes to it, at most */
