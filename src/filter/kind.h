@@ -16,6 +16,13 @@
 #include "../base/random.h"
 #include "../causal/history.h"
 
+/* A delta that was read and can be taken in without fail. */
+struct prepared_delta {
+    bool ready;
+    struct bit_reader reader;
+    void *part; /* the kind's own */
+};
+
 struct filter_kind {
     roost_kind code;
     const char *name;
@@ -59,8 +66,15 @@ struct filter_kind {
      */
     roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
     roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
-    /* Whether merge_delta would find the bytes in order. */
-    bool (*is_sound_delta)(const roost_filter *filter, struct bit_reader reader);
+    /*
+     * The same in two steps, for tables of a series, which take in their parts together or not at all: prepare_delta
+     * does all that can fail; what it prepared is then committed, or abandoned. Where the bytes are in order but call
+     * for a copy of the table, `ready` stays false, and there is nothing to commit or to abandon. abandon_delta is
+     * NULL where nothing is ever held.
+     */
+    roost_status (*prepare_delta)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
+    void (*commit_delta)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
+    void (*abandon_delta)(roost_filter *filter, struct prepared_delta *prepared);
 
     /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
      * entries (NULL: unknown); what memory it takes; a copy goes on with the actor of the original. The latter NULL

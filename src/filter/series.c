@@ -26,8 +26,8 @@
  * docs/error-bounds.md.
  *
  * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
- * at the end. A delta is checked whole before any of it is merged; should memory run out half-way, the tables that were
- * reached have it and the others have not, which is a state in between.
+ * at the end. A delta is prepared in every table before it is committed in any (kind.h), so that its time follows its
+ * own size and it still comes whole or not at all.
  */
 #include "series.h"
 
@@ -76,7 +76,7 @@ static uint64_t series_bytes(const struct series *series)
     return bytes;
 }
 
-roost_status series_new_table(const struct series *series, uint32_t index, roost_filter **table)
+static roost_status new_table(const struct series *series, uint32_t index, roost_filter **table)
 {
     struct table_plan plan;
     const struct filter_kind *kind = series->table_kind;
@@ -111,7 +111,7 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
 {
     roost_status status = ROOST_OK;
     if (!series->tables[index]) {
-        status = series_new_table(series, index, table);
+        status = new_table(series, index, table);
         if (status == ROOST_OK)
             put_table(series, index, *table);
     }
@@ -406,8 +406,7 @@ static bool remove_from(struct series *series, uint32_t index, roost_hash hash)
     return removed;
 }
 
-/* After removals: room may have come back in any table, and the last ones may be empty. Their histories stay. */
-static void shrink(struct series *series)
+void series_shrink(struct series *series)
 {
     series->target = 0;
     for (uint32_t i = series->count; i-- > 1 && series->table_kind->sleep;) {
@@ -436,7 +435,7 @@ static roost_status add_removable(struct series *series, roost_dot *dot, bool *f
         return status;
     for (uint32_t index = 0; index < holder; index++)
         if (remove_from(series, index, hash))
-            shrink(series);
+            series_shrink(series);
     return status;
 }
 
@@ -512,7 +511,7 @@ static roost_status series_remove(roost_filter *filter, bool *changed, const roo
         if (changed)
             changed[i] = removed;
     }
-    shrink(series);
+    series_shrink(series);
     return ROOST_OK;
 }
 
@@ -524,7 +523,7 @@ static roost_status series_remove_one(roost_filter *filter, bool *changed, roost
     uint32_t holder = finest_holder(series, hash, MOST_TABLES);
     roost_status status =
         holder == MOST_TABLES ? ROOST_OK : series->table_kind->remove_one(series->tables[holder], changed, hash);
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
@@ -533,7 +532,7 @@ static roost_status series_remove_dot(roost_filter *filter, bool *changed, roost
     struct series *series = as_series(filter);
     roost_filter *table = series->tables[dot.actor & (MOST_TABLES - 1)];
     roost_status status = table ? series->table_kind->remove_dot(table, changed, hash, dot) : ROOST_OK;
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
@@ -563,25 +562,42 @@ static bool lacks_in_table(const struct series *series, const struct series *oth
            (series->table_kind->compare(series->tables[index], other->tables[index]) & ROOST_BEFORE);
 }
 
+roost_status series_copy_table(struct series *series, uint32_t index, roost_filter **copy)
+{
+    const roost_filter *old = series->tables[index];
+    roost_status status = old ? series->table_kind->clone(old, copy) : new_table(series, index, copy);
+    if (status != ROOST_OK)
+        return status;
+    join_series(series, *copy, index);
+    if (old && series->table_kind->take_over)
+        series->table_kind->take_over(*copy, old);
+    return ROOST_OK;
+}
+
 /* A table that holds what both do; the old one stays as it is. */
 static roost_status merged_table(struct series *series, const struct series *other, uint32_t index,
                                  roost_filter **merged)
 {
     bool changed;
-    const roost_filter *old = series->tables[index];
-    roost_status status = old ? series->table_kind->clone(old, merged) : series_new_table(series, index, merged);
-    if (status != ROOST_OK)
-        return status;
-    join_series(series, *merged, index);
-    if (old && series->table_kind->take_over)
-        series->table_kind->take_over(*merged, old);
-    return series->table_kind->merge(*merged, &changed, other->tables[index]);
+    roost_status status = series_copy_table(series, index, merged);
+    return status == ROOST_OK ? series->table_kind->merge(*merged, &changed, other->tables[index]) : status;
 }
 
-static void replace_table(struct series *series, uint32_t index, roost_filter *table)
+void series_replace_table(struct series *series, uint32_t index, roost_filter *table)
 {
     roost_filter_free(series->tables[index]);
     put_table(series, index, table);
+}
+
+static void note_entry(void *context, const struct ledger_entry *entry)
+{
+    struct series *series = context;
+    journal_note(series->base.journal, LEDGER_TABLE, entry->from, entry->table);
+}
+
+bool series_take_ledger(struct series *series, const struct ledger *other)
+{
+    return ledger_merge(&series->ledger, other, note_entry, series);
 }
 
 static roost_status merge_ledger(struct series *series, bool *changed, const struct series *other)
@@ -590,12 +606,7 @@ static roost_status merge_ledger(struct series *series, bool *changed, const str
         return ROOST_OK;
     if (!ledger_reserve(&series->ledger, &series->base.environment.allocator, other->ledger.count))
         return ROOST_NO_MEMORY;
-    for (size_t i = 0; i < other->ledger.count; i++)
-        if (ledger_take(&series->ledger, &other->ledger.entries[i])) {
-            journal_note(series->base.journal, LEDGER_TABLE, other->ledger.entries[i].from,
-                         other->ledger.entries[i].table);
-            *changed = true;
-        }
+    *changed |= series_take_ledger(series, &other->ledger);
     return ROOST_OK;
 }
 
@@ -614,7 +625,7 @@ static roost_status series_merge(roost_filter *filter, bool *changed, const roos
         status = merge_ledger(series, changed, other);
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
         if (fresh[i] && status == ROOST_OK) {
-            replace_table(series, i, fresh[i]);
+            series_replace_table(series, i, fresh[i]);
             *changed = true;
         } else {
             roost_filter_free(fresh[i]);
@@ -622,7 +633,7 @@ static roost_status series_merge(roost_filter *filter, bool *changed, const roos
     }
     if (status != ROOST_OK && filter->journal->next != next_change)
         journal_forget(filter->journal);
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
