@@ -746,6 +746,11 @@ static uint64_t gcuckoo_bytes(const roost_filter *filter)
     return table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->own_journal);
 }
 
+static struct cuckoo_geometry gcuckoo_geometry(const roost_filter *filter)
+{
+    return as_const_gcuckoo(filter)->table.geometry;
+}
+
 static uint64_t gcuckoo_entries(const roost_filter *filter)
 {
     return cuckoo_table_entries(&as_const_gcuckoo(filter)->table);
@@ -821,6 +826,7 @@ const struct filter_kind gcuckoo_kind = {
     .is_bottom = gcuckoo_is_bottom,
     .entries = gcuckoo_entries,
     .bytes = gcuckoo_bytes,
+    .geometry = gcuckoo_geometry,
     .summarize = gcuckoo_summarize,
     .settle = gcuckoo_settle,
     .is_change = gcuckoo_is_change,

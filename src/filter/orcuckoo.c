@@ -262,6 +262,11 @@ static bool wake(struct orcuckoo *filter)
            cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
 }
 
+static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
+{
+    return as_const_orcuckoo(base)->table.geometry;
+}
+
 static void orcuckoo_sleep(roost_filter *base)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
@@ -886,6 +891,7 @@ const struct filter_kind orcuckoo_kind = {
     .entries = orcuckoo_entries,
     .bytes = orcuckoo_bytes_of,
     .take_over = orcuckoo_take_over,
+    .geometry = orcuckoo_geometry,
     .sleep = orcuckoo_sleep,
     .summarize = orcuckoo_summarize,
     .settle = orcuckoo_settle,

@@ -66,8 +66,27 @@ static roost_config table_config(const struct series *series, const struct table
     return config;
 }
 
-static uint64_t series_bytes(const struct series *series)
+/* With tags. */
+static struct cuckoo_geometry planned_geometry(const struct series *series, const struct table_plan *plan)
 {
+    struct cuckoo_geometry geometry = plan->geometry;
+    geometry.tag_bits = series->base.config.entry_bits ? series->base.config.entry_bits - geometry.bits : 0;
+    return geometry;
+}
+
+/* Of all tables that there are. */
+static uint64_t series_capacity(const roost_filter *filter)
+{
+    struct table_plan plan;
+    uint64_t capacity = 0;
+    for (uint32_t i = 0; i < as_const_series(filter)->count && plan_of(as_const_series(filter), i, &plan); i++)
+        capacity += plan.capacity;
+    return capacity;
+}
+
+static uint64_t series_bytes(const roost_filter *filter)
+{
+    const struct series *series = as_const_series(filter);
     uint64_t bytes = sizeof *series + series->ledger.room * sizeof *series->ledger.entries +
                      journal_bytes(&series->base.own_journal);
     for (uint32_t i = 0; i < series->count; i++)
@@ -81,7 +100,7 @@ static roost_status new_table(const struct series *series, uint32_t index, roost
     struct table_plan plan;
     const struct filter_kind *kind = series->table_kind;
     roost_environment environment = series->base.environment;
-    uint64_t taken = series_bytes(series);
+    uint64_t taken = series_bytes(&series->base);
     *table = NULL;
     if (!plan_of(series, index, &plan))
         return ROOST_FULL;
@@ -94,9 +113,7 @@ static roost_status new_table(const struct series *series, uint32_t index, roost
         roost_status status = kind->open(table, &config, &environment, NULL);
         return status == ROOST_INVALID ? ROOST_FULL : status; /* a rate that no array keeps: the series ends here */
     }
-    if (config.entry_bits)
-        plan.geometry.tag_bits = config.entry_bits - plan.geometry.bits;
-    return kind->open_table(table, &config, &environment, plan.geometry);
+    return kind->open_table(table, &config, &environment, planned_geometry(series, &plan));
 }
 
 static void put_table(struct series *series, uint32_t index, roost_filter *table)
@@ -738,7 +755,7 @@ static void add_table_info(roost_info *info, const roost_info *table)
     info->bits += table->bits;
     info->probes = table->probes;
     info->buckets += table->buckets;
-    info->actors += table->actors;
+    info->actors = info->actors > table->actors ? info->actors : table->actors;
     info->dots += table->dots;
     info->gaps += table->gaps;
     info->tables++;
@@ -761,13 +778,33 @@ static void series_info(const roost_filter *filter, roost_info *info)
     info->fpr_now = 1 - right;
     info->load = slots > 0 ? (double)info->entries / slots : 0;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
-    info->bytes_memory = series_bytes(series);
+    info->bytes_memory = series_bytes(filter);
+    info->growth_limit = series_most_elements(&filter->config, series->buckets);
     info->journal = journal_length(filter->journal);
     if (filter->config.kind == ROOST_BLOOM) {
         info->inserted = ledger_spent_at_all(&series->ledger);
         info->elements = (double)info->inserted;
         info->actors = ledger_actors(&series->ledger);
     }
+}
+
+static bool follows_plan(const struct series *series, uint32_t index)
+{
+    struct table_plan plan;
+    const roost_filter *table = series->tables[index];
+    if (!plan_of(series, index, &plan) || table->config.capacity != plan.capacity || table->config.fpr != plan.fpr)
+        return false;
+    if (!series->table_kind->geometry)
+        return true;
+    struct cuckoo_geometry real = series->table_kind->geometry(table), planned = planned_geometry(series, &plan);
+    return memcmp(&real, &planned, sizeof real) == 0;
+}
+
+static bool belongs(const struct series *series, uint32_t index)
+{
+    const roost_filter *table = series->tables[index];
+    return index < series->count && table->journal == series->base.journal && table->table == index &&
+           table->in_series && follows_plan(series, index);
 }
 
 static roost_status series_check(const roost_filter *filter)
@@ -777,9 +814,7 @@ static roost_status series_check(const roost_filter *filter)
     for (uint32_t i = 0; i < MOST_TABLES && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
-        bool belongs = i < series->count && series->tables[i]->journal == filter->journal &&
-                       series->tables[i]->table == i && series->tables[i]->in_series;
-        status = belongs ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
+        status = belongs(series, i) ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
     }
     return status;
 }
@@ -791,7 +826,8 @@ static roost_status series_check(const roost_filter *filter)
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
     .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
     .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
-    .actor = series_actor, .info = series_info, .check = series_check
+    .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
+    .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",
