@@ -50,6 +50,7 @@ exhaust: all
 	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
 	@build/tests/exhaust --deep
 	@build/tests/exhaust-dots --deep
+	@build/tests/exhaust-series --deep
 
 fuzzers:
 	@packaging/dependencies check

@@ -79,6 +79,7 @@ static void print_growth_json(struct json *json, const struct facts *facts)
     json_count(json, "growth", facts->config->growth);
     json_text(json, "schedule", schedule_name(facts->config->schedule));
     json_count(json, "inserted", facts->inserted);
+    json_count(json, "growth_limit", facts->info.growth_limit);
 }
 
 static void print_replica_json(struct json *json, const struct facts *facts)
@@ -172,7 +173,7 @@ static void print_history(const struct facts *facts)
     format_things(actors, facts->info.actors, "actor");
     format_things(dots, facts->info.dots, "addition");
     format_things(gaps, facts->info.gaps, "gap");
-    printf(LABEL "%s by %s%s, %s\n", "history", dots, actors, facts->config->scalable ? " over all tables" : "", gaps);
+    printf(LABEL "%s by %s, %s\n", "history", dots, actors, gaps);
     printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
 }
 

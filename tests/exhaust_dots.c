@@ -80,12 +80,6 @@ struct setting {
     uint32_t depth, deep;
 };
 
-/* A set of 64-bit hashes, none of them 0. */
-struct hash_set {
-    uint64_t *hashes;
-    size_t count, room;
-};
-
 /* What a state was found to look like the first time. */
 struct known_state {
     uint64_t state, frame;
@@ -193,40 +187,8 @@ static bool draw_actor(void *context, void *bytes, size_t size)
     return true;
 }
 
-/* ---- hash sets -----------------------------------------------------------------------------------------------------
+/* ---- worlds that were seen ------------------------------------------------------------------------------------------
  */
-
-static bool set_put(struct hash_set *set, uint64_t hash)
-{
-    size_t at = hash & (set->room - 1);
-    for (; set->hashes[at]; at = (at + 1) & (set->room - 1))
-        if (set->hashes[at] == hash)
-            return false;
-    set->hashes[at] = hash;
-    set->count++;
-    return true;
-}
-
-static void set_grow(struct hash_set *set)
-{
-    struct hash_set larger = {.room = set->room ? 4 * set->room : 1 << 12};
-    larger.hashes = calloc(larger.room, sizeof *larger.hashes);
-    must(larger.hashes != NULL, "memory");
-    for (size_t i = 0; i < set->room; i++)
-        if (set->hashes[i])
-            set_put(&larger, set->hashes[i]);
-    free(set->hashes);
-    *set = larger;
-}
-
-/* Tells whether it is new. A collision would hide a world from us; with 2^64 hashes none is to be expected. */
-static bool set_add(struct hash_set *set, const void *bytes, size_t size)
-{
-    uint64_t hash = checksum_bytes(bytes, size);
-    if (2 * (set->count + 1) > set->room)
-        set_grow(set);
-    return set_put(set, hash ? hash : 1);
-}
 
 static size_t world_bytes(const struct universe *universe)
 {

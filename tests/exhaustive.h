@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "filter/cuckoo_geometry.h"
 
 static inline void must(bool holds, const char *law)
@@ -49,6 +50,47 @@ static inline bool script_advance(struct script *script)
         return false;
     script->answers[script->length - 1]++;
     return true;
+}
+
+/* ---- what was seen before ------------------------------------------------------------------------------------------
+ */
+
+/* A set of 64-bit hashes, none of them 0. */
+struct hash_set {
+    uint64_t *hashes;
+    size_t count, room;
+};
+
+static inline bool set_put(struct hash_set *set, uint64_t hash)
+{
+    size_t at = hash & (set->room - 1);
+    for (; set->hashes[at]; at = (at + 1) & (set->room - 1))
+        if (set->hashes[at] == hash)
+            return false;
+    set->hashes[at] = hash;
+    set->count++;
+    return true;
+}
+
+static inline void set_grow(struct hash_set *set)
+{
+    struct hash_set larger = {.room = set->room ? 4 * set->room : 1 << 12};
+    larger.hashes = calloc(larger.room, sizeof *larger.hashes);
+    must(larger.hashes != NULL, "memory");
+    for (size_t i = 0; i < set->room; i++)
+        if (set->hashes[i])
+            set_put(&larger, set->hashes[i]);
+    free(set->hashes);
+    *set = larger;
+}
+
+/* Tells whether it is new. A collision would hide a world from us; with 2^64 hashes none is to be expected. */
+static inline bool set_add(struct hash_set *set, const void *bytes, size_t size)
+{
+    uint64_t hash = checksum_bytes(bytes, size);
+    if (2 * (set->count + 1) > set->room)
+        set_grow(set);
+    return set_put(set, hash ? hash : 1);
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ typedef struct roost_entropy {
 } roost_entropy;
 
 /* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS, the operating system's entropy,
-   a journal of an eighth of the capacity. */
+   a journal of an eighth of the capacity, of a scalable filter of that of its tables when deltas are asked for. */
 typedef struct roost_environment {
     roost_allocator allocator;
     uint64_t random_seed;  /* of the choices that shape a cuckoo table; results never depend on it */
@@ -165,7 +165,11 @@ ROOST_API const roost_config *roost_filter_config(const roost_filter *filter);
 /* The hash that the `_hash` twins take: the same for every filter of the same seed. */
 ROOST_API roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size);
 
-/* *changed (may be NULL) tells whether the state grew: false means that the element was already (probably) there. */
+/*
+ * *changed (may be NULL) tells whether the element is new: false means that it was already (probably) there. The state
+ * of an observed-remove set grows in either case, by the dot of this addition. A scalable filter answers ROOST_FULL
+ * where there can be no further table: roost_info.growth_limit.
+ */
 ROOST_API roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size);
 ROOST_API roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash);
 
@@ -229,7 +233,8 @@ ROOST_API roost_status roost_filter_remove_dot_hash(roost_filter *filter, bool *
 
 /*
  * The filter takes in all that `other` holds. Never refuses for lack of room. *changed (may be NULL) tells whether
- * there was anything new. A failure (ROOST_MISMATCH, ROOST_NO_MEMORY, ROOST_TOO_LARGE) leaves both as they were.
+ * there was anything new. A failure (ROOST_MISMATCH, ROOST_NO_MEMORY, ROOST_TOO_LARGE) leaves both as they were; it may
+ * empty the journal, and cursors from before it then get the whole state.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge(roost_filter *filter, bool *changed,
                                                            const roost_filter *other);
@@ -254,7 +259,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode(const roost_filter *
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
                                                             const roost_environment *environment);
 
-/* Merges what a frame holds, a state or a delta, in time that follows the size of the frame. As merge and decode. */
+/* Merges what a frame holds, a state or a delta, all of it or nothing, in time that follows the size of the frame. As
+   merge and decode. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const void *frame,
                                                                  size_t size);
 
@@ -263,6 +269,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *f
  * may be lost, doubled and reordered; a peer that got them all has all. *next is the cursor to ask with the next time.
  * A cursor that this filter did not hand out, or that is older than its journal, gets the whole state; so does the
  * cursor that is all zero, and from then on the filter keeps a journal. `next` and `since` may be the same.
+ * Whoever keeps filters in files saves the replica before a delta or a cursor leaves the house: a replica that wakes up
+ * older than what it told would give the same cursor to other changes.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame,
                                                            roost_cursor *next, const roost_cursor *since);
@@ -301,12 +309,13 @@ typedef struct roost_info {
     uint32_t probes;       /* Bloom: bits a key */
     uint32_t buckets;      /* cuckoo */
     uint64_t bytes_memory; /* all that the filter takes */
-    uint64_t actors;       /* orcuckoo: how many this filter knows */
+    uint64_t actors;       /* orcuckoo: how many this filter knows; scalable: the most that one table knows */
     uint64_t dots;         /* orcuckoo: additions that it has seen, removed ones too */
     uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
     uint64_t journal;      /* changes that deltas can still tell */
     uint32_t tables;       /* 1; of a scalable filter as many as it has */
     uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; else as entries */
+    uint64_t growth_limit; /* scalable: elements that one replica alone can add before the filter is full; else 0 */
 } roost_info;
 
 /* Reads the whole filter. */

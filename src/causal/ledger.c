@@ -66,6 +66,12 @@ bool ledger_copy(struct ledger *copy, const struct ledger *ledger, const roost_a
     return true;
 }
 
+/* Sums stay where they would overflow: only forgers get there. */
+static uint64_t add_capped(uint64_t sum, uint64_t amount)
+{
+    return amount < UINT64_MAX - sum ? sum + amount : UINT64_MAX;
+}
+
 /* ---- questions -----------------------------------------------------------------------------------------------------
  */
 
@@ -76,9 +82,9 @@ uint64_t ledger_left(const struct ledger *ledger, uint32_t table, uint64_t actor
          i < ledger->count && ledger->entries[i].table == table; i++) {
         const struct ledger_entry *entry = &ledger->entries[i];
         if (entry->from == actor)
-            gone += entry->amount;
+            gone = add_capped(gone, entry->amount);
         else if (entry->to == actor)
-            received += entry->amount;
+            received = add_capped(received, entry->amount);
     }
     return received > gone ? received - gone : 0;
 }
@@ -95,7 +101,7 @@ uint64_t ledger_spent_in(const struct ledger *ledger, uint32_t table)
     uint64_t spent = 0;
     for (size_t i = find(ledger, &(struct ledger_entry){.table = table});
          i < ledger->count && ledger->entries[i].table == table; i++)
-        spent += ledger->entries[i].from == ledger->entries[i].to ? ledger->entries[i].amount : 0;
+        spent = add_capped(spent, ledger->entries[i].from == ledger->entries[i].to ? ledger->entries[i].amount : 0);
     return spent;
 }
 
@@ -103,18 +109,37 @@ uint64_t ledger_spent_at_all(const struct ledger *ledger)
 {
     uint64_t spent = 0;
     for (size_t i = 0; i < ledger->count; i++)
-        spent += ledger->entries[i].from == ledger->entries[i].to ? ledger->entries[i].amount : 0;
+        spent = add_capped(spent, ledger->entries[i].from == ledger->entries[i].to ? ledger->entries[i].amount : 0);
     return spent;
+}
+
+size_t ledger_entries_of(const struct ledger *ledger, uint32_t table, uint64_t from, size_t *end)
+{
+    size_t first = find(ledger, &(struct ledger_entry){.table = table, .from = from});
+    for (*end = first;
+         *end < ledger->count && ledger->entries[*end].table == table && ledger->entries[*end].from == from;)
+        ++*end;
+    return first;
+}
+
+/* Whether an actor has entries in an earlier table; a table is looked up once, however many there are. */
+static bool is_known_before(const struct ledger *ledger, uint32_t table, uint64_t from)
+{
+    bool known = false;
+    for (uint32_t earlier = 0; earlier < table && !known; earlier++) {
+        size_t end;
+        known = ledger_entries_of(ledger, earlier, from, &end) < end;
+    }
+    return known;
 }
 
 size_t ledger_actors(const struct ledger *ledger)
 {
-    size_t actors = 0;
-    for (size_t i = 0; i < ledger->count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < i && !known; j++)
-            known = ledger->entries[j].from == ledger->entries[i].from;
-        actors += !known;
+    size_t actors = 0, end;
+    for (size_t i = 0; i < ledger->count; i = end) {
+        const struct ledger_entry *entry = &ledger->entries[i];
+        ledger_entries_of(ledger, entry->table, entry->from, &end);
+        actors += !is_known_before(ledger, entry->table, entry->from);
     }
     return actors;
 }
@@ -149,17 +174,37 @@ void ledger_raise(struct ledger *ledger, uint32_t table, uint64_t from, uint64_t
         insert_at(ledger, i, &entry);
 }
 
-bool ledger_take(struct ledger *ledger, const struct ledger_entry *entry)
+/* How many entries of the other ledger are in none of ours. */
+static size_t count_missing(const struct ledger *ledger, const struct ledger *other)
 {
-    size_t i = find(ledger, entry);
-    if (!is_at(ledger, i, entry)) {
-        insert_at(ledger, i, entry);
-        return true;
+    size_t missing = 0;
+    for (size_t i = 0, j = 0; j < other->count; j++) {
+        while (i < ledger->count && compare_entries(&ledger->entries[i], &other->entries[j]) < 0)
+            i++;
+        missing += !is_at(ledger, i, &other->entries[j]);
     }
-    if (ledger->entries[i].amount >= entry->amount)
-        return false;
-    ledger->entries[i].amount = entry->amount;
-    return true;
+    return missing;
+}
+
+/* From the last entry to the first, so that each moves once. */
+bool ledger_merge(struct ledger *ledger, const struct ledger *other, ledger_visitor *news, void *context)
+{
+    size_t left = ledger->count, to = ledger->count + count_missing(ledger, other);
+    bool grew = false;
+    ledger->count = to;
+    for (size_t from = other->count; from > 0; from--) {
+        const struct ledger_entry *entry = &other->entries[from - 1];
+        while (left > 0 && compare_entries(&ledger->entries[left - 1], entry) > 0)
+            ledger->entries[--to] = ledger->entries[--left];
+        bool known = left > 0 && compare_entries(&ledger->entries[left - 1], entry) == 0;
+        bool larger = !known || ledger->entries[left - 1].amount < entry->amount;
+        ledger->entries[--to] = larger ? *entry : ledger->entries[left - 1];
+        left -= known;
+        if (larger)
+            news(context, entry);
+        grew |= larger;
+    }
+    return grew;
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
@@ -180,7 +225,7 @@ void ledger_write(const struct ledger *ledger, struct bit_writer *writer)
         ledger_write_entry(writer, &ledger->entries[i]);
 }
 
-/* Amounts are bounded so that sums of them never overflow. */
+/* Amounts are bounded so that a sum of fewer than 65,536 of them never overflows; longer ones are capped. */
 bool ledger_read_entry(struct bit_reader *reader, struct ledger_entry *entry, uint32_t tables)
 {
     uint64_t table = read_varint(reader);
@@ -197,7 +242,7 @@ enum ledger_read ledger_read(struct ledger *ledger, struct bit_reader *reader, u
 {
     *ledger = (struct ledger){0};
     uint64_t count = read_varint(reader);
-    if (reader->failed || count > reader_bits_left(reader) / 8 / FEWEST_BYTES || count > 1u << 16)
+    if (reader->failed || count > reader_bits_left(reader) / 8 / FEWEST_BYTES)
         return LEDGER_CORRUPT;
     if (!ledger_reserve(ledger, allocator, (size_t)count))
         return LEDGER_NO_MEMORY;

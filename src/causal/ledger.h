@@ -49,8 +49,13 @@ size_t ledger_actors(const struct ledger *ledger);
 bool ledger_reserve(struct ledger *ledger, const roost_allocator *allocator, size_t entries);
 /* Adds to an amount; `from` must be the actor of this replica. */
 void ledger_raise(struct ledger *ledger, uint32_t table, uint64_t from, uint64_t to, uint64_t amount);
-/* Takes in an entry of somebody else's ledger: the larger amount; whether that was news. Must have been reserved. */
-bool ledger_take(struct ledger *ledger, const struct ledger_entry *entry);
+/* Takes in somebody else's ledger: the larger amount of each entry; whether there was news, and a call for each that
+   was. As many entries as it has must have been reserved. Time: that of both ledgers. */
+typedef void ledger_visitor(void *context, const struct ledger_entry *entry);
+bool ledger_merge(struct ledger *ledger, const struct ledger *other, ledger_visitor *news, void *context);
+
+/* The entries from an actor in a table: the first, and where they end. */
+size_t ledger_entries_of(const struct ledger *ledger, uint32_t table, uint64_t from, size_t *end);
 
 /* Whether `other` knows of more than `ledger`, in any entry. */
 bool ledger_lacks(const struct ledger *ledger, const struct ledger *other);

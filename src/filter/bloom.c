@@ -576,7 +576,7 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
     *changed = true;
 }
 
-static bool bloom_is_sound_delta(const roost_filter *filter, struct bit_reader reader)
+static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
 {
     uint64_t bits = as_const_bloom(filter)->geometry.bits, next = 0;
     if (read_byte(&reader) != RICE_POSITIONS)
@@ -595,13 +595,9 @@ static bool bloom_is_sound_delta(const roost_filter *filter, struct bit_reader r
     return !reader.failed && reader_bits_left(&reader) == 0;
 }
 
-/* Twice through the bytes: once to see that they are right, once to do what they say. */
-static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct bloom *bloom = as_bloom(filter);
-    *changed = false;
-    if (!bloom_is_sound_delta(filter, *reader))
-        return ROOST_CORRUPT;
     read_byte(reader);
     uint64_t set = read_varint(reader), next = 0;
     unsigned parameter = rice_parameter(bloom->geometry.bits, set);
@@ -609,6 +605,26 @@ static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struc
         next += read_rice(reader, parameter);
         take_bit(bloom, changed, next);
     }
+}
+
+/* Twice through the bytes: once to see that they are right, once to do what they say. */
+static roost_status bloom_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader)
+{
+    *prepared = (struct prepared_delta){.ready = is_sound_delta(filter, reader), .reader = reader};
+    return prepared->ready ? ROOST_OK : ROOST_CORRUPT;
+}
+
+static void bloom_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared)
+{
+    take_delta(filter, changed, &prepared->reader);
+}
+
+static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    *changed = false;
+    if (!is_sound_delta(filter, *reader))
+        return ROOST_CORRUPT;
+    take_delta(filter, changed, reader);
     return ROOST_OK;
 }
 
@@ -743,7 +759,8 @@ const struct filter_kind bloom_kind = {
     .read_state = bloom_read_state,
     .write_delta = bloom_write_delta,
     .merge_delta = bloom_merge_delta,
-    .is_sound_delta = bloom_is_sound_delta,
+    .prepare_delta = bloom_prepare_delta,
+    .commit_delta = bloom_commit_delta,
     .is_bottom = bloom_is_bottom,
     .bytes = bloom_bytes,
     .summarize = bloom_summarize,

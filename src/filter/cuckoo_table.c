@@ -363,6 +363,8 @@ void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *all
 void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     region_release(&table->slots, allocator);
+    memory_release(allocator, table->journal);
+    table->journal = NULL;
     table->shape.buckets = 0;
 }
 
@@ -372,7 +374,6 @@ bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *alloca
     if (!init_spread(&awake, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
         return false;
     awake.stash = table->stash;
-    memory_release(allocator, table->journal);
     *table = awake;
     return true;
 }
@@ -381,11 +382,7 @@ static bool copy_asleep(struct cuckoo_table *copy, const struct cuckoo_table *ta
 {
     *copy = *table;
     copy->stash = (struct stash){.tagged = table->stash.tagged};
-    copy->journal = memory_allocate(allocator, ((size_t)table->most_kicks + 1) * sizeof *copy->journal);
-    if (copy->journal && stash_copy(&copy->stash, &table->stash, allocator))
-        return true;
-    cuckoo_table_release(copy, allocator);
-    return false;
+    return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)

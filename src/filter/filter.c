@@ -344,15 +344,42 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
     return status;
 }
 
+/* How many changes are worth being remembered. */
+static uint64_t journal_room(const roost_filter *filter)
+{
+    uint64_t capacity = filter->config.capacity;
+    if (filter->environment.journal)
+        return filter->environment.journal;
+    if (filter->kind->capacity && filter->kind->capacity(filter) > capacity)
+        capacity = filter->kind->capacity(filter);
+    return capacity / CAPACITY_A_CHANGE > FEWEST_CHANGES ? capacity / CAPACITY_A_CHANGE : FEWEST_CHANGES;
+}
+
+/* As much of it as there is memory for. */
+static uint64_t journal_room_left(const roost_filter *filter)
+{
+    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->bytes(filter), room = journal_room(filter);
+    uint64_t most = taken < limit ? (limit - taken) / journal_bytes(&(struct journal){.room = 1}) : 0;
+    return room < most ? room : most;
+}
+
+/* A filter that has grown since its journal began gets a longer one; without memory the old one does. */
+static void lengthen_journal(roost_filter *filter)
+{
+    uint64_t room = journal_room_left(filter);
+    if (!filter->environment.journal && room / 2 > filter->journal->room)
+        journal_lengthen(filter->journal, room, &filter->environment.allocator);
+}
+
 roost_status begin_journal(roost_filter *filter)
 {
-    uint64_t incarnation, room = filter->environment.journal;
-    if (journal_is_on(filter->journal))
+    uint64_t incarnation, room;
+    if (journal_is_on(filter->journal)) {
+        lengthen_journal(filter);
         return ROOST_OK;
+    }
+    room = journal_room_left(filter);
     if (room == 0)
-        room = filter->config.capacity / CAPACITY_A_CHANGE;
-    room = room > FEWEST_CHANGES || filter->environment.journal ? room : FEWEST_CHANGES;
-    if (room > SIZE_MAX / 2 / sizeof(struct change))
         return ROOST_TOO_LARGE;
     if (!entropy_number(&filter->environment.entropy, &incarnation))
         return ROOST_EXHAUSTED;

@@ -664,26 +664,54 @@ static void release_reserve(struct gcuckoo *gcuckoo)
 }
 
 /* With room for all of it in the stash nothing can fail half-way. */
-static roost_status gcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+static roost_status gcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared,
+                                          struct bit_reader reader)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter);
-    struct key_reader keys = read_keys(*reader, gcuckoo->table.geometry);
-    uint64_t entries = cuckoo_table_entries(&gcuckoo->table), count;
-    *changed = false;
+    struct key_reader keys = read_keys(reader, gcuckoo->table.geometry);
+    *prepared = (struct prepared_delta){.reader = reader};
     if (!keys_are_sound(keys))
         return ROOST_CORRUPT;
-    if (keys.left > 1024 + entries / 16)
-        return merge_by_filter(filter, changed, reader);
+    if (keys.left > 1024 + cuckoo_table_entries(&gcuckoo->table) / 16)
+        return ROOST_OK;
     roost_status status = reserve_overflow(gcuckoo, keys.left);
+    prepared->ready = status == ROOST_OK;
+    return status;
+}
+
+static void gcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    struct key_reader keys = read_keys(prepared->reader, gcuckoo->table.geometry);
+    uint64_t entries = cuckoo_table_entries(&gcuckoo->table), count;
     uint32_t kicks = gcuckoo->table.most_kicks;
-    while (keys.left > 0 && status == ROOST_OK) {
+    while (keys.left > 0) {
         struct place places[BATCH];
         next_places(&keys, places, &count);
-        status = take_in_row(gcuckoo, places, count, &kicks);
+        roost_status status = take_in_row(gcuckoo, places, count, &kicks);
+        (void)status; /* reserved */
     }
     release_reserve(gcuckoo);
-    *changed = cuckoo_table_entries(&gcuckoo->table) > entries;
-    return status;
+    *changed |= cuckoo_table_entries(&gcuckoo->table) > entries;
+}
+
+static void gcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared)
+{
+    (void)prepared;
+    release_reserve(as_gcuckoo(filter));
+}
+
+static roost_status gcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct prepared_delta prepared;
+    *changed = false;
+    roost_status status = gcuckoo_prepare_delta(filter, &prepared, *reader);
+    if (status != ROOST_OK)
+        return status;
+    if (!prepared.ready)
+        return merge_by_filter(filter, changed, reader);
+    gcuckoo_commit_delta(filter, changed, &prepared);
+    return ROOST_OK;
 }
 
 static void list_key(void *context, uint64_t key)
@@ -730,15 +758,15 @@ static roost_status gcuckoo_settle(roost_filter *filter, bool *changed, const st
     return status;
 }
 
-static bool gcuckoo_is_sound_delta(const roost_filter *filter, struct bit_reader reader)
-{
-    return keys_are_sound(read_keys(reader, as_const_gcuckoo(filter)->table.geometry));
-}
-
 static uint64_t gcuckoo_bytes(const roost_filter *filter)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
     return table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->own_journal);
+}
+
+static struct cuckoo_geometry gcuckoo_geometry(const roost_filter *filter)
+{
+    return as_const_gcuckoo(filter)->table.geometry;
 }
 
 static uint64_t gcuckoo_entries(const roost_filter *filter)
@@ -810,11 +838,14 @@ const struct filter_kind gcuckoo_kind = {
     .read_state = gcuckoo_read_state,
     .write_delta = gcuckoo_write_delta,
     .merge_delta = gcuckoo_merge_delta,
-    .is_sound_delta = gcuckoo_is_sound_delta,
+    .prepare_delta = gcuckoo_prepare_delta,
+    .commit_delta = gcuckoo_commit_delta,
+    .abandon_delta = gcuckoo_abandon_delta,
     .open_table = open_with,
     .is_bottom = gcuckoo_is_bottom,
     .entries = gcuckoo_entries,
     .bytes = gcuckoo_bytes,
+    .geometry = gcuckoo_geometry,
     .summarize = gcuckoo_summarize,
     .settle = gcuckoo_settle,
     .is_change = gcuckoo_is_change,

@@ -13,6 +13,22 @@ bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation,
     return true;
 }
 
+bool journal_lengthen(struct journal *journal, uint64_t room, const roost_allocator *allocator)
+{
+    struct journal longer;
+    if (!journal_begin(&longer, room, journal->incarnation, allocator))
+        return false;
+    for (uint64_t record = journal->oldest; record < journal->next; record++) {
+        longer.changes[record % room] = journal->changes[record % journal->room];
+        longer.tables[record % room] = journal->tables[record % journal->room];
+    }
+    longer.oldest = journal->oldest;
+    longer.next = journal->next;
+    journal_release(journal, allocator);
+    *journal = longer;
+    return true;
+}
+
 void journal_release(struct journal *journal, const roost_allocator *allocator)
 {
     memory_release(allocator, journal->changes);

@@ -30,6 +30,8 @@ struct journal {
 
 /* Entropy must not be 0. False when there is no memory. */
 bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, const roost_allocator *allocator);
+/* Room for more records; all stay. False, and nothing changed, when there is no memory. */
+bool journal_lengthen(struct journal *journal, uint64_t room, const roost_allocator *allocator);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
 
 static inline bool journal_is_on(const struct journal *journal)

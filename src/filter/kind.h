@@ -16,6 +16,13 @@
 #include "../base/random.h"
 #include "../causal/history.h"
 
+/* A delta that was read and can be taken in without fail. */
+struct prepared_delta {
+    bool ready;
+    struct bit_reader reader;
+    void *part; /* the kind's own */
+};
+
 struct filter_kind {
     roost_kind code;
     const char *name;
@@ -61,17 +68,25 @@ struct filter_kind {
      */
     roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
     roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
-    /* Whether merge_delta would find the bytes in order. */
-    bool (*is_sound_delta)(const roost_filter *filter, struct bit_reader reader);
+    /*
+     * The same in two steps, for tables of a series, which take in their parts together or not at all: prepare_delta
+     * does all that can fail; what it prepared is then committed, or abandoned. Where the bytes are in order but call
+     * for a copy of the table, `ready` stays false, and there is nothing to commit or to abandon. abandon_delta is
+     * NULL where nothing is ever held.
+     */
+    roost_status (*prepare_delta)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
+    void (*commit_delta)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
+    void (*abandon_delta)(roost_filter *filter, struct prepared_delta *prepared);
 
     /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
-     * entries (NULL: unknown); what memory it takes; a copy goes on with the actor of the original. The latter NULL
-     * where there is none. */
+     * entries (NULL: unknown); what memory it takes, journal included (every kind); the geometry of its classes
+     * (cuckoo); a copy goes on with the actor of the original. NULL where there is none. */
     roost_status (*open_table)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
                                struct cuckoo_geometry geometry);
     bool (*is_bottom)(const roost_filter *filter);
     uint64_t (*entries)(const roost_filter *filter);
     uint64_t (*bytes)(const roost_filter *filter);
+    struct cuckoo_geometry (*geometry)(const roost_filter *filter);
     void (*take_over)(roost_filter *copy, const roost_filter *original);
     /* Gives the memory of an empty table back; what it has seen stays. NULL where nothing can be removed. */
     void (*sleep)(roost_filter *filter);
@@ -86,6 +101,8 @@ struct filter_kind {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct history *space);
     roost_status (*settle)(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count);
+    /* Only where the capacity grows with the filter: that of now. */
+    uint64_t (*capacity)(const roost_filter *filter);
     /* Only where the universe of positions grows with the filter: how far it reaches now. */
     uint64_t (*extent)(const roost_filter *filter);
     /* Observed-remove kinds alone: the history, now and at a record of the journal; and what the filter holds of some

@@ -262,6 +262,11 @@ static bool wake(struct orcuckoo *filter)
            cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
 }
 
+static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
+{
+    return as_const_orcuckoo(base)->table.geometry;
+}
+
 static void orcuckoo_sleep(roost_filter *base)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
@@ -898,12 +903,15 @@ const struct filter_kind orcuckoo_kind = {
     .read_state = orcuckoo_read_state,
     .write_delta = orcuckoo_write_delta,
     .merge_delta = orcuckoo_merge_delta,
-    .is_sound_delta = orcuckoo_is_sound_delta,
+    .prepare_delta = orcuckoo_prepare_delta,
+    .commit_delta = orcuckoo_commit_delta,
+    .abandon_delta = orcuckoo_abandon_delta,
     .open_table = open_with,
     .is_bottom = orcuckoo_is_bottom,
     .entries = orcuckoo_entries,
     .bytes = orcuckoo_bytes_of,
     .take_over = orcuckoo_take_over,
+    .geometry = orcuckoo_geometry,
     .sleep = orcuckoo_sleep,
     .summarize = orcuckoo_summarize,
     .settle = orcuckoo_settle,

@@ -185,7 +185,9 @@ roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader
 roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
-bool orcuckoo_is_sound_delta(const roost_filter *filter, struct bit_reader reader);
+roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
+void orcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
+void orcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared);
 roost_status orcuckoo_history(const roost_filter *filter, struct history *copy);
 roost_status orcuckoo_history_then(const roost_filter *filter, struct history *history, uint64_t record);
 roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);

@@ -450,6 +450,15 @@ static void part_rewind(struct part_reader *part)
     part->ranks = rank_reader_for(&part->positions, part->live, part->history.dots);
 }
 
+/* In a series the lowest bits of an actor are the number of its table. */
+static bool names_table(const struct history *history, const struct roost_filter *filter)
+{
+    bool names = true;
+    for (size_t i = 0; i < history->count && filter->in_series; i++)
+        names &= (history->runs[i].actor & (MOST_TABLES - 1)) == filter->table;
+    return names;
+}
+
 static roost_status part_open(struct part_reader *part, const struct orcuckoo *filter, struct bit_reader *reader)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
@@ -467,6 +476,7 @@ static roost_status part_open(struct part_reader *part, const struct orcuckoo *f
     part->live = read_varint(reader);
     part->hinted = read_varint(reader);
     uint64_t size = read_varint(reader);
+    reader->failed |= !names_table(&part->history, &filter->base);
     bool counts_fit = part->live <= part->history.dots && part->hinted <= part->history.dots - part->live;
     const uint8_t *bytes = counts_fit && size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
     uint64_t left = reader_bits_left(reader), width = part->code.bits + part->code.fingerprint_bits;
@@ -762,72 +772,134 @@ static bool knows_all_actors(const struct orcuckoo *filter, const struct history
     return true;
 }
 
-/* New actors stay only if all of them do, or those who send too many could use up the numbers. */
-static roost_status meet_all_or_none(struct orcuckoo *filter, const struct history *history)
+/* A part that can be taken in without fail, and the actors as they were before, should it not be. */
+struct ready_part {
+    struct part_reader part;
+    struct history joined;
+    struct actors before;
+    bool knew_all;
+};
+
+static void ready_part_close(struct orcuckoo *filter, struct ready_part *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct actors before;
-    if (knows_all_actors(filter, history))
+    part_close(&ready->part, allocator);
+    history_release(&ready->joined, allocator);
+    actors_release(&ready->before, allocator);
+    if (filter->table.stash.count == 0)
+        stash_release(&filter->table.stash, allocator);
+}
+
+/* New actors stay only if all of them do, or those who send too many could use up the numbers. */
+static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_part *ready)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    ready->knew_all = knows_all_actors(filter, &ready->part.history);
+    if (ready->knew_all)
         return ROOST_OK;
-    if (!actors_copy(&before, &filter->actors, allocator))
+    if (!actors_copy(&ready->before, &filter->actors, allocator))
         return ROOST_NO_MEMORY;
-    roost_status status = meet_actors(filter, history);
-    actors_release(status == ROOST_OK ? &before : &filter->actors, allocator);
-    if (status != ROOST_OK)
-        filter->actors = before;
+    roost_status status = meet_actors(filter, &ready->part.history);
+    if (status != ROOST_OK) {
+        actors_release(&filter->actors, allocator);
+        filter->actors = ready->before;
+        ready->before = (struct actors){0};
+    }
     return status;
 }
 
-/* All that can fail comes first. */
-static roost_status apply_part(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+/* All that can fail. */
+static roost_status ready_part(struct orcuckoo *filter, struct ready_part *ready)
 {
-    struct history joined;
-    roost_status status = reserve_entries(filter, part->live);
-    if (status != ROOST_OK)
-        return status;
-    if (!prepare_history(filter, &joined, part))
-        return ROOST_NO_MEMORY;
-    status = meet_all_or_none(filter, &part->history);
-    if (status != ROOST_OK) {
-        history_release(&joined, &filter->base.environment.allocator);
-        return status;
-    }
+    roost_status status = reserve_entries(filter, ready->part.live);
+    if (status == ROOST_OK && !prepare_history(filter, &ready->joined, &ready->part))
+        status = ROOST_NO_MEMORY;
+    return status == ROOST_OK ? meet_all_or_none(filter, ready) : status;
+}
+
+static void apply_part(struct orcuckoo *filter, bool *changed, struct ready_part *ready)
+{
+    struct part_reader *part = &ready->part;
     if (part->live + part->hinted < part->history.dots) /* all of it is new, see needs_search */
         note_runs(filter, &part->history);
     apply_hints(filter, changed, part);
     apply_live(filter, changed, part);
-    apply_history(filter, changed, part, &joined);
-    if (filter->table.stash.count == 0)
-        stash_release(&filter->table.stash, &filter->base.environment.allocator);
-    return ROOST_OK;
+    apply_history(filter, changed, part, &ready->joined);
 }
 
-bool orcuckoo_is_sound_delta(const roost_filter *base, struct bit_reader reader)
+/* A copy can be weighed before it is kept. */
+static bool needs_copy(const struct orcuckoo *filter, const struct part_reader *part)
 {
-    struct part_reader part;
-    if (part_open(&part, as_const_orcuckoo(base), &reader) != ROOST_OK)
-        return false;
-    bool sound = part_is_sound(&part, &reader);
-    part_close(&part, &base->environment.allocator);
-    return sound;
+    return is_large(filter, part) || needs_search(filter, part) || !has_memory_for(filter, most_growth(filter, part));
+}
+
+/* Reads the part; ROOST_CORRUPT, ROOST_NO_MEMORY. */
+static roost_status open_sound(struct part_reader *part, const struct orcuckoo *filter, struct bit_reader *reader)
+{
+    roost_status status = part_open(part, filter, reader);
+    if (status != ROOST_OK)
+        return status;
+    if (part_is_sound(part, reader))
+        return ROOST_OK;
+    part_close(part, &filter->base.environment.allocator);
+    return ROOST_CORRUPT;
+}
+
+roost_status orcuckoo_prepare_delta(roost_filter *base, struct prepared_delta *prepared, struct bit_reader reader)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct ready_part *ready = memory_allocate(&base->environment.allocator, sizeof *ready);
+    *prepared = (struct prepared_delta){.part = ready};
+    if (!ready)
+        return ROOST_NO_MEMORY;
+    roost_status status = open_sound(&ready->part, filter, &reader);
+    if (status == ROOST_OK && !needs_copy(filter, &ready->part)) {
+        status = ready_part(filter, ready);
+        prepared->ready = status == ROOST_OK;
+    }
+    if (!prepared->ready) {
+        ready_part_close(filter, ready);
+        memory_release(&base->environment.allocator, ready);
+    }
+    return status;
+}
+
+void orcuckoo_commit_delta(roost_filter *base, bool *changed, struct prepared_delta *prepared)
+{
+    apply_part(as_orcuckoo(base), changed, prepared->part);
+    ready_part_close(as_orcuckoo(base), prepared->part);
+    memory_release(&base->environment.allocator, prepared->part);
+}
+
+void orcuckoo_abandon_delta(roost_filter *base, struct prepared_delta *prepared)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct ready_part *ready = prepared->part;
+    if (!ready->knew_all) {
+        actors_release(&filter->actors, &base->environment.allocator);
+        filter->actors = ready->before;
+        ready->before = (struct actors){0};
+    }
+    ready_part_close(filter, ready);
+    memory_release(&base->environment.allocator, ready);
 }
 
 roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    struct part_reader part;
+    struct ready_part ready = {0};
     *changed = false;
-    roost_status status = part_open(&part, filter, reader);
+    roost_status status = open_sound(&ready.part, filter, reader);
     if (status != ROOST_OK)
         return status;
-    if (!part_is_sound(&part, reader))
-        status = ROOST_CORRUPT;
-    else if (is_large(filter, &part) || needs_search(filter, &part) ||
-             !has_memory_for(filter, most_growth(filter, &part))) /* a copy can be weighed before it is kept */
-        status = merge_slowly(filter, changed, &part);
-    else
-        status = apply_part(filter, changed, &part);
-    part_close(&part, &base->environment.allocator);
+    if (needs_copy(filter, &ready.part)) {
+        status = merge_slowly(filter, changed, &ready.part);
+    } else {
+        status = ready_part(filter, &ready);
+        if (status == ROOST_OK)
+            apply_part(filter, changed, &ready);
+    }
+    ready_part_close(filter, &ready);
     return status;
 }
 

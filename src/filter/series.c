@@ -26,8 +26,8 @@
  * docs/error-bounds.md.
  *
  * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
- * at the end. A delta is checked whole before any of it is merged; should memory run out half-way, the tables that were
- * reached have it and the others have not, which is a state in between.
+ * at the end. A delta is prepared in every table before it is committed in any (kind.h), so that its time follows its
+ * own size and it still comes whole or not at all.
  */
 #include "series.h"
 
@@ -66,8 +66,27 @@ static roost_config table_config(const struct series *series, const struct table
     return config;
 }
 
-static uint64_t series_bytes(const struct series *series)
+/* With tags. */
+static struct cuckoo_geometry planned_geometry(const struct series *series, const struct table_plan *plan)
 {
+    struct cuckoo_geometry geometry = plan->geometry;
+    geometry.tag_bits = series->base.config.entry_bits ? series->base.config.entry_bits - geometry.bits : 0;
+    return geometry;
+}
+
+/* Of all tables that there are. */
+static uint64_t series_capacity(const roost_filter *filter)
+{
+    struct table_plan plan;
+    uint64_t capacity = 0;
+    for (uint32_t i = 0; i < as_const_series(filter)->count && plan_of(as_const_series(filter), i, &plan); i++)
+        capacity += plan.capacity;
+    return capacity;
+}
+
+static uint64_t series_bytes(const roost_filter *filter)
+{
+    const struct series *series = as_const_series(filter);
     uint64_t bytes = sizeof *series + series->ledger.room * sizeof *series->ledger.entries +
                      journal_bytes(&series->base.own_journal);
     for (uint32_t i = 0; i < series->count; i++)
@@ -76,12 +95,12 @@ static uint64_t series_bytes(const struct series *series)
     return bytes;
 }
 
-roost_status series_new_table(const struct series *series, uint32_t index, roost_filter **table)
+static roost_status new_table(const struct series *series, uint32_t index, roost_filter **table)
 {
     struct table_plan plan;
     const struct filter_kind *kind = series->table_kind;
     roost_environment environment = series->base.environment;
-    uint64_t taken = series_bytes(series);
+    uint64_t taken = series_bytes(&series->base);
     *table = NULL;
     if (!plan_of(series, index, &plan))
         return ROOST_FULL;
@@ -94,9 +113,7 @@ roost_status series_new_table(const struct series *series, uint32_t index, roost
         roost_status status = kind->open(table, &config, &environment, NULL);
         return status == ROOST_INVALID ? ROOST_FULL : status; /* a rate that no array keeps: the series ends here */
     }
-    if (config.entry_bits)
-        plan.geometry.tag_bits = config.entry_bits - plan.geometry.bits;
-    return kind->open_table(table, &config, &environment, plan.geometry);
+    return kind->open_table(table, &config, &environment, planned_geometry(series, &plan));
 }
 
 static void put_table(struct series *series, uint32_t index, roost_filter *table)
@@ -111,7 +128,7 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
 {
     roost_status status = ROOST_OK;
     if (!series->tables[index]) {
-        status = series_new_table(series, index, table);
+        status = new_table(series, index, table);
         if (status == ROOST_OK)
             put_table(series, index, *table);
     }
@@ -451,8 +468,7 @@ static bool remove_from(struct series *series, uint32_t index, roost_hash hash)
     return removed;
 }
 
-/* After removals: room may have come back in any table, and the last ones may be empty. Their histories stay. */
-static void shrink(struct series *series)
+void series_shrink(struct series *series)
 {
     series->target = 0;
     for (uint32_t i = series->count; i-- > 1 && series->table_kind->sleep;) {
@@ -481,7 +497,7 @@ static roost_status add_removable(struct series *series, roost_dot *dot, bool *f
         return status;
     for (uint32_t index = 0; index < holder; index++)
         if (remove_from(series, index, hash))
-            shrink(series);
+            series_shrink(series);
     return status;
 }
 
@@ -557,7 +573,7 @@ static roost_status series_remove(roost_filter *filter, bool *changed, const roo
         if (changed)
             changed[i] = removed;
     }
-    shrink(series);
+    series_shrink(series);
     return ROOST_OK;
 }
 
@@ -569,7 +585,7 @@ static roost_status series_remove_one(roost_filter *filter, bool *changed, roost
     uint32_t holder = finest_holder(series, hash, MOST_TABLES);
     roost_status status =
         holder == MOST_TABLES ? ROOST_OK : series->table_kind->remove_one(series->tables[holder], changed, hash);
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
@@ -578,7 +594,7 @@ static roost_status series_remove_dot(roost_filter *filter, bool *changed, roost
     struct series *series = as_series(filter);
     roost_filter *table = series->tables[dot.actor & (MOST_TABLES - 1)];
     roost_status status = table ? series->table_kind->remove_dot(table, changed, hash, dot) : ROOST_OK;
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
@@ -608,25 +624,42 @@ static bool lacks_in_table(const struct series *series, const struct series *oth
            (series->table_kind->compare(series->tables[index], other->tables[index]) & ROOST_BEFORE);
 }
 
+roost_status series_copy_table(struct series *series, uint32_t index, roost_filter **copy)
+{
+    const roost_filter *old = series->tables[index];
+    roost_status status = old ? series->table_kind->clone(old, copy) : new_table(series, index, copy);
+    if (status != ROOST_OK)
+        return status;
+    join_series(series, *copy, index);
+    if (old && series->table_kind->take_over)
+        series->table_kind->take_over(*copy, old);
+    return ROOST_OK;
+}
+
 /* A table that holds what both do; the old one stays as it is. */
 static roost_status merged_table(struct series *series, const struct series *other, uint32_t index,
                                  roost_filter **merged)
 {
     bool changed;
-    const roost_filter *old = series->tables[index];
-    roost_status status = old ? series->table_kind->clone(old, merged) : series_new_table(series, index, merged);
-    if (status != ROOST_OK)
-        return status;
-    join_series(series, *merged, index);
-    if (old && series->table_kind->take_over)
-        series->table_kind->take_over(*merged, old);
-    return series->table_kind->merge(*merged, &changed, other->tables[index]);
+    roost_status status = series_copy_table(series, index, merged);
+    return status == ROOST_OK ? series->table_kind->merge(*merged, &changed, other->tables[index]) : status;
 }
 
-static void replace_table(struct series *series, uint32_t index, roost_filter *table)
+void series_replace_table(struct series *series, uint32_t index, roost_filter *table)
 {
     roost_filter_free(series->tables[index]);
     put_table(series, index, table);
+}
+
+static void note_entry(void *context, const struct ledger_entry *entry)
+{
+    struct series *series = context;
+    journal_note(series->base.journal, LEDGER_TABLE, entry->from, entry->table);
+}
+
+bool series_take_ledger(struct series *series, const struct ledger *other)
+{
+    return ledger_merge(&series->ledger, other, note_entry, series);
 }
 
 static roost_status merge_ledger(struct series *series, bool *changed, const struct series *other)
@@ -635,12 +668,7 @@ static roost_status merge_ledger(struct series *series, bool *changed, const str
         return ROOST_OK;
     if (!ledger_reserve(&series->ledger, &series->base.environment.allocator, other->ledger.count))
         return ROOST_NO_MEMORY;
-    for (size_t i = 0; i < other->ledger.count; i++)
-        if (ledger_take(&series->ledger, &other->ledger.entries[i])) {
-            journal_note(series->base.journal, LEDGER_TABLE, other->ledger.entries[i].from,
-                         other->ledger.entries[i].table);
-            *changed = true;
-        }
+    *changed |= series_take_ledger(series, &other->ledger);
     return ROOST_OK;
 }
 
@@ -659,7 +687,7 @@ static roost_status series_merge(roost_filter *filter, bool *changed, const roos
         status = merge_ledger(series, changed, other);
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
         if (fresh[i] && status == ROOST_OK) {
-            replace_table(series, i, fresh[i]);
+            series_replace_table(series, i, fresh[i]);
             *changed = true;
         } else {
             roost_filter_free(fresh[i]);
@@ -667,7 +695,7 @@ static roost_status series_merge(roost_filter *filter, bool *changed, const roos
     }
     if (status != ROOST_OK && filter->journal->next != next_change)
         journal_forget(filter->journal);
-    shrink(series);
+    series_shrink(series);
     return status;
 }
 
@@ -772,7 +800,7 @@ static void add_table_info(roost_info *info, const roost_info *table)
     info->bits += table->bits;
     info->probes = table->probes;
     info->buckets += table->buckets;
-    info->actors += table->actors;
+    info->actors = info->actors > table->actors ? info->actors : table->actors;
     info->dots += table->dots;
     info->gaps += table->gaps;
     info->tables++;
@@ -795,13 +823,33 @@ static void series_info(const roost_filter *filter, roost_info *info)
     info->fpr_now = 1 - right;
     info->load = slots > 0 ? (double)info->entries / slots : 0;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
-    info->bytes_memory = series_bytes(series);
+    info->bytes_memory = series_bytes(filter);
+    info->growth_limit = series_most_elements(&filter->config, series->buckets);
     info->journal = journal_length(filter->journal);
     if (filter->config.kind == ROOST_BLOOM) {
         info->inserted = ledger_spent_at_all(&series->ledger);
         info->elements = (double)info->inserted;
         info->actors = ledger_actors(&series->ledger);
     }
+}
+
+static bool follows_plan(const struct series *series, uint32_t index)
+{
+    struct table_plan plan;
+    const roost_filter *table = series->tables[index];
+    if (!plan_of(series, index, &plan) || table->config.capacity != plan.capacity || table->config.fpr != plan.fpr)
+        return false;
+    if (!series->table_kind->geometry)
+        return true;
+    struct cuckoo_geometry real = series->table_kind->geometry(table), planned = planned_geometry(series, &plan);
+    return memcmp(&real, &planned, sizeof real) == 0;
+}
+
+static bool belongs(const struct series *series, uint32_t index)
+{
+    const roost_filter *table = series->tables[index];
+    return index < series->count && table->journal == series->base.journal && table->table == index &&
+           table->in_series && follows_plan(series, index);
 }
 
 static roost_status series_check(const roost_filter *filter)
@@ -811,9 +859,7 @@ static roost_status series_check(const roost_filter *filter)
     for (uint32_t i = 0; i < MOST_TABLES && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
-        bool belongs = i < series->count && series->tables[i]->journal == filter->journal &&
-                       series->tables[i]->table == i && series->tables[i]->in_series;
-        status = belongs ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
+        status = belongs(series, i) ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
     }
     return status;
 }
@@ -825,7 +871,8 @@ static roost_status series_check(const roost_filter *filter)
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
     .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
     .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
-    .actor = series_actor, .info = series_info, .check = series_check
+    .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
+    .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",

@@ -37,8 +37,14 @@ static inline const struct series *as_const_series(const roost_filter *filter)
 
 /* The table, which is made if it is missing. */
 roost_status series_table(struct series *series, uint32_t index, roost_filter **table);
-/* A table that belongs to no series yet. */
-roost_status series_new_table(const struct series *series, uint32_t index, roost_filter **table);
+/* A copy that can take the place of a table: it goes on with its actor, and what changes in it is noted. */
+roost_status series_copy_table(struct series *series, uint32_t index, roost_filter **copy);
+/* Takes the place of the table, which may be missing. */
+void series_replace_table(struct series *series, uint32_t index, roost_filter *table);
+/* After changes: room may have come back in any table, and the last ones may be empty. Their histories stay. */
+void series_shrink(struct series *series);
+/* Takes in what another ledger has more, notes it, and tells whether there was any; it must have been reserved. */
+bool series_take_ledger(struct series *series, const struct ledger *other);
 
 /* ---- bytes and deltas: series_bytes.c ------------------------------------------------------------------------------
  */

@@ -136,27 +136,36 @@ static roost_status write_changes(const roost_filter *table, struct bit_writer *
     return table->kind->write_delta(table, writer, *(const uint64_t *)since);
 }
 
-/* Entries of the ledger that the journal names, each once: from an actor in a table. */
-static void write_ledger_changes(const struct series *series, struct bit_writer *writer, uint64_t since)
+/* Which entries of the ledger the journal names: those from an actor in a table. */
+static uint64_t mark_changes(const struct series *series, uint8_t *changed, uint64_t since)
 {
     const struct journal *journal = series->base.journal;
-    struct bit_writer *entries = writer;
     uint64_t count = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1)
-            write_varint(writer, count);
-        for (size_t i = 0; i < series->ledger.count; i++) {
-            const struct ledger_entry *entry = &series->ledger.entries[i];
-            bool changed = false;
-            for (uint64_t at = since; at < journal->next && !changed; at++)
-                changed = journal_table(journal, at) == LEDGER_TABLE &&
-                          journal_change(journal, at)->key == entry->from &&
-                          journal_change(journal, at)->tag == entry->table;
-            count += changed && pass == 0;
-            if (changed && pass == 1)
-                ledger_write_entry(entries, entry);
+    for (uint64_t at = since; at < journal->next; at++) {
+        const struct change *change = journal_change(journal, at);
+        if (journal_table(journal, at) != LEDGER_TABLE)
+            continue;
+        size_t end, first = ledger_entries_of(&series->ledger, (uint32_t)change->tag, change->key, &end);
+        for (size_t i = first; i < end; i++) {
+            count += !changed[i];
+            changed[i] = 1;
         }
     }
+    return count;
+}
+
+static roost_status write_ledger_changes(const struct series *series, struct bit_writer *writer, uint64_t since)
+{
+    const roost_allocator *allocator = &series->base.environment.allocator;
+    uint8_t *changed = memory_allocate(allocator, series->ledger.count + 1);
+    if (!changed)
+        return ROOST_NO_MEMORY;
+    write_varint(writer, mark_changes(series, changed, since));
+    for (size_t i = 0; i < series->ledger.count; i++)
+        if (changed[i])
+            ledger_write_entry(writer, &series->ledger.entries[i]);
+    memory_release(allocator, changed);
+    return ROOST_OK;
 }
 
 roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
@@ -168,69 +177,58 @@ roost_status series_write_delta(const roost_filter *filter, struct bit_writer *w
         if (changed >> i & 1)
             status = write_table_part(series, writer, i, write_changes, &since);
     write_byte(writer, 0);
-    if (has_ledger(series))
-        write_ledger_changes(series, writer, since);
+    if (status == ROOST_OK && has_ledger(series))
+        status = write_ledger_changes(series, writer, since);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* A delta, being read: where the parts of the tables are, and what the ledger says. Tables that were missing are made.
- */
+/* A delta, being read: for each table with a part, what is ready to be committed, or a table that takes its place. */
 struct series_part {
-    struct bit_reader parts[MOST_TABLES];
-    uint64_t present;
+    struct prepared_delta prepared[MOST_TABLES];
+    roost_filter *fresh[MOST_TABLES];
+    uint64_t old, seen; /* tables that were there before; that the delta told of */
     struct ledger ledger;
 };
+
+/* Where the table cannot take the part in by itself, a copy does. */
+static roost_status prepare_table(struct series *series, struct series_part *part, uint32_t index,
+                                  struct bit_reader reader)
+{
+    roost_filter *table;
+    bool grew;
+    roost_status status = open_for_reading(series, index, &table);
+    if (status == ROOST_OK)
+        status = series->table_kind->prepare_delta(table, &part->prepared[index], reader);
+    if (status != ROOST_OK || part->prepared[index].ready)
+        return status;
+    status = series_copy_table(series, index, &part->fresh[index]);
+    return status == ROOST_OK ? series->table_kind->merge_delta(part->fresh[index], &grew, &reader) : status;
+}
 
 static roost_status read_part(struct series *series, struct series_part *part, uint32_t index,
                               struct bit_reader *reader)
 {
-    roost_filter *table;
     uint64_t size = read_varint(reader);
     const uint8_t *bytes = size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
-    if (!bytes || (part->present >> index) != 0)
+    if (!bytes || (part->seen >> index) != 0)
         return ROOST_CORRUPT;
-    roost_status status = open_for_reading(series, index, &table);
-    if (status != ROOST_OK)
-        return status;
-    part->parts[index] = bit_reader_over(bytes, (size_t)size);
-    part->present |= UINT64_C(1) << index;
-    return series->table_kind->is_sound_delta(table, part->parts[index]) ? ROOST_OK : ROOST_CORRUPT;
+    part->seen |= UINT64_C(1) << index;
+    return prepare_table(series, part, index, bit_reader_over(bytes, (size_t)size));
 }
 
 static roost_status read_parts(struct series *series, struct series_part *part, struct bit_reader *reader)
 {
     roost_status status = ROOST_OK;
-    *part = (struct series_part){0};
     for (uint8_t index; status == ROOST_OK && (index = read_byte(reader)) != 0;)
         status = index <= MOST_TABLES ? read_part(series, part, index - 1u, reader) : ROOST_CORRUPT;
-    if (status != ROOST_OK || reader->failed)
-        return status == ROOST_OK ? ROOST_CORRUPT : status;
-    if (has_ledger(series))
+    if (status == ROOST_OK && has_ledger(series))
         status = read_ledger(series, &part->ledger, reader);
+    if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
+        status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    if (reader->failed || reader_bits_left(reader) != 0)
-        return ROOST_CORRUPT;
     bool room = ledger_reserve(&series->ledger, &series->base.environment.allocator, part->ledger.count);
     return room ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-static roost_status merge_parts(struct series *series, bool *changed, struct series_part *part)
-{
-    roost_status status = ROOST_OK;
-    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
-        bool grew = false;
-        if (part->present >> i & 1)
-            status = series->table_kind->merge_delta(series->tables[i], &grew, &part->parts[i]);
-        *changed |= grew;
-    }
-    for (size_t i = 0; i < part->ledger.count && status == ROOST_OK; i++)
-        if (ledger_take(&series->ledger, &part->ledger.entries[i])) {
-            journal_note(series->base.journal, LEDGER_TABLE, part->ledger.entries[i].from,
-                         part->ledger.entries[i].table);
-            *changed = true;
-        }
-    return status;
 }
 
 static uint64_t tables_there(const struct series *series)
@@ -253,18 +251,48 @@ static void drop_new_tables(struct series *series, uint64_t old)
         series->count--;
 }
 
+/* Nothing of this can fail. */
+static void commit_parts(struct series *series, bool *changed, struct series_part *part)
+{
+    const struct filter_kind *kind = series->table_kind;
+    for (uint32_t i = 0; i < MOST_TABLES; i++) {
+        if (part->prepared[i].ready)
+            kind->commit_delta(series->tables[i], changed, &part->prepared[i]);
+        if (!part->fresh[i])
+            continue;
+        *changed |= (kind->compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
+        series_replace_table(series, i, part->fresh[i]);
+    }
+    *changed |= series_take_ledger(series, &part->ledger);
+}
+
+/* What copies have noted never came about. */
+static void abandon_parts(struct series *series, struct series_part *part)
+{
+    bool noted = false;
+    for (uint32_t i = 0; i < MOST_TABLES; i++) {
+        if (part->prepared[i].ready && series->table_kind->abandon_delta)
+            series->table_kind->abandon_delta(series->tables[i], &part->prepared[i]);
+        noted |= part->fresh[i] != NULL;
+        roost_filter_free(part->fresh[i]);
+    }
+    if (noted)
+        journal_forget(series->base.journal);
+}
+
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct series *series = as_series(filter);
-    struct series_part part;
-    uint64_t old = tables_there(series);
+    struct series_part part = {.old = tables_there(series)};
     *changed = false;
     roost_status status = read_parts(series, &part, reader);
     if (status == ROOST_OK)
-        status = merge_parts(series, changed, &part);
+        commit_parts(series, changed, &part);
+    else
+        abandon_parts(series, &part);
     ledger_release(&part.ledger, &filter->environment.allocator);
-    drop_new_tables(series, old);
-    series->target = 0;
+    drop_new_tables(series, part.old);
+    series_shrink(series);
     return status;
 }
 
@@ -314,8 +342,9 @@ static roost_status append_positions(const struct series *series, uint32_t index
         if (*count)
             memcpy(joined, *positions, *count * sizeof *joined);
         summary_members(&summary, 0, summary.universe, joined + *count);
-        for (uint64_t i = 0; i < more && !space; i++)
-            joined[*count + i] += table_offset(series, index);
+        uint64_t offset = space ? 0 : table_offset(series, index);
+        for (uint64_t i = 0; i < more; i++)
+            joined[*count + i] += offset;
         memory_release(allocator, *positions);
         *positions = joined;
         *count += more;
@@ -359,18 +388,25 @@ static roost_status settle_table(struct series *series, bool *changed, uint32_t 
     return status;
 }
 
+/* A rank tells its table: every table drops its own. */
+static roost_status settle_dots(struct series *series, bool *changed, const struct history *space,
+                                const uint64_t *positions, uint64_t count)
+{
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
+        if (series->tables[i])
+            status = series->table_kind->settle(series->tables[i], changed, space, positions, count);
+    series_shrink(series);
+    return status;
+}
+
 roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count)
 {
     struct series *series = as_series(filter);
     roost_status status = ROOST_OK;
-    series->target = 0;
-    if (space) {
-        for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
-            if (series->tables[i])
-                status = series->table_kind->settle(series->tables[i], changed, space, positions, count);
-        return status;
-    }
+    if (space)
+        return settle_dots(series, changed, space, positions, count);
     for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
         uint64_t end = table_offset(series, i + 1), here = 0;
         while (here < count && positions[here] < end)
@@ -380,6 +416,7 @@ roost_status series_settle(roost_filter *filter, bool *changed, const struct his
         positions += here;
         count -= here;
     }
+    series_shrink(series);
     return status;
 }
 

@@ -1,14 +1,19 @@
 /*
  * Capacities and error rates of the tables of a series.
  *
- * Table i has growth^i times the capacity of the first, and a part of the promised rate: 6/pi^2 / (i+1)^2 of it
- * (quadratic), or 1 / 2^(i+1) (halving). Both add up to no more than 1, however many tables there will be. The
- * quadratic one costs 2 log2(i+1) + 0.7 bits an entry, halving i + 1.
+ * Table i has growth^i times the capacity of the first (there is a largest), and a part of the promised rate: 6/pi^2 /
+ * (i+1)^2 of it (quadratic), or 1 / 2^(i+1) (halving). Both add up to no more than 1, however many tables there will
+ * be. The quadratic one costs 2 log2(i+1) + 0.7 bits an entry, halving i + 1.
  *
  * Up to `writers` replicas may fill each table on their own before they meet. A cuckoo filter errs in proportion to its
  * entries, so the fingerprints are made long enough for `writers` times the capacity: log2(writers) bits. A Bloom
  * filter errs far worse than in proportion, so its capacity is cut in `writers` shares, which together never pass it.
  * The whole argument is in docs/error-bounds.md.
+ *
+ * Low rates end in fingerprints of 32 bits. From there on a table gets twice the buckets, as often as it must, and is
+ * never more than half, a quarter, ... full: memory for rate. Tables grow up to 2^31 slots (cuckoo); those that come
+ * then are no larger. What ends growth is the number of tables (64), and at very low rates that of classes which a
+ * 60-bit number can name; series_most_elements tells where that is.
  *
  * Cuckoo tables nest (cuckoo_geometry.h), and have rows for what they hold at present, whatever their capacity. Of the
  * fingerprint of the first table some bits are left out of the base, so that even it can spread when it has to hold
@@ -20,13 +25,17 @@
 
 #include "bloom.h"
 #include "cuckoo_size.h"
+#include "kind.h"
 
-#define QUADRATIC_PART   0.607927101854026628 /* 6 / pi^2 */
-#define FEWEST_BASE_BITS 6
-#define FEWEST_BITS      6
-#define MOST_BITS        32
-#define MOST_TAGGED_BITS 28
-#define DEFAULT_TAGGED   24
+#define QUADRATIC_PART       0.607927101854026628 /* 6 / pi^2 */
+#define FEWEST_BASE_BITS     6
+#define FEWEST_BITS          6
+#define MOST_BITS            32
+#define MOST_TAGGED_BITS     28
+#define DEFAULT_TAGGED       24
+#define MOST_PAIRS           (UINT64_C(1) << 28) /* 2^31 slots, and class keys of 60 bits with any fingerprint */
+#define MOST_BLOOM_DOUBLINGS 40
+#define MOST_THINNING        6 /* 64 times the buckets: beyond that a larger first fingerprint is the better choice */
 
 static double rate_part(const roost_config *config, uint32_t index)
 {
@@ -55,34 +64,66 @@ static double rate_when_full(const roost_config *config, struct cuckoo_geometry 
     return (double)config->writers * (double)capacity * class_probability(geometry);
 }
 
-static bool plan_cuckoo(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t index)
+/* The fewest bits with which a table of this level keeps its part, if there are any. */
+static bool plan_bits(struct table_plan *plan, const roost_config *config, struct cuckoo_geometry geometry,
+                      uint32_t index)
 {
     uint32_t first = config->fingerprint_bits, base = first - spare_bits(config, first);
-    uint32_t level = index * (config->growth == 1 ? 0 : highest_bit(config->growth));
-    if (level > 31 || (uint64_t)buckets << level > UINT32_MAX)
-        return false;
-    struct cuckoo_geometry geometry = {.buckets = buckets << level, .bucket_size = config->bucket_size, .level = level};
     uint32_t bits = config->kind == ROOST_ORCUCKOO ? first + 2 * index : first;
-    for (bits = bits < most_bits(config) ? bits : most_bits(config); bits <= most_bits(config); bits++) {
+    for (bits = bits < most_bits(config) ? bits : most_bits(config); bits <= MOST_BITS; bits++) {
         geometry.bits = bits;
         geometry.extra_bits = bits - base;
         plan->geometry = geometry;
         if (rate_when_full(config, geometry, plan->capacity) <= plan->fpr)
-            return class_pairs(geometry) <= UINT64_MAX >> (bits + 4);
+            return true;
+    }
+    return false;
+}
+
+/* How often the first table can double: further tables are as large as the largest. */
+static uint32_t most_doublings(const roost_config *config, uint32_t buckets)
+{
+    uint32_t doublings = 0, most = config->kind == ROOST_BLOOM ? MOST_BLOOM_DOUBLINGS : 31;
+    while (doublings < most &&
+           (config->kind == ROOST_BLOOM || (buckets / 2 + UINT64_C(1)) << (doublings + 1) <= MOST_PAIRS))
+        doublings++;
+    return doublings;
+}
+
+/* Where the longest fingerprints do not suffice, a table has more buckets than it fills: the same classes, thinly. */
+static bool plan_cuckoo(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t level,
+                        uint32_t index)
+{
+    uint32_t thinnest = level + (index > 0 ? MOST_THINNING : 0);
+    for (; level <= thinnest && level <= 31 && (uint64_t)buckets << level <= UINT32_MAX; level++) {
+        struct cuckoo_geometry geometry = {
+            .buckets = buckets << level, .bucket_size = config->bucket_size, .level = level};
+        if (plan_bits(plan, config, geometry, index))
+            return class_pairs(plan->geometry) <= UINT64_MAX >> (plan->geometry.bits + 4);
     }
     return false;
 }
 
 bool series_plan_table(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t index)
 {
-    *plan = (struct table_plan){.capacity = config->capacity, .fpr = rate_part(config, index)};
-    for (uint32_t i = 0; i < index; i++) {
-        if (plan->capacity > UINT64_C(1) << 50)
-            return false;
-        plan->capacity *= config->growth;
-    }
+    uint32_t most = most_doublings(config, buckets), level = index * highest_bit(config->growth);
+    level = level < most ? level : most;
+    *plan = (struct table_plan){.fpr = rate_part(config, index)};
+    if (config->capacity > UINT64_MAX >> (level + 1))
+        return false;
+    plan->capacity = config->capacity << level;
     plan->share = plan->capacity / config->writers;
-    return config->kind == ROOST_BLOOM ? plan->share > 0 && plan->fpr > 0 : plan_cuckoo(plan, config, buckets, index);
+    return config->kind == ROOST_BLOOM ? plan->share > 0 && plan->fpr > 0
+                                       : plan_cuckoo(plan, config, buckets, level, index);
+}
+
+uint64_t series_most_elements(const roost_config *config, uint32_t buckets)
+{
+    struct table_plan plan;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < MOST_TABLES && series_plan_table(&plan, config, buckets, i); i++)
+        most += config->kind == ROOST_BLOOM ? plan.share : plan.capacity;
+    return most;
 }
 
 static roost_status resolve_bloom(const roost_config *config)

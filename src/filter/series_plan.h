@@ -23,4 +23,7 @@ roost_status series_resolve_plan(roost_config *config);
 /* Table `index`; `buckets` of the first one (cuckoo). False where there can be no such table. */
 bool series_plan_table(struct table_plan *plan, const roost_config *config, uint32_t buckets, uint32_t index);
 
+/* How many elements one replica that is alone can add until there can be no further table. */
+uint64_t series_most_elements(const roost_config *config, uint32_t buckets);
+
 #endif

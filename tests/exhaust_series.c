@@ -1,0 +1,778 @@
+/*
+ * A tiny universe of filters that grow, exhausted with the real code: two or three replicas of a series whose tables
+ * hold one or two elements, so that it grows to three tables and shrinks again; a few elements, two of which are one
+ * class in the first table and two in the next; every addition, removal, loan, merge and delta, delivered at once,
+ * late, twice or never, in every order, to a given depth.
+ *
+ *     exhaust-series [--deep]
+ *
+ * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
+ * unseen, live or dead; for every table and class whether it is there; for every entry of the ledger its amount. What
+ * an operation must do follows from the row alone (which table takes an addition, what it supersedes, what a removal
+ * takes with it), and a delta is what changed in the row since the last one. A world is the rows of all replicas, of
+ * the cursors and of the message that is on its way; the walk goes depth first, on real filters, and turns back where
+ * it meets a world that it has seen with as much depth left.
+ *
+ * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes
+ * and digest are a function of the row, and different for different rows; each two replicas merged, both ways and
+ * through bytes, are the larger row; compare is the order of the rows; no table has more than its writers may put
+ * there.
+ *
+ * What is left out: the random choices of insertions (exhaust_dots.c has them for single tables), restarts.
+ */
+#include <string.h>
+
+#include "exhaustive.h"
+#include "filter/gcuckoo.h"
+#include "filter/orcuckoo.h"
+#include "filter/series.h"
+
+enum {
+    MOST_REPLICAS = 3,
+    TABLES = 3,   /* worlds with more are not entered */
+    KEYS = 3,     /* the first two are one class in the first table */
+    COUNTERS = 4, /* additions of one replica to one table */
+    JOURNAL = 64,
+};
+enum standing { UNSEEN, LIVE, DEAD };
+
+/* What a replica has, or a delta says: merge is the larger of each byte. */
+struct row {
+    uint8_t dots[MOST_REPLICAS][TABLES][COUNTERS];
+    uint8_t present[TABLES][KEYS];
+    uint8_t ledger[TABLES][MOST_REPLICAS][MOST_REPLICAS];
+};
+
+struct message {
+    roost_buffer frame;
+    struct row row;
+};
+
+/* All of it tells worlds apart. */
+struct facts {
+    struct row rows[MOST_REPLICAS];
+    struct row told[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
+    struct row message;
+    uint8_t element[MOST_REPLICAS][TABLES][COUNTERS]; /* of each dot */
+};
+
+struct world {
+    struct facts facts;
+    roost_filter *filters[MOST_REPLICAS];
+    roost_cursor cursors[MOST_REPLICAS][MOST_REPLICAS];
+    const struct message *message;
+};
+
+struct setting {
+    const char *name;
+    roost_kind kind;
+    bool multiset, deltas;
+    uint32_t replicas, capacity, writers, growth;
+    uint32_t depth, deep;
+};
+
+struct universe {
+    const struct setting *setting;
+    roost_config config;
+    struct table_plan plans[TABLES];
+    roost_hash hashes[KEYS];
+    uint64_t classes[TABLES][KEYS];
+    struct hash_set worlds, rows, frames, pairs;
+    uint64_t transitions, merged, delivered, removed, supersedings, grown, shrunk, lent;
+    uint64_t drawn; /* whose actor is drawn next */
+};
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
+
+static void row_merge(struct row *row, const struct row *other)
+{
+    uint8_t *bytes = (uint8_t *)row;
+    const uint8_t *others = (const uint8_t *)other;
+    for (size_t i = 0; i < sizeof *row; i++)
+        bytes[i] = bytes[i] > others[i] ? bytes[i] : others[i];
+}
+
+static bool row_lacks(const struct row *row, const struct row *other)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < sizeof *row; i++)
+        lacks |= ((const uint8_t *)row)[i] < ((const uint8_t *)other)[i];
+    return lacks;
+}
+
+static struct row row_since(const struct row *now, const struct row *then)
+{
+    struct row since = *now;
+    for (size_t i = 0; i < sizeof since; i++)
+        if (((const uint8_t *)now)[i] == ((const uint8_t *)then)[i])
+            ((uint8_t *)&since)[i] = 0;
+    return since;
+}
+
+static bool removable(const struct universe *universe)
+{
+    return universe->setting->kind == ROOST_ORCUCKOO;
+}
+
+/* Elements that a table cannot tell apart go by the name of the first. */
+static uint32_t first_of_class(const struct universe *universe, uint32_t table, uint32_t key)
+{
+    uint32_t first = 0;
+    while (universe->classes[table][first] != universe->classes[table][key])
+        first++;
+    return first;
+}
+
+/* How many live dots of the class of an element a table has. */
+static uint32_t copies_in(const struct universe *universe, const struct facts *facts, const struct row *row,
+                          uint32_t table, uint32_t key)
+{
+    uint32_t copies = 0;
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            copies += row->dots[r][table][c] == LIVE &&
+                      universe->classes[table][facts->element[r][table][c]] == universe->classes[table][key];
+    return copies + row->present[table][first_of_class(universe, table, key)];
+}
+
+static uint32_t copies_of(const struct universe *universe, const struct facts *facts, const struct row *row,
+                          uint32_t key)
+{
+    uint32_t copies = 0;
+    for (uint32_t table = 0; table < TABLES; table++)
+        copies += copies_in(universe, facts, row, table, key);
+    return copies;
+}
+
+static uint32_t entries_in(const struct row *row, uint32_t table)
+{
+    uint32_t entries = 0;
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            entries += row->dots[r][table][c] == LIVE;
+    for (uint32_t key = 0; key < KEYS; key++)
+        entries += row->present[table][key];
+    return entries;
+}
+
+/* What a replica may still add to a table. */
+static uint32_t room_in(const struct universe *universe, const struct row *row, uint32_t replica, uint32_t table)
+{
+    uint32_t has = (uint32_t)universe->plans[table].capacity, gone = entries_in(row, table);
+    if (universe->setting->kind == ROOST_BLOOM) {
+        has = (uint32_t)universe->plans[table].share;
+        gone = 0;
+        for (uint32_t other = 0; other < MOST_REPLICAS; other++) {
+            gone += row->ledger[table][replica][other];
+            has += other != replica ? row->ledger[table][other][replica] : 0;
+        }
+    }
+    return has > gone ? has - gone : 0;
+}
+
+/* The table that an addition goes to, or TABLES. */
+static uint32_t table_for(const struct universe *universe, const struct facts *facts, uint32_t replica, uint32_t key)
+{
+    const struct row *row = &facts->rows[replica];
+    for (uint32_t table = TABLES; table-- > 0 && removable(universe) && !universe->setting->multiset;)
+        if (copies_in(universe, facts, row, table, key))
+            return table;
+    uint32_t table = 0;
+    while (table < TABLES && room_in(universe, row, replica, table) == 0)
+        table++;
+    return table;
+}
+
+/* ---- filters beside rows -------------------------------------------------------------------------------------------
+ */
+
+static uint64_t actor_id(const struct universe *universe, uint32_t replica, uint32_t table)
+{
+    return removable(universe) ? (uint64_t)(replica + 1) << TABLE_BITS | table : replica + 1;
+}
+
+static bool draw_actor(void *context, void *bytes, size_t size)
+{
+    memcpy(bytes, &((struct universe *)context)->drawn, size);
+    return true;
+}
+
+static enum standing standing_in(const struct universe *universe, const struct series *series,
+                                 const struct facts *facts, uint32_t replica, uint32_t table, uint32_t counter)
+{
+    if (!series->tables[table])
+        return UNSEEN;
+    const struct orcuckoo *filter = as_const_orcuckoo(series->tables[table]);
+    uint64_t actor = actor_id(universe, replica, table);
+    if (!history_contains(&filter->history, actor, counter))
+        return UNSEEN;
+    struct place place =
+        place_of_hash(universe->hashes[facts->element[replica][table][counter - 1]], filter->table.geometry);
+    return holds_entry(filter, &place, actors_find(&filter->actors, actor), counter) ? LIVE : DEAD;
+}
+
+/* What the filter says of all dots, classes and amounts that the model knows. */
+static struct row read_row(const struct universe *universe, const struct facts *facts, const roost_filter *filter)
+{
+    const struct series *series = as_const_series(filter);
+    struct row row = {0};
+    for (uint32_t table = 0; table < TABLES; table++) {
+        for (uint32_t r = 0; r < MOST_REPLICAS && removable(universe); r++)
+            for (uint32_t c = 0; c < COUNTERS; c++)
+                row.dots[r][table][c] = (uint8_t)standing_in(universe, series, facts, r, table, c + 1);
+        for (uint32_t from = 0; from < MOST_REPLICAS; from++)
+            for (uint32_t i = 0; i < series->ledger.count; i++) {
+                const struct ledger_entry *entry = &series->ledger.entries[i];
+                if (entry->table == table && entry->from == from + 1)
+                    row.ledger[table][from][entry->to - 1] = (uint8_t)entry->amount;
+            }
+        for (uint32_t key = 0; key < KEYS && !removable(universe) && series->tables[table]; key++)
+            row.present[table][key] = first_of_class(universe, table, key) == key &&
+                                      roost_filter_contains_hash(series->tables[table], universe->hashes[key]);
+    }
+    return row;
+}
+
+static void must_agree(const struct universe *universe, const struct facts *facts, const struct row *row,
+                       const roost_filter *filter)
+{
+    struct row real = read_row(universe, facts, filter);
+    uint32_t entries = 0, dots = 0;
+    must(roost_filter_check(filter) == ROOST_OK, "the invariants");
+    must(memcmp(&real, row, sizeof real) == 0, "the filter is what the model says");
+    for (uint32_t key = 0; key < KEYS; key++) {
+        uint32_t copies = copies_of(universe, facts, row, key);
+        must(roost_filter_contains_hash(filter, universe->hashes[key]) == (copies > 0), "contains");
+        if (removable(universe))
+            must(roost_filter_count_hash(filter, universe->hashes[key]) ==
+                     (universe->setting->multiset ? copies : copies > 0),
+                 "count");
+    }
+    for (uint32_t table = 0; table < TABLES; table++)
+        entries += entries_in(row, table);
+    for (size_t i = 0; i < sizeof row->dots; i++)
+        dots += ((const uint8_t *)row->dots)[i] != UNSEEN;
+    roost_info info;
+    roost_filter_info(filter, &info);
+    must(!removable(universe) || (info.entries == entries && info.dots == dots), "no dot that nobody made");
+}
+
+/* Capacities that no order of events may overdraw. */
+static void must_keep_promise(const struct universe *universe, const struct row *row)
+{
+    for (uint32_t table = 0; table < TABLES; table++) {
+        uint64_t capacity = universe->plans[table].capacity, spent = 0;
+        for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+            spent += row->ledger[table][r][r];
+        if (universe->setting->kind == ROOST_BLOOM)
+            must(spent <= capacity, "no table takes in more than its capacity");
+        else if (universe->setting->writers >= universe->setting->replicas)
+            must(entries_in(row, table) <= capacity * universe->setting->writers, "nor than its writers may add");
+    }
+}
+
+/* ---- laws of a world -----------------------------------------------------------------------------------------------
+ */
+
+static uint64_t frame_hash(const roost_filter *filter)
+{
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    uint64_t hash = checksum_bytes(frame.data, frame.size);
+    roost_buffer_release(&frame);
+    return hash;
+}
+
+static roost_filter *copy_of(const roost_filter *filter)
+{
+    roost_filter *copy;
+    must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
+    return copy;
+}
+
+static roost_filter *through_bytes(const roost_filter *filter)
+{
+    roost_filter *decoded;
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    roost_buffer_release(&frame);
+    return decoded;
+}
+
+/* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */
+static uint64_t row_hash(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    struct {
+        struct row row;
+        uint64_t classes[MOST_REPLICAS][TABLES][COUNTERS];
+    } all = {.row = *row};
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t table = 0; table < TABLES; table++)
+            for (uint32_t c = 0; c < COUNTERS; c++)
+                if (row->dots[r][table][c] == LIVE)
+                    all.classes[r][table][c] = universe->classes[table][facts->element[r][table][c]] + 1;
+    return checksum_bytes(&all, sizeof all);
+}
+
+static void must_have_one_form(struct universe *universe, const struct facts *facts, const struct row *row,
+                               roost_filter *filter)
+{
+    roost_filter *decoded = through_bytes(filter);
+    roost_digest digest = roost_filter_digest(filter), again = roost_filter_digest(decoded);
+    struct {
+        uint64_t row, frame;
+        roost_digest digest;
+    } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
+    must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
+    must_agree(universe, facts, row, decoded);
+    set_add(&universe->rows, &pair.row, sizeof pair.row);
+    set_add(&universe->frames, &pair.frame, sizeof pair.frame);
+    set_add(&universe->pairs, &pair, sizeof pair);
+    roost_filter_free(decoded);
+}
+
+static void must_merge(struct universe *universe, const struct world *world, uint32_t a, uint32_t b)
+{
+    const struct facts *facts = &world->facts;
+    struct row both = facts->rows[a];
+    row_merge(&both, &facts->rows[b]);
+    roost_filter *ab = copy_of(world->filters[a]), *ba = through_bytes(world->filters[b]);
+    roost_order order, expected = (row_lacks(&facts->rows[a], &facts->rows[b]) ? ROOST_BEFORE : 0) |
+                                  (row_lacks(&facts->rows[b], &facts->rows[a]) ? ROOST_AFTER : 0);
+    bool changed;
+    must(roost_filter_compare(world->filters[a], &order, world->filters[b]) == ROOST_OK && order == expected,
+         "compare is the order of the rows");
+    must(roost_filter_merge(ab, &changed, world->filters[b]) == ROOST_OK, "merge");
+    must(changed == row_lacks(&facts->rows[a], &facts->rows[b]), "merge tells what is new");
+    must(roost_filter_merge(ba, NULL, world->filters[a]) == ROOST_OK, "merge");
+    must_agree(universe, facts, &both, ab);
+    must_keep_promise(universe, &both);
+    must(frame_hash(ab) == frame_hash(ba), "merge is commutative");
+    must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
+    roost_filter_free(ab);
+    roost_filter_free(ba);
+}
+
+static void must_hold(struct universe *universe, const struct world *world, uint32_t changed)
+{
+    must_have_one_form(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
+    must_keep_promise(universe, &world->facts.rows[changed]);
+    for (uint32_t other = 0; other < universe->setting->replicas; other++)
+        if (other != changed)
+            must_merge(universe, world, changed, other);
+}
+
+/* ---- operations ----------------------------------------------------------------------------------------------------
+ */
+
+/* The very same replica, once more. */
+static roost_filter *twin_of(const roost_filter *filter)
+{
+    roost_filter *twin = copy_of(filter);
+    roost_buffer replica;
+    must(roost_filter_save_replica(filter, &replica) == ROOST_OK, "save");
+    must(roost_filter_restore_replica(twin, replica.data, replica.size) == ROOST_OK, "restore");
+    roost_buffer_release(&replica);
+    return twin;
+}
+
+static uint32_t next_counter(const struct row *row, uint32_t replica, uint32_t table)
+{
+    uint32_t counter = 0;
+    while (counter < COUNTERS && row->dots[replica][table][counter] != UNSEEN)
+        counter++;
+    return counter;
+}
+
+/* Live dots of the class die; returns how many. */
+static uint32_t kill(const struct universe *universe, const struct facts *facts, struct row *row, uint32_t key)
+{
+    uint32_t killed = 0;
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t table = 0; table < TABLES; table++)
+            for (uint32_t c = 0; c < COUNTERS; c++)
+                if (row->dots[r][table][c] == LIVE &&
+                    universe->classes[table][facts->element[r][table][c]] == universe->classes[table][key]) {
+                    row->dots[r][table][c] = DEAD;
+                    killed++;
+                }
+    return killed;
+}
+
+static bool add_dot(struct universe *universe, struct world *world, uint32_t replica, uint32_t key, uint32_t table)
+{
+    struct facts *facts = &world->facts;
+    struct row *row = &facts->rows[replica];
+    roost_dot dot;
+    uint32_t counter = next_counter(row, replica, table);
+    if (counter == COUNTERS)
+        return false;
+    must(roost_filter_add_dot_hash(world->filters[replica], &dot, universe->hashes[key]) == ROOST_OK, "add");
+    must(dot.actor == actor_id(universe, replica, table) && dot.counter == counter + 1, "the dot of an addition");
+    if (!universe->setting->multiset)
+        universe->supersedings += kill(universe, facts, row, key) > 0;
+    row->dots[replica][table][counter] = LIVE;
+    facts->element[replica][table][counter] = (uint8_t)key;
+    return true;
+}
+
+static bool add(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    struct row *row = &world->facts.rows[replica];
+    bool changed, was = copies_of(universe, &world->facts, row, key) > 0;
+    uint32_t table = table_for(universe, &world->facts, replica, key);
+    universe->drawn = replica + 1;
+    if (!removable(universe) && was) {
+        must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && !changed,
+             "what is there is not added again");
+        return true;
+    }
+    if (table == TABLES)
+        return false;
+    universe->grown += table > 0 && entries_in(row, table) == 0;
+    if (removable(universe))
+        return add_dot(universe, world, replica, key, table);
+    must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && changed, "add");
+    row->present[table][first_of_class(universe, table, key)] = 1;
+    if (universe->setting->kind == ROOST_BLOOM)
+        row->ledger[table][replica][replica]++;
+    return true;
+}
+
+static bool has_slots(const roost_filter *filter, uint32_t table)
+{
+    const struct series *series = as_const_series(filter);
+    return series->tables[table] && !cuckoo_table_is_asleep(&as_const_orcuckoo(series->tables[table])->table);
+}
+
+static bool take(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    struct row *row = &world->facts.rows[replica];
+    bool changed, had_slots = has_slots(world->filters[replica], TABLES - 1) || has_slots(world->filters[replica], 1);
+    must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
+    uint32_t killed = kill(universe, &world->facts, row, key);
+    must(changed == (killed > 0), "remove tells whether there was anything");
+    universe->removed += killed > 0;
+    for (uint32_t table = TABLES - 1; table > 0 && entries_in(row, table) == 0; table--)
+        must(!has_slots(world->filters[replica], table), "empty tables at the end give their memory back");
+    universe->shrunk += had_slots && !has_slots(world->filters[replica], 1);
+    return true;
+}
+
+/* One of those in the finest table that has any; which one is chance. */
+static bool take_one(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    struct row *row = &world->facts.rows[replica], before = *row;
+    uint32_t finest = TABLES, died = 0, here = 0;
+    bool changed;
+    for (uint32_t table = 0; table < TABLES; table++)
+        finest = copies_in(universe, &world->facts, row, table, key) ? table : finest;
+    must(roost_filter_remove_one_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
+    *row = read_row(universe, &world->facts, world->filters[replica]);
+    for (size_t i = 0; i < sizeof row->dots; i++)
+        died += ((uint8_t *)row->dots)[i] != ((uint8_t *)before.dots)[i];
+    must(changed == (finest < TABLES) && died == changed, "remove_one takes one");
+    if (finest < TABLES)
+        here = copies_in(universe, &world->facts, &before, finest, key) -
+               copies_in(universe, &world->facts, row, finest, key);
+    must(here == changed, "and takes it from the finest table");
+    universe->removed += changed;
+    return true;
+}
+
+/* What is given is the filter's choice; that no share is overdrawn by it is the law. */
+static bool lend(struct universe *universe, struct world *world, uint32_t replica)
+{
+    struct row *row = &world->facts.rows[replica], before = *row;
+    bool gave;
+    must(roost_filter_lend(world->filters[replica], &gave) == ROOST_OK, "lend");
+    struct row now = read_row(universe, &world->facts, world->filters[replica]);
+    memcpy(row->ledger, now.ledger, sizeof row->ledger);
+    for (uint32_t table = 0; table < TABLES; table++) {
+        uint32_t gone = 0, has = (uint32_t)universe->plans[table].share;
+        for (uint32_t other = 0; other < MOST_REPLICAS; other++) {
+            gone += row->ledger[table][replica][other];
+            has += other != replica ? row->ledger[table][other][replica] : 0;
+            for (uint32_t to = 0; to < MOST_REPLICAS; to++)
+                must(other == replica || row->ledger[table][other][to] == before.ledger[table][other][to],
+                     "only its own entries");
+        }
+        must(gone <= has, "who lends keeps what was spent");
+    }
+    must(gave == (memcmp(row, &before, sizeof before) != 0), "lend tells whether anything was given");
+    universe->lent += gave;
+    return gave;
+}
+
+static bool take_message(struct universe *universe, struct world *world, uint32_t replica,
+                         const struct message *message)
+{
+    struct row *row = &world->facts.rows[replica];
+    bool changed;
+    must(roost_filter_merge_frame(world->filters[replica], &changed, message->frame.data, message->frame.size) ==
+             ROOST_OK,
+         "a delta is taken in");
+    must(changed == row_lacks(row, &message->row), "and tells what is new");
+    row_merge(row, &message->row);
+    universe->delivered++;
+    return true;
+}
+
+static struct message delta_for(struct world *world, uint32_t from, uint32_t to)
+{
+    struct row *told = &world->facts.told[from][to];
+    struct message message = {.row = row_since(&world->facts.rows[from], told)};
+    roost_cursor *cursor = &world->cursors[from][to];
+    must(roost_filter_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
+    *told = world->facts.rows[from];
+    return message;
+}
+
+static bool merge(struct universe *universe, struct world *world, uint32_t replica, uint32_t from)
+{
+    must(roost_filter_merge(world->filters[replica], NULL, world->filters[from]) == ROOST_OK, "merge");
+    row_merge(&world->facts.rows[replica], &world->facts.rows[from]);
+    universe->merged++;
+    return true;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------------------
+ */
+
+enum operation { ADD, REMOVE, REMOVE_ONE, LEND, MERGE, DELIVER, TELL, SEND, OPERATIONS };
+
+static uint32_t choices_of(const struct universe *universe, const struct world *world, enum operation operation)
+{
+    switch (operation) {
+    case ADD:
+        return KEYS;
+    case REMOVE:
+        return removable(universe) ? KEYS : 0;
+    case REMOVE_ONE:
+        return universe->setting->multiset ? KEYS : 0;
+    case LEND:
+        return universe->setting->kind == ROOST_BLOOM;
+    case DELIVER:
+        return world->message != NULL;
+    case MERGE:
+        return universe->setting->replicas;
+    default:
+        return universe->setting->deltas ? universe->setting->replicas : 0;
+    }
+}
+
+static void explore(struct universe *universe, const struct world *world, uint32_t depth);
+
+/* The filters of the world that are not the parent's are ours to free. */
+static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
+{
+    struct {
+        struct facts facts;
+        uint32_t depth;
+    } seen = {world->facts, 0};
+    bool news = set_add(&universe->worlds, &seen, sizeof seen);
+    universe->transitions++;
+    must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
+    if (news)
+        must_hold(universe, world, changed);
+    seen.depth = depth + 1; /* a world is worth another visit with more depth left */
+    for (uint32_t more = depth; more < universe->setting->deep; more++) {
+        seen.depth = more + 1;
+        if (!set_add(&universe->worlds, &seen, sizeof seen))
+            return;
+    }
+    if (depth > 0)
+        explore(universe, world, depth);
+}
+
+/* A delta of one replica, which arrives at once or stays on its way. */
+static void send(struct universe *universe, const struct world *parent, uint32_t from, uint32_t to, bool at_once,
+                 uint32_t depth)
+{
+    struct world world = *parent;
+    world.filters[from] = twin_of(parent->filters[from]);
+    struct message message = delta_for(&world, from, to);
+    if (at_once) {
+        world.filters[to] = twin_of(parent->filters[to]);
+        take_message(universe, &world, to, &message);
+    } else {
+        world.message = &message;
+        world.facts.message = message.row;
+    }
+    visit(universe, &world, at_once ? to : from, depth);
+    roost_filter_free(world.filters[from]);
+    if (at_once)
+        roost_filter_free(world.filters[to]);
+    roost_buffer_release(&message.frame);
+}
+
+static void operate(struct universe *universe, const struct world *parent, enum operation operation, uint32_t replica,
+                    uint32_t choice, uint32_t depth)
+{
+    if ((operation == MERGE || operation == TELL || operation == SEND) && choice == replica)
+        return;
+    if (operation == TELL || operation == SEND) {
+        send(universe, parent, replica, choice, operation == TELL, depth);
+        return;
+    }
+    struct world world = *parent;
+    world.filters[replica] = twin_of(parent->filters[replica]);
+    bool done = operation == ADD          ? add(universe, &world, replica, choice)
+                : operation == REMOVE     ? take(universe, &world, replica, choice)
+                : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
+                : operation == LEND       ? lend(universe, &world, replica)
+                : operation == MERGE      ? merge(universe, &world, replica, choice)
+                                          : take_message(universe, &world, replica, world.message);
+    if (done)
+        visit(universe, &world, replica, depth);
+    roost_filter_free(world.filters[replica]);
+}
+
+static void explore(struct universe *universe, const struct world *world, uint32_t depth)
+{
+    for (uint32_t replica = 0; replica < universe->setting->replicas; replica++)
+        for (uint32_t operation = 0; operation < OPERATIONS; operation++)
+            for (uint32_t choice = 0; choice < choices_of(universe, world, operation); choice++)
+                operate(universe, world, operation, replica, choice, depth - 1);
+}
+
+/* ---- the universe --------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t class_in(const struct universe *universe, uint32_t table, roost_hash hash)
+{
+    struct cuckoo_geometry geometry = universe->plans[table].geometry;
+    return class_key(place_of_hash(hash, geometry), geometry);
+}
+
+/* A hash that the first table cannot tell from the first element's, and the second can. */
+static roost_hash near_twin(const struct universe *universe)
+{
+    roost_hash hash = universe->hashes[0];
+    for (uint32_t bit = 63; bit > 0; bit--) {
+        roost_hash twin = {hash.low, hash.high ^ UINT64_C(1) << bit};
+        if (class_in(universe, 0, twin) == class_in(universe, 0, hash) &&
+            class_in(universe, 1, twin) != class_in(universe, 1, hash))
+            return twin;
+    }
+    must(false, "there are elements that only the second table tells apart");
+    return hash;
+}
+
+static void choose_elements(struct universe *universe)
+{
+    bool bloom = universe->setting->kind == ROOST_BLOOM;
+    universe->hashes[0] = (roost_hash){UINT64_C(0x123456789abcdef1), UINT64_C(0x53219876fedcba31)};
+    universe->hashes[1] =
+        bloom ? (roost_hash){UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9)} : near_twin(universe);
+    universe->hashes[2] = (roost_hash){UINT64_C(0xfedcba9876543211), UINT64_C(0x94d049bb133111eb)};
+    for (uint32_t table = 0; table < TABLES; table++)
+        for (uint32_t key = 0; key < KEYS; key++)
+            universe->classes[table][key] = bloom ? key : class_in(universe, table, universe->hashes[key]);
+}
+
+static roost_filter *open_filter(struct universe *universe)
+{
+    roost_environment environment = {.kicks = 2, .journal = JOURNAL, .entropy = {universe, draw_actor}};
+    roost_filter *filter;
+    must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
+    return filter;
+}
+
+static void universe_open(struct universe *universe, const struct setting *setting)
+{
+    *universe = (struct universe){.setting = setting, .drawn = 1};
+    universe->config = roost_config_default();
+    universe->config.kind = setting->kind;
+    universe->config.multiset = setting->multiset;
+    universe->config.scalable = true;
+    universe->config.capacity = setting->capacity;
+    universe->config.writers = setting->writers;
+    universe->config.growth = setting->growth;
+    universe->config.fpr = 0.05;
+    universe->config.fingerprint_bits = setting->kind == ROOST_ORCUCKOO ? setting->multiset ? 12 : 16 : 0;
+    roost_filter *filter = open_filter(universe);
+    for (uint32_t table = 0; table < TABLES; table++)
+        must(series_plan_table(&universe->plans[table], roost_filter_config(filter), as_const_series(filter)->buckets,
+                               table),
+             "there are three tables");
+    roost_filter_free(filter);
+    choose_elements(universe);
+}
+
+static struct world first_world(struct universe *universe)
+{
+    struct world world = {0};
+    for (uint32_t r = 0; r < universe->setting->replicas; r++) {
+        world.filters[r] = open_filter(universe);
+        universe->drawn = 100 + r; /* of the journal */
+        for (uint32_t to = 0; to < universe->setting->replicas && universe->setting->deltas; to++) {
+            struct message nothing = delta_for(&world, r, to);
+            roost_buffer_release(&nothing.frame);
+        }
+    }
+    return world;
+}
+
+static const struct setting settings[] = {
+    /* name, kind, multiset, deltas, replicas, capacity, writers, growth, depth, deep */
+    {"set", ROOST_ORCUCKOO, false, false, 2, 1, 1, 1, 6, 8},
+    {"set that doubles", ROOST_ORCUCKOO, false, false, 2, 2, 2, 2, 6, 8},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 1, 1, 1, 5, 6},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 1, 1, 1, 4, 5},
+    {"multiset", ROOST_ORCUCKOO, true, false, 2, 1, 1, 1, 5, 7},
+    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 1, 1, 2, 5, 6},
+    {"cuckoo", ROOST_CUCKOO, false, false, 3, 1, 1, 1, 7, 9},
+    {"cuckoo, deltas", ROOST_CUCKOO, false, true, 2, 1, 1, 2, 6, 8},
+    {"bloom", ROOST_BLOOM, false, false, 3, 3, 3, 1, 5, 7},
+    {"bloom, deltas", ROOST_BLOOM, false, true, 2, 2, 2, 1, 5, 7},
+};
+
+static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_grown, total_shrunk, total_lent;
+
+static void run_setting(const struct setting *setting, bool deep)
+{
+    static struct universe universe;
+    uint32_t depth = deep ? setting->deep : setting->depth;
+    universe_open(&universe, setting);
+    struct world world = first_world(&universe);
+    explore(&universe, &world, depth);
+    must(universe.rows.count == universe.pairs.count && universe.frames.count == universe.pairs.count,
+         "one state, one frame, one digest");
+    printf("ok - series: %s, %u replicas, capacity %u, %u writers, growth %u, depth %u: %zu states, %llu transitions\n",
+           setting->name, setting->replicas, setting->capacity, setting->writers, setting->growth, depth,
+           universe.rows.count, (unsigned long long)universe.transitions);
+    fflush(stdout);
+    total_merged += universe.merged;
+    total_delivered += universe.delivered;
+    total_removed += universe.removed;
+    total_superseded += universe.supersedings;
+    total_grown += universe.grown;
+    total_shrunk += universe.shrunk;
+    total_lent += universe.lent;
+    for (uint32_t r = 0; r < setting->replicas; r++)
+        roost_filter_free(world.filters[r]);
+    free(universe.worlds.hashes);
+    free(universe.rows.hashes);
+    free(universe.frames.hashes);
+    free(universe.pairs.hashes);
+}
+
+int main(int argc, char **argv)
+{
+    bool deep = argc > 1 && strcmp(argv[1], "--deep") == 0;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        run_setting(&settings[i], deep);
+    must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
+             total_grown > 1000 && total_shrunk > 100 && total_lent > 50,
+         "the walk did real work");
+    printf(
+        "ok - series: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu tables made, %llu given back, "
+        "%llu loans: every law held\n",
+        (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
+        (unsigned long long)total_superseded, (unsigned long long)total_grown, (unsigned long long)total_shrunk,
+        (unsigned long long)total_lent);
+    return 0;
+}
