@@ -72,6 +72,8 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
 /* ROOST_INVALID for a rate out of reach, ROOST_TOO_LARGE for a capacity. */
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
 roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
+/* Whether there are arrays of this layout for the rate, for as long as there is memory. */
+bool bloom_keeps_rate(roost_layout layout, double fpr);
 
 /* The exact false-positive rate of a blocked filter whose blocks hold Poisson(keys_a_block) keys. */
 double bloom_blocked_rate(uint32_t probes, double keys_a_block);

@@ -127,6 +127,11 @@ static uint32_t best_probes(double fpr)
     return MOST_BLOCK_PROBES;
 }
 
+bool bloom_keeps_rate(roost_layout layout, double fpr)
+{
+    return fpr < 1 && (layout == ROOST_BLOCKED ? fpr >= LEAST_BLOCKED_RATE : fpr > 0);
+}
+
 roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
 {
     uint32_t probes = best_probes(fpr);

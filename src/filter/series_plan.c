@@ -121,8 +121,11 @@ uint64_t series_most_elements(const roost_config *config, uint32_t buckets)
 {
     struct table_plan plan;
     uint64_t most = 0;
-    for (uint32_t i = 0; i < MOST_TABLES && series_plan_table(&plan, config, buckets, i); i++)
+    for (uint32_t i = 0; i < MOST_TABLES && series_plan_table(&plan, config, buckets, i); i++) {
+        if (config->kind == ROOST_BLOOM && !bloom_keeps_rate(config->layout, plan.fpr))
+            break;
         most += config->kind == ROOST_BLOOM ? plan.share : plan.capacity;
+    }
     return most;
 }
 

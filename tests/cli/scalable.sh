@@ -123,9 +123,9 @@ for kind in bloom classic cuckoo orcuckoo multiset; do
         add --json new x-again
 done
 
-for options in '--fpr 1e-7' '--kind cuckoo --fpr 1e-7' '--kind orcuckoo --fpr 1e-6'; do
+for options in '--capacity 1000 --fpr 1e-7' '--kind cuckoo --capacity 500 --growth 1' '--kind orcuckoo --capacity 500 --growth 1'; do
     rm -f low
-    "$ROOST" create low --scalable --capacity 1000 $options
+    "$ROOST" create low --scalable $options
     refuses "$options: there is an end to growth" '^roost: low: full: it cannot grow any further; nothing was added$' add low <keys
 done
 
