@@ -188,7 +188,7 @@ static void bad_replies_do_no_harm(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(41));
     refused = taken = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
         for (enum relation relation = 0; relation < RELATIONS; relation++) {
             struct course course;
             course_open(&course, kind, relation, COMMON);
@@ -206,7 +206,7 @@ static void replies_to_other_questions(void **state)
 {
     (void)state;
     refused = taken = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++) {
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++) {
         struct course courses[RELATIONS];
         for (enum relation relation = 0; relation < RELATIONS; relation++)
             course_open(&courses[relation], kind, relation, COMMON);
@@ -325,7 +325,7 @@ static void bad_requests_do_no_harm(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(42));
     refused = taken = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
         for (enum relation relation = 0; relation < RELATIONS; relation++) {
             struct course course;
             course_open(&course, kind, relation, COMMON);
@@ -703,7 +703,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     uint64_t count = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
         for (enum relation relation = 0; relation < RELATIONS; relation++) {
             struct scene scene;
             scene_open(&scene, kind, relation, COMMON);

@@ -420,6 +420,30 @@ roost_status series_settle(roost_filter *filter, bool *changed, const struct his
     return status;
 }
 
+void series_write_aside(const roost_filter *filter, struct bit_writer *writer)
+{
+    ledger_write(&as_const_series(filter)->ledger, writer);
+}
+
+roost_status series_read_aside(roost_filter *filter, struct ledger *aside, struct bit_reader *reader)
+{
+    struct series *series = as_series(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    roost_status status = read_ledger(series, aside, reader);
+    if (status == ROOST_OK && reader_bits_left(reader) != 0)
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK && !ledger_reserve(&series->ledger, allocator, aside->count))
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK)
+        ledger_release(aside, allocator);
+    return status;
+}
+
+bool series_take_aside(roost_filter *filter, const struct ledger *aside)
+{
+    return series_take_ledger(as_series(filter), aside);
+}
+
 /* ---- histories -----------------------------------------------------------------------------------------------------
  */
 
