@@ -15,11 +15,13 @@
 #include "filter/orcuckoo.h"
 #include "sync/session.h"
 
-enum { KINDS = 6 };
+enum { KINDS = 6, ALL_KINDS = KINDS + SERIES }; /* of fixed size; those that grow on top */
 
 static inline roost_config config_for(uint64_t kind, uint64_t capacity)
 {
-    switch (kind % KINDS) {
+    if (kind % ALL_KINDS >= KINDS) /* several tables, where the others have room for all */
+        return series_config(kind % ALL_KINDS - KINDS, capacity / 16 + 4);
+    switch (kind % ALL_KINDS) {
     case 0:
         return bloom_config(ROOST_BLOCKED, capacity, 0.01);
     case 1:

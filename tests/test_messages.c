@@ -320,13 +320,19 @@ static void spoil_request(struct course *course, unsigned step, enum damage dama
     roost_filter_free(like);
 }
 
+/* Filters that grow have more tables to go through: those relations that lead to all messages will do. */
+static enum relation relations_for(uint64_t kind)
+{
+    return kind < KINDS ? RELATIONS : CURSOR_LOST + 1;
+}
+
 static void bad_requests_do_no_harm(void **state)
 {
     (void)state;
     struct random_source random = random_from_seed(test_seed(42));
     refused = taken = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
-        for (enum relation relation = 0; relation < RELATIONS; relation++) {
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
+        for (enum relation relation = 0; relation < relations_for(kind); relation++) {
             struct course course;
             course_open(&course, kind, relation, COMMON);
             for (unsigned step = 0; step < course.steps; step++)
@@ -703,8 +709,8 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     uint64_t count = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
-        for (enum relation relation = 0; relation < RELATIONS; relation++) {
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
+        for (enum relation relation = 0; relation < relations_for(kind); relation++) {
             struct scene scene;
             scene_open(&scene, kind, relation, COMMON);
             for (int way = 0; way < 4; way++)

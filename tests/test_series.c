@@ -11,31 +11,6 @@
 #include "filter/gcuckoo.h"
 #include "filter/series.h"
 
-enum { SERIES = 5 };
-
-static roost_config series_config(uint64_t number, uint64_t capacity)
-{
-    roost_config config = roost_config_default();
-    number %= SERIES;
-    config.kind = number < 2 ? ROOST_BLOOM : number == 2 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
-    config.layout = number == 1 ? ROOST_CLASSIC : ROOST_BLOCKED;
-    config.multiset = number == 4;
-    config.scalable = true;
-    config.capacity = capacity;
-    config.fpr = 0.01;
-    return config;
-}
-
-/* All growth factors, both schedules. Without growth there is an end, so it is put off. */
-static roost_config some_series_config(uint64_t number, uint64_t capacity)
-{
-    roost_config config = series_config(number, capacity);
-    config.growth = 1u << number / SERIES % 4;
-    config.capacity = config.growth == 1 ? 100 : capacity;
-    config.schedule = number / SERIES / 4 % 2 ? ROOST_HALVING : ROOST_QUADRATIC;
-    return config;
-}
-
 static bool removable(const roost_filter *filter)
 {
     return roost_filter_config(filter)->kind == ROOST_ORCUCKOO;

@@ -511,7 +511,7 @@ static void crashes_lose_nothing(void **state)
 {
     (void)state;
     uint64_t count = 0;
-    for (uint64_t kind = 0; kind < KINDS; kind++)
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
         for (enum relation relation = 0; relation < RELATIONS; relation++) {
             struct scene scene;
             scene_open(&scene, kind, relation, 80);
@@ -549,7 +549,7 @@ static void sync_misled(struct scene *scene, const roost_buffer *memory)
 static void a_wrong_memory_is_found_out(void **state)
 {
     (void)state;
-    for (uint64_t kind = 0; kind < KINDS; kind++) {
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++) {
         struct scene scene;
         scene_open(&scene, kind, BY_CURSOR, 60);
         for (size_t bit = 0; bit < scene.memory.size * 8; bit++) {

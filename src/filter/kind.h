@@ -15,6 +15,7 @@
 #include "../base/bitstream.h"
 #include "../base/random.h"
 #include "../causal/history.h"
+#include "../causal/ledger.h"
 
 /* A delta that was read and can be taken in without fail. */
 struct prepared_delta {
@@ -105,6 +106,11 @@ struct filter_kind {
     uint64_t (*capacity)(const roost_filter *filter);
     /* Only where the universe of positions grows with the filter: how far it reaches now. */
     uint64_t (*extent)(const roost_filter *filter);
+    /* What positions do not tell, and that goes along with them: a ledger, the last thing that the reader has. Once it
+     * is read, it can be taken in without fail; whoever read it releases it. NULL: nothing. */
+    void (*write_aside)(const roost_filter *filter, struct bit_writer *writer);
+    roost_status (*read_aside)(roost_filter *filter, struct ledger *aside, struct bit_reader *reader);
+    bool (*take_aside)(roost_filter *filter, const struct ledger *aside);
     /* Observed-remove kinds alone: the history, now and at a record of the journal; and what the filter holds of some
      * dots, in the form of a state. */
     roost_status (*history)(const roost_filter *filter, struct history *copy);

@@ -879,6 +879,9 @@ const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .extent = series_extent,
                                               COMMON,
                                               .add = series_add,
+                                              .write_aside = series_write_aside,
+                                              .read_aside = series_read_aside,
+                                              .take_aside = series_take_aside,
                                               .lend = series_lend};
 
 const struct filter_kind series_gcuckoo_kind = {

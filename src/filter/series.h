@@ -58,6 +58,9 @@ roost_status series_summarize(const roost_filter *filter, struct summary *summar
 roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count);
 uint64_t series_extent(const roost_filter *filter);
+void series_write_aside(const roost_filter *filter, struct bit_writer *writer);
+roost_status series_read_aside(roost_filter *filter, struct ledger *aside, struct bit_reader *reader);
+bool series_take_aside(roost_filter *filter, const struct ledger *aside);
 roost_status series_history(const roost_filter *filter, struct history *copy);
 roost_status series_history_then(const roost_filter *filter, struct history *history, uint64_t record);
 roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);

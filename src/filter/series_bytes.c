@@ -400,24 +400,75 @@ static roost_status settle_dots(struct series *series, bool *changed, const stru
     return status;
 }
 
+/* How many of the positions, which are ascending, are of this table. */
+static uint64_t positions_in(const struct series *series, uint32_t index, const uint64_t *positions, uint64_t count)
+{
+    uint64_t end = table_offset(series, index + 1), here = 0;
+    while (here < count && positions[here] < end)
+        here++;
+    return here;
+}
+
+/* Makes the tables, and sees that there are such positions in them, before any of them changes. */
+static roost_status check_positions(struct series *series, const uint64_t *positions, uint64_t count)
+{
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
+        roost_filter *table;
+        uint64_t here = positions_in(series, i, positions, count), offset = table_offset(series, i);
+        if (here > 0)
+            status = open_for_reading(series, i, &table);
+        for (uint64_t j = 0; j < here && status == ROOST_OK; j++)
+            if (!series->table_kind->is_change(table, (uint8_t)i, (struct change){positions[j] - offset, 0}))
+                status = ROOST_CORRUPT;
+        positions += here;
+        count -= here;
+    }
+    return status == ROOST_OK && count > 0 ? ROOST_CORRUPT : status;
+}
+
 roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count)
 {
     struct series *series = as_series(filter);
-    roost_status status = ROOST_OK;
     if (space)
         return settle_dots(series, changed, space, positions, count);
+    uint64_t old = tables_there(series);
+    roost_status status = check_positions(series, positions, count);
     for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
-        uint64_t end = table_offset(series, i + 1), here = 0;
-        while (here < count && positions[here] < end)
-            here++;
+        uint64_t here = positions_in(series, i, positions, count);
         if (here > 0)
             status = settle_table(series, changed, i, positions, here);
         positions += here;
         count -= here;
     }
+    drop_new_tables(series, old);
     series_shrink(series);
     return status;
+}
+
+void series_write_aside(const roost_filter *filter, struct bit_writer *writer)
+{
+    ledger_write(&as_const_series(filter)->ledger, writer);
+}
+
+roost_status series_read_aside(roost_filter *filter, struct ledger *aside, struct bit_reader *reader)
+{
+    struct series *series = as_series(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    roost_status status = read_ledger(series, aside, reader);
+    if (status == ROOST_OK && reader_bits_left(reader) != 0)
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK && !ledger_reserve(&series->ledger, allocator, aside->count))
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK)
+        ledger_release(aside, allocator);
+    return status;
+}
+
+bool series_take_aside(roost_filter *filter, const struct ledger *aside)
+{
+    return series_take_ledger(as_series(filter), aside);
 }
 
 /* ---- histories -----------------------------------------------------------------------------------------------------

@@ -245,14 +245,16 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
     return request->stale ? ROOST_CORRUPT : status;
 }
 
-/* How far the positions reach that the two compare: as far as either of them has tables. */
-static roost_status read_extent(struct bit_reader *reader, struct summary *summary)
+/* How far the positions reach that the two compare: as far as either of them has tables. Where this one has got further
+   tables since, they begin anew. */
+static roost_status read_extent(struct bit_reader *reader, struct range_request *request)
 {
     uint64_t extent = read_varint(reader);
-    if (reader->failed || extent < summary->universe || extent > MOST_EXTENT)
+    if (reader->failed || extent > MOST_EXTENT)
         return ROOST_CORRUPT;
-    summary->universe = extent;
-    return ROOST_OK;
+    request->stale = extent < request->summary.universe;
+    request->summary.universe = extent;
+    return request->stale ? ROOST_CORRUPT : ROOST_OK;
 }
 
 static roost_status read_range_request(const roost_filter *filter, struct range_request *request,
@@ -267,7 +269,7 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     if (status == ROOST_OK)
         status = filter->kind->summarize(filter, &request->summary, request->space_or_null);
     if (status == ROOST_OK && filter->kind->extent)
-        status = read_extent(reader, &request->summary);
+        status = read_extent(reader, request);
     if (status == ROOST_OK)
         status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
     return status;
@@ -357,19 +359,21 @@ static roost_status compare_leaf(const roost_filter *filter, const struct range_
 
 /* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
 static roost_status settle(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
-                           const struct differences *differences)
+                           const struct differences *differences, struct bit_reader *reader)
 {
     bool dots = filter->kind->history != NULL, changed = false;
     const struct number_list *here = dots ? &differences->mine : &differences->theirs;
     const struct number_list *there = dots ? &differences->theirs : &differences->mine;
     struct bit_writer writer;
-    roost_status status = filter->kind->settle(filter, &changed, request->space_or_null, here->numbers, here->count);
+    roost_status status = settle_all(filter, &changed, request->space_or_null, here->numbers, here->count, reader);
     if (status != ROOST_OK)
         return status;
     message_begin(&writer, filter, SETTLE);
     write_standing(&writer, filter, request->flags);
     write_fixed64(&writer, short_digest(filter));
     write_numbers(&writer, there->numbers, there->count, request->summary.universe);
+    if (filter->kind->write_aside)
+        filter->kind->write_aside(filter, &writer);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
@@ -381,10 +385,8 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     roost_status status = read_range_request(filter, &request, reader);
     for (uint64_t i = 0; status == ROOST_OK && i < request.ranges.count; i++)
         status = compare_leaf(filter, &request, &differences, i, reader);
-    if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
-        status = ROOST_CORRUPT;
     if (status == ROOST_OK)
-        status = settle(filter, reply, &request, &differences);
+        status = reader->failed ? ROOST_CORRUPT : settle(filter, reply, &request, &differences, reader);
     if (request.stale)
         status = lost(filter, reply);
     else if (status != ROOST_OK)

@@ -91,3 +91,20 @@ uint32_t space_hash(const struct history *space, uint64_t incarnation)
     }
     return (uint32_t)(sum >> 32 ^ sum) ^ half_incarnation(incarnation);
 }
+
+roost_status settle_all(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
+                        uint64_t count, struct bit_reader *reader)
+{
+    struct ledger aside = {0};
+    roost_status status = ROOST_OK;
+    if (filter->kind->read_aside)
+        status = filter->kind->read_aside(filter, &aside, reader);
+    else if (reader_bits_left(reader) != 0)
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK)
+        status = filter->kind->settle(filter, changed, space, positions, count);
+    if (status == ROOST_OK && filter->kind->take_aside)
+        *changed |= filter->kind->take_aside(filter, &aside);
+    ledger_release(&aside, &filter->environment.allocator);
+    return status;
+}

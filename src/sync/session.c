@@ -326,6 +326,8 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
         }
         memory_release(allocator, members);
     }
+    if (sync->filter->kind->write_aside)
+        sync->filter->kind->write_aside(sync->filter, &writer);
     sync->stage = AFTER_LEAVES;
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
@@ -397,9 +399,9 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     if (!read_differing(sync, reader))
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
-    if (differ == 0)
+    if (differ == 0 && !sync->filter->kind->write_aside)
         return sync->undisturbed ? send_state(sync, request) : end(sync, false);
-    if (sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
+    if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
     roost_status status = cut_ranges(sync);
@@ -425,9 +427,8 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     uint64_t *positions = read_numbers(reader, &count, sync->summary.universe, allocator);
     if (!positions)
         return reader->failed ? ROOST_CORRUPT : ROOST_NO_MEMORY;
-    roost_status status = reader_bits_left(reader) != 0 ? ROOST_CORRUPT : ROOST_OK;
-    if (status == ROOST_OK)
-        status = sync->filter->kind->settle(sync->filter, &sync->result.changed, space_or_null(sync), positions, count);
+    roost_status status =
+        settle_all(sync->filter, &sync->result.changed, space_or_null(sync), positions, count, reader);
     memory_release(allocator, positions);
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }

@@ -78,6 +78,10 @@ uint32_t read_half(struct bit_reader *reader);
 /* What two who speak of the same space of dots (NULL for kinds without) of the same replica agree upon. */
 uint32_t space_hash(const struct history *space, uint64_t incarnation);
 
+/* Settles positions that end a message, together with what goes along with them (kind.h): all of it or nothing. */
+roost_status settle_all(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
+                        uint64_t count, struct bit_reader *reader);
+
 /* ---- ranges of positions: ranges.c ---------------------------------------------------------------------------------
  */
 
