@@ -18,7 +18,8 @@ set title "(a) accuracy after a synchronisation"
 set xlabel "bits an element"
 set ylabel "accuracy"
 set xrange [10:145]
-set yrange [0.7:1.005]
+set yrange [0.55:1.01]
+set ylabel offset 1.5
 plot accuracy using (of("CCF", column(3))):8 with lines linewidth 2.5 linecolor rgb blue title "CCF by query", \
      accuracy using (of("CCF", column(3))):9 with lines linewidth 2.5 linecolor rgb orange title "CCF by decoding", \
      accuracy using (of("CCF", column(3))):10 with lines linewidth 1.5 dashtype 3 linecolor rgb blue title "CCF by query, as printed", \

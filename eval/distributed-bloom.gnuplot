@@ -14,7 +14,7 @@ set xlabel "round"
 set ylabel "participants with all 1,000 elements"
 set xrange [0:6]
 set yrange [0:52]
-set key at graph 0.98, graph 0.86
+set key at graph 0.98, graph 0.8
 do for [sizes in "'fixed m' 'changing m'"] {
     set title sizes eq "fixed m" ? "filters for 1,000 elements (fixed m)" : "filters for the larger set (changing m)"
     plot csv using 3:(row("pair and round", sizes, column(4))) with linespoints linewidth 2.5 linecolor rgb green pointtype 9 pointsize 0.8 title "a mapping for each pair and round", \

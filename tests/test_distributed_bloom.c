@@ -300,15 +300,22 @@ enum { NODES = 50, NEIGHBOURS = 10, ELEMENTS = 1000, OWN = 200 };
 struct network {
     roost_gossip *nodes[NODES];
     unsigned neighbours[NODES][NEIGHBOURS];
+    unsigned whole; /* elements that any node holds */
 };
 
 static void network_open(struct network *network, uint64_t seed, roost_mapping mapping, bool fixed)
 {
     struct random_source random = random_from_seed(seed);
+    bool held[ELEMENTS] = {false};
+    network->whole = 0;
     for (unsigned i = 0; i < NODES; i++) {
         network->nodes[i] = new_gossip(i * i + 1, mapping, fixed ? ELEMENTS : 0);
-        while (roost_gossip_count(network->nodes[i]) < OWN)
-            give(network->nodes[i], random_choice(&random, ELEMENTS));
+        while (roost_gossip_count(network->nodes[i]) < OWN) {
+            uint32_t key = random_choice(&random, ELEMENTS);
+            give(network->nodes[i], key);
+            network->whole += !held[key];
+            held[key] = true;
+        }
         for (unsigned j = 0; j < NEIGHBOURS; j++)
             do
                 network->neighbours[i][j] = random_choice(&random, NODES);
@@ -327,7 +334,7 @@ static unsigned gossip_for(struct network *network, unsigned rounds)
                 meet(network->nodes[i], network->nodes[peer], peer * peer + 1, round);
             }
     for (unsigned i = 0; i < NODES; i++) {
-        converged += roost_gossip_count(network->nodes[i]) == ELEMENTS;
+        converged += roost_gossip_count(network->nodes[i]) == network->whole;
         roost_gossip_free(network->nodes[i]);
     }
     return converged;
