@@ -508,7 +508,28 @@ static void messages_for_others_are_refused(void **state)
     roost_gossip_free(standard);
 }
 
-/* A peer that says it holds 2^60 elements gets no filter for them. */
+/* A peer that says it holds 2^60 elements gets no filter for them: a small one, or none where the limit is smaller. */
+static void boasts_are_not_believed(void **state)
+{
+    (void)state;
+    for (unsigned shift = 0; shift < 64; shift++) {
+        roost_gossip *gossip = new_gossip(1, ROOST_ROUND_MAPPING, 0);
+        roost_buffer reply;
+        uint8_t claim[64];
+        struct bit_writer writer = bit_writer_over(claim, sizeof claim);
+        write_byte(&writer, 0xd1);
+        write_fixed64(&writer, 2);
+        write_varint(&writer, 5);
+        write_varint(&writer, UINT64_C(1) << shift);
+        write_fixed64(&writer, checksum_for(1, 2, 5, claim, writer.buffer.size));
+        assert_ok(roost_gossip_receive(gossip, &reply, NULL, claim, writer.buffer.size));
+        assert_true(reply.size < 200000);
+        assert_true(shift > 20 || reply.size * 8 > UINT64_C(1) << shift); /* what may be true is believed */
+        roost_buffer_release(&reply);
+        roost_gossip_free(gossip);
+    }
+}
+
 static void the_memory_limit_holds(void **state)
 {
     (void)state;
@@ -609,6 +630,7 @@ int main(void)
         cmocka_unit_test(two_processes_gossip),
         cmocka_unit_test(hostile_messages_are_refused),
         cmocka_unit_test(messages_for_others_are_refused),
+        cmocka_unit_test(boasts_are_not_believed),
         cmocka_unit_test(the_memory_limit_holds),
         cmocka_unit_test(every_allocation_may_fail),
     };
