@@ -497,6 +497,37 @@ static void merge_is_a_union(void **state)
                 orders[ROOST_CONCURRENT] > 20);
 }
 
+/* Several times what the table has slots for, and its capacity: all of it is taken in, and comes back from a frame. */
+static void merge_never_refuses(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 12; bits <= 32; bits += 10) {
+        roost_multiset_config config = ccf_config(bits, 4, 100);
+        roost_multiset *all = new_multiset(&config, 1), *back;
+        for (uint64_t part = 0; part < 6; part++) {
+            roost_multiset *other = new_multiset(&config, part);
+            for (uint64_t key = 0; key < 100; key++)
+                assert_ok(roost_multiset_add_hash(other, NULL, hash_for_key(part * 100 + key), 1 + key));
+            bool changed;
+            assert_ok(roost_multiset_merge(all, &changed, other));
+            assert_true(changed);
+            assert_ok(roost_multiset_check(all));
+            roost_multiset_free(other);
+        }
+        for (uint64_t key = 0; key < 600; key++)
+            assert_true(roost_multiset_count_hash(all, hash_for_key(key)) >= 1 + key % 100);
+        roost_multiset_report report;
+        roost_multiset_info(all, &report);
+        assert_true(report.entries > 550 && report.overflow > 400);
+        roost_buffer frame = frame_of(all);
+        assert_ok(roost_multiset_decode(&back, frame.data, frame.size, NULL));
+        assert_alike(all, back);
+        roost_buffer_release(&frame);
+        roost_multiset_free(back);
+        roost_multiset_free(all);
+    }
+}
+
 /* Every add moves up in the order, every removal down; equal elements in another order and layout are equal states. */
 static void history_does_not_show(void **state)
 {
@@ -1387,6 +1418,7 @@ int main(void)
         cmocka_unit_test(promises_are_kept),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(merge_is_a_union),
+        cmocka_unit_test(merge_never_refuses),
         cmocka_unit_test(history_does_not_show),
         cmocka_unit_test(other_configurations_do_not_mix),
         cmocka_unit_test(frames_come_back),
