@@ -44,10 +44,10 @@ void counting_cuckoo_write_accuracy(const struct counting_cuckoo *experiment, FI
 void counting_cuckoo_write_sizes(const struct counting_cuckoo *experiment, FILE *csv)
 {
     fputs(accuracy_header, csv);
-    for (unsigned i = 0; i < experiment->growth_steps; i++) {
+    for (unsigned i = 0; i < experiment->growth_steps; i++)
         write_accuracy_row(csv, "CCF", &experiment->growth[i]);
+    for (unsigned i = 0; i < experiment->growth_steps; i++)
         write_accuracy_row(csv, "CBF", &experiment->growth_bloom[i]);
-    }
 }
 
 void counting_cuckoo_write_times(const struct counting_cuckoo *experiment, FILE *csv)

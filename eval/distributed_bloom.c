@@ -34,6 +34,8 @@ struct network {
     roost_gossip *participants[PARTICIPANTS];
     uint64_t ids[PARTICIPANTS];
     unsigned neighbours[PARTICIPANTS][NEIGHBOURS];
+    unsigned held[ELEMENTS]; /* by how many at the start */
+    unsigned whole;          /* elements that anybody holds: once in seventy networks one is nobody's */
 };
 
 /* ---- one network ------------------------------------------------------------------------------------------------- */
@@ -51,18 +53,22 @@ static void draw_different(uint64_t *luck, unsigned *numbers, unsigned count, un
     }
 }
 
-static void give_elements(roost_gossip *participant, uint64_t *luck, uint8_t elements[ELEMENTS][ELEMENT_BYTES])
+static void give_elements(struct network *network, unsigned participant, uint64_t *luck,
+                          uint8_t elements[ELEMENTS][ELEMENT_BYTES])
 {
     unsigned own[OWN];
     draw_different(luck, own, OWN, ELEMENTS, ELEMENTS);
-    for (unsigned i = 0; i < OWN; i++)
-        must(roost_gossip_add(participant, NULL, elements[own[i]], ELEMENT_BYTES), "element");
+    for (unsigned i = 0; i < OWN; i++) {
+        must(roost_gossip_add(network->participants[participant], NULL, elements[own[i]], ELEMENT_BYTES), "element");
+        network->whole += network->held[own[i]]++ == 0;
+    }
 }
 
 static void network_open(struct network *network, uint64_t seed, roost_mapping mapping, bool fixed)
 {
     static uint8_t elements[ELEMENTS][ELEMENT_BYTES];
     uint64_t luck = seed;
+    *network = (struct network){0};
     for (unsigned i = 0; i < ELEMENTS; i++)
         for (unsigned word = 0; word < ELEMENT_BYTES / 8; word++) {
             uint64_t number = next_number(&luck);
@@ -74,7 +80,7 @@ static void network_open(struct network *network, uint64_t seed, roost_mapping m
         config.mapping = mapping;
         config.expected = fixed ? ELEMENTS : 0;
         must(roost_gossip_new(&network->participants[i], &config, NULL), "participant");
-        give_elements(network->participants[i], &luck, elements);
+        give_elements(network, i, &luck, elements);
         draw_different(&luck, network->neighbours[i], NEIGHBOURS, PARTICIPANTS, i);
     }
 }
@@ -106,7 +112,7 @@ static unsigned count_converged(const struct network *network)
 {
     unsigned converged = 0;
     for (unsigned i = 0; i < PARTICIPANTS; i++)
-        converged += roost_gossip_count(network->participants[i]) == ELEMENTS;
+        converged += roost_gossip_count(network->participants[i]) == network->whole;
     return converged;
 }
 
@@ -121,7 +127,7 @@ static double median_of_others(const struct network *network)
     unsigned sizes[PARTICIPANTS], others = 0;
     for (unsigned i = 0; i < PARTICIPANTS; i++) {
         sizes[others] = (unsigned)roost_gossip_count(network->participants[i]);
-        others += sizes[others] < ELEMENTS;
+        others += sizes[others] < network->whole;
     }
     qsort(sizes, others, sizeof *sizes, compare_numbers);
     return others ? (sizes[(others - 1) / 2] + sizes[others / 2]) / 2.0 : 0;

@@ -2,7 +2,8 @@
  * Attacks: bytes from anyone do no harm. The input is tried as a frame, as the body of a frame whose header and checksum
  * are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so that the
  * fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very bytes that
- * it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace.
+ * it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The same for
+ * multisets, and for messages of a gossip.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "base/hash.h"
 #include "base/bitstream.h"
 #include "filter/orcuckoo.h"
+#include "multiset/multiset.h"
+#include "sync/distributed_bloom.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -230,13 +233,67 @@ static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t
     bit_writer_release(&replica);
 }
 
+/* ---- multisets and gossip ------------------------------------------------------------------------------------------
+ */
+
+enum { GOSSIP_HERE = 1, GOSSIP_THERE = 2 };
+
+static void try_multiset(const uint8_t *body, size_t size)
+{
+    struct bit_writer writer;
+    roost_multiset *multiset;
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_bytes(&writer, "Rost\1\3", 6);
+    write_varint(&writer, size);
+    write_bytes(&writer, body, size);
+    write_fixed64(&writer, checksum_bytes(writer.buffer.data, writer.buffer.size));
+    must(!writer.failed);
+    if (roost_multiset_decode(&multiset, writer.buffer.data, writer.buffer.size, &environment) == ROOST_OK) {
+        roost_buffer again;
+        must(roost_multiset_check(multiset) == ROOST_OK && roost_multiset_encode(multiset, &again) == ROOST_OK);
+        must(same_bytes(&again, writer.buffer.data, writer.buffer.size));
+        roost_multiset_free(multiset);
+    } else {
+        must(multiset == NULL);
+    }
+    bit_writer_release(&writer);
+}
+
+/* The rest of a message behind its type, from the peer, in round 0, with the checksum that it needs. */
+static void try_gossip(uint8_t type, const uint8_t *body, size_t size)
+{
+    roost_gossip *gossip;
+    roost_gossip_config config = roost_gossip_config_default();
+    struct bit_writer writer;
+    roost_buffer reply;
+    config.id = GOSSIP_HERE;
+    must(roost_gossip_new(&gossip, &config, &environment) == ROOST_OK);
+    must(roost_gossip_add(gossip, NULL, "swift", 5) == ROOST_OK);
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_byte(&writer, type);
+    write_fixed64(&writer, GOSSIP_THERE);
+    write_varint(&writer, 0);
+    write_bytes(&writer, body, size);
+    uint64_t seed = pair_seed(GOSSIP_HERE, GOSSIP_THERE, 0) ^ ROOST_ROUND_MAPPING ^ rotate_left(ROOST_DEFAULT_SEED, 1);
+    write_fixed64(&writer, hash_bytes(seed, writer.buffer.data, writer.buffer.size).low);
+    must(!writer.failed);
+    roost_status status = roost_gossip_receive(gossip, &reply, NULL, writer.buffer.data, writer.buffer.size);
+    must(status == ROOST_OK || (reply.size == 0 && roost_gossip_count(gossip) == 1));
+    must(roost_gossip_contains(gossip, "swift", 5));
+    roost_buffer_release(&reply);
+    bit_writer_release(&writer);
+    roost_gossip_free(gossip);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try_frame(data, size);
+    try_multiset(data, size);
     try_body(data, size, STATE);
     try_body(data, size, DELTA);
     if (size == 0)
         return 0;
+    try_gossip(data[0], data + 1, size - 1);
     const roost_filter *filter = victim(data[0] % VICTIMS);
     try_part(filter, data + 1, size - 1, STATE);
     try_part(filter, data + 1, size - 1, DELTA);

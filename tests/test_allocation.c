@@ -3,35 +3,7 @@
  * refuse, once alone and once with all that follow it. After each failure the status says so, the filters are as
  * before, and all memory is given back.
  */
-#include "check.h"
-
-struct meter {
-    int64_t allowed;     /* allocations until the failure; negative: never */
-    bool recovers;       /* only that one fails, not those after it */
-    int64_t outstanding; /* not yet released */
-    uint64_t failures;
-};
-
-static void *metered_allocate(void *context, size_t size)
-{
-    struct meter *meter = context;
-    if (meter->allowed == 0) {
-        meter->failures++;
-        meter->allowed = meter->recovers ? -1 : 0;
-        return NULL;
-    }
-    meter->allowed--;
-    meter->outstanding++;
-    return calloc(1, size);
-}
-
-static void metered_release(void *context, void *memory)
-{
-    struct meter *meter = context;
-    assert_non_null(memory);
-    meter->outstanding--;
-    free(memory);
-}
+#include "meter.h"
 
 enum { SCENES = 14, GROW_ONLY_SCENES = 8 };
 

@@ -7,6 +7,7 @@
  * loses what it has seen, and neither time nor memory run away.
  */
 #include "exchange.h"
+#include "meter.h"
 
 #include <time.h>
 
@@ -600,34 +601,6 @@ static void many_runs_take_no_square(void **state)
 
 /* ---- memory that runs out ------------------------------------------------------------------------------------------
  */
-
-struct meter {
-    int64_t allowed;     /* allocations until the failure; negative: never */
-    bool recovers;       /* only that one fails, not those after it */
-    int64_t outstanding; /* not yet released */
-    uint64_t failures;
-};
-
-static void *metered_allocate(void *context, size_t size)
-{
-    struct meter *meter = context;
-    if (meter->allowed == 0) {
-        meter->failures++;
-        meter->allowed = meter->recovers ? -1 : 0;
-        return NULL;
-    }
-    meter->allowed--;
-    meter->outstanding++;
-    return calloc(1, size);
-}
-
-static void metered_release(void *context, void *memory)
-{
-    struct meter *meter = context;
-    assert_non_null(memory);
-    meter->outstanding--;
-    free(memory);
-}
 
 /* An answer that may fail; what changed nevertheless must be told. */
 static void answer_or_fail(roost_filter *filter, roost_buffer *reply, const roost_buffer *request)

@@ -133,7 +133,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_identify(const roost_mult
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
-typedef struct roost_multiset_info {
+typedef struct roost_multiset_report {
     uint64_t entries;     /* fingerprint classes, or counters that are not 0 */
     uint64_t overflow;    /* classes in the overflow stash */
     uint64_t cardinality; /* copies in all; counting Bloom: the sum of all counters; at most 2^64 - 1 */
@@ -142,9 +142,9 @@ typedef struct roost_multiset_info {
     double fpr_now;       /* how often an absent element is counted, in the present state */
     uint64_t bits; /* of slots or counters, as the paper counts them: eight bits for a count beside a fingerprint */
     uint64_t bytes_memory; /* all that the multiset takes */
-} roost_multiset_info;
+} roost_multiset_report;
 
-ROOST_API void roost_multiset_inspect(const roost_multiset *multiset, roost_multiset_info *info);
+ROOST_API void roost_multiset_info(const roost_multiset *multiset, roost_multiset_report *info);
 
 /* As roost_filter_check. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_check(const roost_multiset *multiset);

@@ -2,7 +2,7 @@
  * Counts in bits. A count is at least 1; with v = count - 1 and a parameter p, (v >> p) + 1 in Elias gamma (as many
  * zeros as it has bits after the first, a one, those bits), then the low p bits of v.
  *
- *     count 10, p = 3:  v = 9 = 1·8 + 1    gamma of 2: 0 1 0    low bits: 1 0 0      seven bits, lowest first
+ *     count 10, p = 2:  v = 9 = 2 * 4 + 1    gamma of 3: 0 1 1    low bits: 1 0      five bits, lowest first
  *
  * Counts are skewed, and one that is a million times the others must cost a few bytes and not stretch the code of all:
  * that is why it is no Rice code. The parameter is the one that makes all counts of a state shortest, the smaller of

@@ -66,7 +66,8 @@ static bool sizes_are_sound(const roost_multiset_config *config)
            config->counter_bits >= FEWEST_COUNTER_BITS && config->counter_bits <= MOST_COUNTER_BITS;
 }
 
-/* k = (m / n) ln 2, and for a rate: k = log2(1 / rate), m = k n / ln 2, with a little for rounding k. */
+/* k = (m / n) ln 2; for a rate k = log2(1 / rate), rounded up, and the m that then keeps it, with k^2 + 1 more: the
+   formula is a limit for large filters. */
 static roost_status counting_bloom_resolve(roost_multiset_config *config)
 {
     const double ln2 = 0.693147180559945309;
@@ -77,6 +78,7 @@ static roost_status counting_bloom_resolve(roost_multiset_config *config)
     if (config->cells == 0) {
         double probes = config->probes ? config->probes : fmax(1, ceil(-log2(config->fpr) - 1e-9));
         double cells = ceil(-probes * (double)config->capacity / log1p(-pow(config->fpr, 1 / probes)));
+        cells += probes * probes + 1;
         if (!(probes <= MOST_PROBES) || !(cells <= (double)MOST_CELLS))
             return probes <= MOST_PROBES ? ROOST_TOO_LARGE : ROOST_INVALID;
         config->probes = (uint32_t)probes;
@@ -373,7 +375,7 @@ static roost_status counting_bloom_identify(const roost_multiset *here, roost_fi
 /* ---- report --------------------------------------------------------------------------------------------------------
  */
 
-static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_info *info)
+static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_report *info)
 {
     const struct counting_bloom *filter = as_const_counting_bloom(multiset);
     const roost_multiset_config *config = &multiset->config;

@@ -200,9 +200,9 @@ roost_status roost_multiset_identify(const roost_multiset *here, roost_finding *
     return here->kind->identify(here, findings, there, elements, count, method);
 }
 
-void roost_multiset_inspect(const roost_multiset *multiset, roost_multiset_info *info)
+void roost_multiset_info(const roost_multiset *multiset, roost_multiset_report *info)
 {
-    *info = (roost_multiset_info){0};
+    *info = (roost_multiset_report){0};
     multiset->kind->inspect(multiset, info);
 }
 

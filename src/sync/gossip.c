@@ -21,8 +21,9 @@
  *
  * The checksum is a hash under the seed of the pair and the round, so a message for somebody else, or with other
  * settings, is refused like a damaged one. All of a message is looked through before anything of it is used; the reply
- * is made before elements are taken in, so that a failure changes nothing. A message asks for no more memory than it
- * has bytes itself, times a small factor, but for SIZE: the memory limit bounds that.
+ * is made before elements are taken in, so that a failure changes nothing. A message asks for no more memory than some
+ * sixty times its bytes, but for SIZE: what it says is believed up to a little beyond one's own set, since a filter for
+ * far more than both have would be a waste, and for far fewer is only slower.
  */
 #include "distributed_bloom.h"
 
@@ -34,6 +35,8 @@
 #include "../filter/kind.h"
 
 #define CHECKSUM_BYTES   8
+#define BELIEVED_TIMES   16 /* one's own set, and so many more */
+#define BELIEVED_MORE    (UINT64_C(1) << 20)
 #define SEED_OF_STANDARD UINT64_C(0x53746e6461726421) /* of the mapping that all share */
 
 enum gossip_type { GOSSIP_SIZE = 0xd1, GOSSIP_OFFER, GOSSIP_ANSWER, GOSSIP_ELEMENTS };
@@ -271,12 +274,19 @@ static roost_status take_elements(roost_gossip *gossip, uint64_t *learnt, const 
     return status;
 }
 
+/* The larger of the two sets, as far as it is believed. */
+static uint64_t elements_to_size_for(const roost_gossip *gossip, uint64_t told)
+{
+    uint64_t own = gossip->set.count, most = own * BELIEVED_TIMES + BELIEVED_MORE;
+    uint64_t believed = told < most ? told : most;
+    return believed > own ? believed : own;
+}
+
 static roost_status make_reply(const roost_gossip *gossip, roost_buffer *reply, const struct incoming *incoming)
 {
-    uint64_t larger = incoming->size > gossip->set.count ? incoming->size : gossip->set.count;
     switch (incoming->type) {
     case GOSSIP_SIZE:
-        return offer_message(gossip, reply, incoming->contact, larger);
+        return offer_message(gossip, reply, incoming->contact, elements_to_size_for(gossip, incoming->size));
     case GOSSIP_OFFER:
     case GOSSIP_ANSWER:
         return reply_to_filter(gossip, reply, incoming->contact, incoming->type, &incoming->mapping, incoming->array);
