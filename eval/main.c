@@ -19,7 +19,10 @@
 #include "claim.h"
 #include "fatal.h"
 #include "grow_only.h"
+#include "grown_removal.h"
+#include "heal.h"
 #include "observed_remove.h"
+#include "scalable.h"
 #include "sync_bytes.h"
 
 #define DEFAULT_SEED 20240601
@@ -31,6 +34,10 @@ static const struct scale short_scale = {
     .repeats = 4,
     .intervals = 3,
     .first_interval = 1000,
+    .series_fresh_keys = (size_t)1 << 18,
+    .series_repeats = 2,
+    .healing = (size_t)1 << 14,
+    .removes = 100000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 1,
 };
@@ -42,6 +49,10 @@ static const struct scale full_scale = {
     .repeats = 5,
     .intervals = 5,
     .first_interval = 1000,
+    .series_fresh_keys = (size_t)1 << 20,
+    .series_repeats = 1,
+    .healing = (size_t)1 << 17,
+    .removes = 1000000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 5,
     .says_where_it_is = true,
@@ -124,6 +135,19 @@ static void evaluate_growth(const struct options *options)
     free(experiment);
 }
 
+static void evaluate_series(const struct options *options)
+{
+    struct scalable *experiment = must_allocate(1, sizeof *experiment);
+    scalable_run(experiment, options->scale, options->seed);
+    scalable_claims(experiment);
+    if (options->directory) {
+        FILE *figure = open_table(options->directory, "figure-6.1-scalable.csv");
+        scalable_write_figure(experiment, figure);
+        close_table(figure, "figure-6.1-scalable.csv");
+    }
+    free(experiment);
+}
+
 static void evaluate_removal(const struct options *options)
 {
     struct observed_remove *experiment = must_allocate(1, sizeof *experiment);
@@ -149,6 +173,26 @@ static void evaluate_syncs(const struct options *options)
     }
 }
 
+static void evaluate_partitions(const struct options *options)
+{
+    struct heal *experiment = must_allocate(1, sizeof *experiment);
+    heal_run(experiment, options->scale, options->seed);
+    heal_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "heal.csv");
+        heal_write_table(experiment, table);
+        close_table(table, "heal.csv");
+    }
+    free(experiment);
+}
+
+static void evaluate_grown_removal(const struct options *options)
+{
+    struct grown_removal experiment;
+    grown_removal_run(&experiment, options->scale, options->seed);
+    grown_removal_claims(&experiment);
+}
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
@@ -158,6 +202,9 @@ int main(int count, char **arguments)
     evaluate_growth(&options);
     evaluate_removal(&options);
     evaluate_syncs(&options);
+    evaluate_series(&options);
+    evaluate_partitions(&options);
+    evaluate_grown_removal(&options);
     printf("%u claims, %u failed\n", claims_made(), claims_failed());
     return claims_failed() ? 1 : 0;
 }
