@@ -105,7 +105,7 @@ static double grow(struct figures *figures, roost_filter *filter, uint64_t base,
 {
     uint64_t step = last_step(keys), beyond = step + step / 64;
     double spent = 0;
-    if (step >= from && beyond < keys) {
+    if (step > 0 && step >= from && beyond < keys) {
         spent += timed_adds(filter, base + from, step - from);
         figures->before = bits_a_key(filter, step);
         spent += timed_adds(filter, base + step, beyond - step);
@@ -161,7 +161,8 @@ static void bench_sizes(const char *name, roost_kind kind, uint32_t writers, con
     snprintf(knowing_name, sizeof knowing_name, "%s of the right size", name);
     for (unsigned i = reported; i < count; i++) {
         report_figures(grown_name, sizes[i], &figures[2 * i]);
-        report_figures(knowing_name, sizes[i], &figures[2 * i + 1]);
+        if (writers == 1)
+            report_figures(knowing_name, sizes[i], &figures[2 * i + 1]);
     }
     free(figures);
 }
@@ -182,7 +183,7 @@ static void report_plan(const char *name, roost_kind kind, uint64_t keys)
         roost_filter_free(filter);
     }
     report_plain(name, keys, "memory by plan", bytes * 8 / (double)keys, "bits/key");
-    report_plain(name, keys, "memory by plan, all", bytes / (1 << 30), "GiB");
+    report_plain(name, keys, "whole memory by plan", bytes / (1 << 30), "GiB");
 }
 
 /* ---- healed ------------------------------------------------------------------------------------------------------ */
