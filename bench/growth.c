@@ -8,14 +8,13 @@
  *                       that has just grown has an empty table as large as all others together
  *     memory by plan    what tables of the planned capacities and rates take, added up; for sizes that are not filled
  *
- * One writer, 1 %, growth 2, the quadratic schedule: the default but for the number of writers. The anchor, 2^20 keys,
- * is measured for the default four writers as well, of whom one adds.
+ * One writer, 1 %, growth 2, the quadratic schedule: the default but for the number of writers. 2^20 keys, the size
+ * that the rest of the bench has, are measured for the default four writers as well, of whom one adds.
  *
  * Healed: ten replicas of a series that were filled apart and then merged, beside one series of the same configuration
  * that was filled with the same keys in one place: what a partition does to look-ups.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "parts.h"
 
@@ -230,14 +229,14 @@ static void bench_healed(const char *name, roost_kind kind, uint64_t keys, bool 
 
 void bench_growth(bool large)
 {
-    static const uint64_t decades[] = {1000, 10000, 100000, 1000000, 10000000, 100000000}, anchor[] = {1 << 20};
+    static const uint64_t decades[] = {1000, 10000, 100000, 1000000, 10000000, 100000000}, usual[] = {1 << 20};
     static const roost_kind kinds[] = {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO};
     static const char *const names[] = {"Bloom", "cuckoo", "orcuckoo"};
     int all_rounds = rounds;
     for (unsigned i = 0; i < 3; i++) {
         rounds = all_rounds < 3 ? all_rounds : 3;
-        bench_sizes(names[i], kinds[i], 1, anchor, 1, 0);
-        bench_sizes(names[i], kinds[i], 4, anchor, 1, 0);
+        bench_sizes(names[i], kinds[i], 1, usual, 1, 0);
+        bench_sizes(names[i], kinds[i], 4, usual, 1, 0);
         bench_sizes(names[i], kinds[i], 1, decades, 5, 0);
         rounds = 1;
         if (large && kinds[i] != ROOST_ORCUCKOO)
