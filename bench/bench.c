@@ -1,13 +1,13 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--csv FILE] [--rounds N]
+ *     roost-bench [--large] [--growth] [--csv FILE] [--rounds N]
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches, for the kinds that only grow.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow. --growth: nothing but filters that grow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +49,6 @@ static double random_lines(size_t bytes, bool change)
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
 
-static double timed_lookups(const roost_filter *filter, uint64_t from, uint64_t count, uint64_t *found_count)
-{
-    static roost_hash hashes[CHUNK];
-    static bool found[CHUNK];
-    double spent = 0;
-    *found_count = 0;
-    for (uint64_t done = 0; done < count;) {
-        size_t some = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
-        fill_hashes(hashes, from + done, some);
-        double begin = seconds();
-        roost_filter_contains_many_hash(filter, found, hashes, some);
-        spent += seconds() - begin;
-        for (size_t i = 0; i < some; i++)
-            *found_count += found[i];
-        done += some;
-    }
-    return spent;
-}
-
 /* One key a call, bytes in. */
 static double single_lookups(const roost_filter *filter, uint64_t count)
 {
@@ -92,10 +73,10 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
         uint64_t base = (uint64_t)round << 40, found;
         roost_filter *filter = make(config);
         insert[round] = timed_adds(filter, base, keys) / (double)keys * 1e9;
-        hit[round] = timed_lookups(filter, base, keys, &found) / (double)keys * 1e9;
+        hit[round] = timed_lookups(filter, base, 1, keys, &found) / (double)keys * 1e9;
         if (found != keys)
             must(ROOST_CORRUPT, "an element is missing");
-        miss[round] = timed_lookups(filter, base + keys + (1ull << 39), keys, &found) / (double)keys * 1e9;
+        miss[round] = timed_lookups(filter, base + keys + (1ull << 39), 1, keys, &found) / (double)keys * 1e9;
         rate += (double)found / (double)keys / rounds;
         single[round] =
             single_lookups(filter, keys < 4000000 ? keys : 4000000) / (double)(keys < 4000000 ? keys : 4000000) * 1e9;
@@ -201,9 +182,21 @@ static void bench_size(uint64_t keys)
     bench_cuckoo_merge(&table, keys, 0.95, "result 95 % full");
 }
 
+static void bench_fixed_size(bool large)
+{
+    int all_rounds = rounds;
+    bench_size(1 << 20);
+    bench_removing(1 << 20);
+    bench_replication(1 << 20);
+    rounds = rounds < 3 ? rounds : 3;
+    if (large)
+        bench_size(100000000);
+    rounds = all_rounds;
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--csv FILE] [--rounds N]\n");
+    fprintf(stderr, "usage: roost-bench [--large] [--growth] [--csv FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -219,10 +212,12 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false;
+    bool large = false, only_growth = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
+        else if (strcmp(argv[i], "--growth") == 0)
+            only_growth = true;
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
             csv = open_csv(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
@@ -234,13 +229,9 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bench_size(1 << 20);
-    bench_removing(1 << 20);
-    bench_replication(1 << 20);
-    if (large) {
-        rounds = rounds < 3 ? rounds : 3;
-        bench_size(100000000);
-    }
+    if (!only_growth)
+        bench_fixed_size(large);
+    bench_growth(large);
     if (csv && fclose(csv) != 0)
         return 2;
     return 0;

@@ -34,6 +34,7 @@ roost_filter *make(const roost_config *config);
 
 /* Seconds spent inside the filter, hashes being made outside the clock. */
 double timed_adds(roost_filter *filter, uint64_t from, uint64_t count);
+double timed_lookups(const roost_filter *filter, uint64_t from, uint64_t step, uint64_t count, uint64_t *found_count);
 double timed_removes(roost_filter *filter, uint64_t from, uint64_t count);
 
 /* Of the 2^20 keys from `base` on some in random order, each once: the `from`-th of this order and those behind it. */

@@ -1,11 +1,8 @@
 /*
- * Runs each filter through each schedule, repeat after repeat, and keeps what came out; claims and tables read it
- * there.
+ * The filters of Figure 6.1a,b,c, and a plain set beside them.
  *
  *     filters     Bloom, classic, five probes; Bloom, blocked, of the same promise; cuckoo, four slots of eight bits,
  *                 grow-only, and observed-remove in the thesis's narrow entries, where each add makes an entry
- *     schedules   all local; 50-50, 80-20 and 99-1, each merged every so many operations
- *     repeats     other keys, other fresh keys, other random choices; the same for every cell of one repeat
  *
  * The cuckoo table is to have as many slots as there are keys. A Roost filter is sized by its capacity, which is what
  * its table holds at a load of 95.3 %, or 90.5 % if it is an observed-remove one, so that is the capacity that is asked
@@ -14,15 +11,12 @@
 #include "grow_only.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "thesis.h"
 
-static const unsigned shares[SPLITS] = {50, 80, 99};
+static const char *const contender_names[CONTENDERS] = {"GBF5", "GBF5 blocked", "GCF4", "ORCF4"};
 
-const char *const contender_names[CONTENDERS] = {"GBF5", "GBF5 blocked", "GCF4", "ORCF4"};
-
-/* ---- configurations and schedules -------------------------------------------------------------------------------- */
+/* ---- configurations ---------------------------------------------------------------------------------------------- */
 
 static roost_config bloom_config(size_t keys, roost_layout layout)
 {
@@ -55,29 +49,9 @@ roost_config thesis_orcuckoo(size_t keys)
     return config;
 }
 
-static void list_schedules(struct grow_only *experiment, enum contender contender)
+const struct cell *split_cell(const struct panel *panel)
 {
-    struct cell *cell = experiment->results[contender];
-    *cell++ = (struct cell){.schedule = {ALL_LOCAL, ONLY_AT_THE_END}};
-    for (unsigned split = 0; split < SPLITS; split++) {
-        uint64_t every = experiment->scale.first_interval;
-        for (unsigned i = 0; i < experiment->scale.intervals; i++, every *= 10)
-            *cell++ = (struct cell){.schedule = {shares[split], every}};
-    }
-    experiment->cells = (unsigned)(cell - experiment->results[contender]);
-}
-
-void split_name(char name[16], struct schedule schedule)
-{
-    if (schedule.first_share == ALL_LOCAL)
-        strcpy(name, "all local");
-    else
-        snprintf(name, 16, "%u-%u", schedule.first_share % 100, 100 - schedule.first_share % 100);
-}
-
-const struct cell *split_cell(const struct grow_only *experiment, enum contender contender)
-{
-    return &experiment->results[contender][experiment->scale.intervals];
+    return &panel->results[panel->scale.intervals];
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -109,38 +83,24 @@ static struct set_sizes measure_sets(const struct workload *workload)
     return sizes;
 }
 
-static void run_repeat(struct grow_only *experiment, unsigned repeat, const struct workload *workload)
+static void open_panel(struct grow_only *experiment, enum contender contender, roost_config config)
 {
-    for (int contender = 0; contender < CONTENDERS; contender++) {
-        if (experiment->scale.says_where_it_is)
-            fprintf(stderr, "roost-eval: repeat %u of %u: %s\n", repeat + 1, experiment->scale.repeats,
-                    contender_names[contender]);
-        for (unsigned i = 0; i < experiment->cells; i++) {
-            struct cell *cell = &experiment->results[contender][i];
-            cell->outcomes[repeat] = replica_pair_run(&experiment->configs[contender], workload, cell->schedule);
-        }
-    }
-    experiment->sets[repeat] = measure_sets(workload);
+    panel_open(&experiment->panels[contender], contender_names[contender], config, experiment->scale);
 }
 
 void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t seed)
 {
     *experiment = (struct grow_only){.scale = scale};
-    experiment->configs[GBF_CLASSIC] = bloom_config(scale.keys, ROOST_CLASSIC);
-    experiment->configs[GBF_BLOCKED] = bloom_config(scale.keys, ROOST_BLOCKED);
-    experiment->configs[GCF] = cuckoo_config(scale.keys);
-    experiment->configs[ORCF] = thesis_orcuckoo(scale.keys);
-    for (int contender = 0; contender < CONTENDERS; contender++)
-        list_schedules(experiment, contender);
+    open_panel(experiment, GBF_CLASSIC, bloom_config(scale.keys, ROOST_CLASSIC));
+    open_panel(experiment, GBF_BLOCKED, bloom_config(scale.keys, ROOST_BLOCKED));
+    open_panel(experiment, GCF, cuckoo_config(scale.keys));
+    open_panel(experiment, ORCF, thesis_orcuckoo(scale.keys));
     for (unsigned repeat = 0; repeat < scale.repeats; repeat++) {
         struct workload workload;
         workload_draw(&workload, seed + ((uint64_t)repeat << 32), scale.keys, scale.fresh_keys);
-        run_repeat(experiment, repeat, &workload);
+        for (int contender = 0; contender < CONTENDERS; contender++)
+            panel_run(&experiment->panels[contender], repeat, &workload);
+        experiment->sets[repeat] = measure_sets(&workload);
         workload_release(&workload);
     }
-}
-
-struct spread spread_of(const struct grow_only *experiment, const struct cell *cell, measure *quantity)
-{
-    return spread_over(cell->outcomes, experiment->scale.repeats, quantity);
 }

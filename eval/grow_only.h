@@ -10,12 +10,7 @@
 #include <stdio.h>
 
 #include "grow_set.h"
-#include "measure.h"
-#include "scale.h"
-
-#define SPLITS     3
-#define MOST_CELLS (1 + SPLITS * MOST_INTERVALS)
-#define LOCAL_CELL 0 /* all local comes first */
+#include "panel.h"
 
 enum contender {
     GBF_CLASSIC,
@@ -30,11 +25,6 @@ static inline bool is_cuckoo(enum contender contender)
     return contender == GCF || contender == ORCF;
 }
 
-struct cell {
-    struct schedule schedule;
-    struct outcome outcomes[MOST_REPEATS];
-};
-
 struct set_sizes {
     uint64_t elements, bytes[2]; /* by coding */
     bool merge_agrees;           /* two halves merge into the same frame */
@@ -43,9 +33,7 @@ struct set_sizes {
 
 struct grow_only {
     struct scale scale;
-    roost_config configs[CONTENDERS];
-    unsigned cells;
-    struct cell results[CONTENDERS][MOST_CELLS];
+    struct panel panels[CONTENDERS];
     struct set_sizes sets[MOST_REPEATS];
 };
 
@@ -57,11 +45,7 @@ void grow_only_write_table(const struct grow_only *experiment, FILE *csv);
 /* Four slots of eight bits in entries of 32, as many slots as keys, copies held apart: the thesis's ORCF4. */
 roost_config thesis_orcuckoo(size_t keys);
 
-extern const char *const contender_names[CONTENDERS];
-void split_name(char name[16], struct schedule schedule);
-
 /* The cell of the table that is not local: halves that merge when all is done, as at the longest interval. */
-const struct cell *split_cell(const struct grow_only *experiment, enum contender contender);
-struct spread spread_of(const struct grow_only *experiment, const struct cell *cell, measure *quantity);
+const struct cell *split_cell(const struct panel *panel);
 
 #endif

@@ -10,56 +10,38 @@
 
 /* ---- Figure 6.1 -------------------------------------------------------------------------------------------------- */
 
-static void write_spread(FILE *csv, struct spread spread, int digits)
-{
-    fprintf(csv, ",%.*f,%.*f,%.*f", digits, spread.mean, digits, spread.least, digits, spread.most);
-}
-
 static void write_bloom_theory(FILE *csv)
 {
     fprintf(csv, ",,%.6f,", THESIS_FPR);
 }
 
-static void write_cuckoo_theory(const struct grow_only *experiment, const struct cell *cell, FILE *csv)
+static void write_cuckoo_theory(const struct panel *panel, const struct cell *cell, FILE *csv)
 {
-    fprintf(csv, ",%.6f,%.6f,%.6f", spread_of(experiment, cell, cuckoo_expected_fpr).mean,
-            spread_of(experiment, cell, cuckoo_bound).mean, spread_of(experiment, cell, cuckoo_bound_by_entries).mean);
+    fprintf(csv, ",%.6f,%.6f,%.6f", panel_spread(panel, cell, cuckoo_expected_fpr).mean,
+            panel_spread(panel, cell, cuckoo_bound).mean, panel_spread(panel, cell, cuckoo_bound_by_entries).mean);
 }
 
-static void write_loads(const struct grow_only *experiment, const struct cell *cell, FILE *csv)
+static void write_loads(const struct panel *panel, const struct cell *cell, FILE *csv)
 {
-    fprintf(csv, ",%.6f,%.6f", spread_of(experiment, cell, load_by_elements).mean,
-            spread_of(experiment, cell, load_by_entries).mean);
+    fprintf(csv, ",%.6f,%.6f", panel_spread(panel, cell, load_by_elements).mean,
+            panel_spread(panel, cell, load_by_entries).mean);
 }
 
-static bool always_agree(const struct grow_only *experiment, const struct cell *cell)
+static void write_cell(const struct panel *panel, bool cuckoo, const struct cell *cell, FILE *csv)
 {
-    bool agree = true;
-    for (unsigned repeat = 0; repeat < experiment->scale.repeats; repeat++)
-        agree &= cell->outcomes[repeat].replicas_agree;
-    return agree;
-}
-
-static void write_cell(const struct grow_only *experiment, enum contender contender, const struct cell *cell, FILE *csv)
-{
-    char split[16];
-    split_name(split, cell->schedule);
-    fprintf(csv, "%s,%s,%llu,%u", contender_names[contender], split, (unsigned long long)cell->schedule.sync_every,
-            experiment->scale.repeats);
-    write_spread(csv, spread_of(experiment, cell, measured_fpr), 6);
-    if (is_cuckoo(contender))
-        write_cuckoo_theory(experiment, cell, csv);
+    panel_write_cell(panel, cell, csv);
+    if (cuckoo)
+        write_cuckoo_theory(panel, cell, csv);
     else
         write_bloom_theory(csv);
-    write_spread(csv, spread_of(experiment, cell, elements), 1);
-    write_spread(csv, spread_of(experiment, cell, entries), 1);
-    if (is_cuckoo(contender))
-        write_loads(experiment, cell, csv);
+    write_spread(csv, panel_spread(panel, cell, elements), 1);
+    write_spread(csv, panel_spread(panel, cell, entries), 1);
+    if (cuckoo)
+        write_loads(panel, cell, csv);
     else
         fprintf(csv, ",,");
-    write_spread(csv, spread_of(experiment, cell, overflow), 1);
-    fprintf(csv, ",%.0f,%s\n", spread_of(experiment, cell, false_negatives).most,
-            always_agree(experiment, cell) ? "yes" : "no");
+    write_spread(csv, panel_spread(panel, cell, overflow), 1);
+    panel_write_faults(panel, cell, csv);
 }
 
 void grow_only_write_figure(const struct grow_only *experiment, FILE *csv)
@@ -69,23 +51,26 @@ void grow_only_write_figure(const struct grow_only *experiment, FILE *csv)
                  "load_by_elements,load_by_entries,overflow_mean,overflow_min,overflow_max,"
                  "false_negatives,replicas_agree\n");
     for (int contender = 0; contender < CONTENDERS; contender++)
-        for (unsigned i = 0; i < experiment->cells; i++)
-            write_cell(experiment, contender, &experiment->results[contender][i], csv);
+        for (unsigned i = 0; i < experiment->panels[contender].cells; i++)
+            write_cell(&experiment->panels[contender], is_cuckoo(contender), &experiment->panels[contender].results[i],
+                       csv);
 }
 
 /* ---- Table 6.1 --------------------------------------------------------------------------------------------------- */
 
-static void write_filter_size(const struct grow_only *experiment, enum contender contender, const struct cell *cell,
+static void write_filter_size(const struct grow_only *experiment, enum contender contender, bool split,
                               const char *workload, FILE *csv)
 {
-    fprintf(csv, "%s,%s,Roost,frame,%.4f,%.1f,%.1f", workload, contender_names[contender],
-            spread_of(experiment, cell, elements).mean / (double)experiment->scale.keys,
-            spread_of(experiment, cell, elements).mean, spread_of(experiment, cell, frame_bytes).mean);
-    write_spread(csv, spread_of(experiment, cell, bytes_an_element), 4);
+    const struct panel *panel = &experiment->panels[contender];
+    const struct cell *cell = split ? split_cell(panel) : &panel->results[LOCAL_CELL];
+    fprintf(csv, "%s,%s,Roost,frame,%.4f,%.1f,%.1f", workload, panel->name,
+            panel_spread(panel, cell, elements).mean / (double)experiment->scale.keys,
+            panel_spread(panel, cell, elements).mean, panel_spread(panel, cell, frame_bytes).mean);
+    write_spread(csv, panel_spread(panel, cell, bytes_an_element), 4);
     if (contender == GCF)
-        fprintf(csv, ",%.1f,%.4f,%.4f,%.6f\n", spread_of(experiment, cell, entries).mean,
-                spread_of(experiment, cell, load_by_entries).mean, spread_of(experiment, cell, bytes_an_entry).mean,
-                spread_of(experiment, cell, overflow_share).most);
+        fprintf(csv, ",%.1f,%.4f,%.4f,%.6f\n", panel_spread(panel, cell, entries).mean,
+                panel_spread(panel, cell, load_by_entries).mean, panel_spread(panel, cell, bytes_an_entry).mean,
+                panel_spread(panel, cell, overflow_share).most);
     else
         fprintf(csv, ",,,,\n");
 }
@@ -126,9 +111,7 @@ void grow_only_write_table(const struct grow_only *experiment, FILE *csv)
                  "bytes_an_element_max,entries,load_by_entries,bytes_an_entry,overflow_share_max\n");
     for (int split = 0; split < 2; split++) {
         for (int contender = 0; contender <= GCF; contender++)
-            write_filter_size(experiment, contender,
-                              split ? split_cell(experiment, contender) : &experiment->results[contender][LOCAL_CELL],
-                              workloads[split], csv);
+            write_filter_size(experiment, contender, split, workloads[split], csv);
         write_set_size(experiment, SET_RAW, workloads[split], csv);
         write_set_size(experiment, SET_RICE, workloads[split], csv);
     }

@@ -21,7 +21,10 @@
 #include "distributed_bloom.h"
 #include "fatal.h"
 #include "grow_only.h"
+#include "grown_removal.h"
+#include "heal.h"
 #include "observed_remove.h"
+#include "scalable.h"
 #include "sync_bytes.h"
 
 #define DEFAULT_SEED 20240601
@@ -33,6 +36,10 @@ static const struct scale short_scale = {
     .repeats = 4,
     .intervals = 3,
     .first_interval = 1000,
+    .series_fresh_keys = (size_t)1 << 18,
+    .series_repeats = 2,
+    .healing = (size_t)1 << 14,
+    .removes = 100000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 1,
     .networks = 2,
@@ -48,6 +55,10 @@ static const struct scale full_scale = {
     .repeats = 5,
     .intervals = 5,
     .first_interval = 1000,
+    .series_fresh_keys = (size_t)1 << 20,
+    .series_repeats = 1,
+    .healing = (size_t)1 << 17,
+    .removes = 1000000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 5,
     .networks = 20,
@@ -134,6 +145,19 @@ static void evaluate_growth(const struct options *options)
     free(experiment);
 }
 
+static void evaluate_series(const struct options *options)
+{
+    struct scalable *experiment = must_allocate(1, sizeof *experiment);
+    scalable_run(experiment, options->scale, options->seed);
+    scalable_claims(experiment);
+    if (options->directory) {
+        FILE *figure = open_table(options->directory, "figure-6.1-scalable.csv");
+        scalable_write_figure(experiment, figure);
+        close_table(figure, "figure-6.1-scalable.csv");
+    }
+    free(experiment);
+}
+
 static void evaluate_removal(const struct options *options)
 {
     struct observed_remove *experiment = must_allocate(1, sizeof *experiment);
@@ -198,6 +222,26 @@ static void evaluate_gossip(const struct options *options)
     free(experiment);
 }
 
+static void evaluate_partitions(const struct options *options)
+{
+    struct heal *experiment = must_allocate(1, sizeof *experiment);
+    heal_run(experiment, options->scale, options->seed);
+    heal_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "heal.csv");
+        heal_write_table(experiment, table);
+        close_table(table, "heal.csv");
+    }
+    free(experiment);
+}
+
+static void evaluate_grown_removal(const struct options *options)
+{
+    struct grown_removal experiment;
+    grown_removal_run(&experiment, options->scale, options->seed);
+    grown_removal_claims(&experiment);
+}
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
@@ -207,6 +251,9 @@ int main(int count, char **arguments)
     evaluate_growth(&options);
     evaluate_removal(&options);
     evaluate_syncs(&options);
+    evaluate_series(&options);
+    evaluate_partitions(&options);
+    evaluate_grown_removal(&options);
     evaluate_multisets(&options);
     evaluate_gossip(&options);
     printf("%u claims, %u failed\n", claims_made(), claims_failed());

@@ -5,8 +5,9 @@
  * replica whose table refuses an add as full adds nothing of its own from then on, but still merges. What a replica
  * adds between two merges goes into one batch; its order is that of the workload. A script is followed step by step.
  *
- * Grow-only filters merge whole states, as in the thesis. Observed-remove ones send each other deltas, which come to
- * the same and let a thousand merges of 2^20 entries take seconds.
+ * Grow-only filters of fixed size merge whole states, as in the thesis. The others send each other deltas, which come
+ * to the same and let a thousand merges of 2^20 entries take seconds. Series lend what they can spare, as the program
+ * does.
  */
 #include "replica_pair.h"
 
@@ -15,6 +16,7 @@
 
 #include "environment.h"
 #include "fatal.h"
+#include "measure.h"
 
 struct replica {
     roost_filter *filter;
@@ -41,6 +43,7 @@ static void replica_open(struct replica *replica, const roost_config *config, co
     *replica = (struct replica){.own = must_allocate(workload->count, sizeof *replica->own),
                                 .gone = must_allocate(workload->count, sizeof *replica->gone)};
     roost_environment environment = seeded_environment(&replica->entropy, random_seed);
+    environment.journal = workload->count / 8; /* as in a filter that is made for all of them */
     must(roost_filter_new(&replica->filter, config, &environment), "replica");
 }
 
@@ -65,10 +68,9 @@ static void pair_close(struct pair *pair)
 
 /* ---- the schedule ------------------------------------------------------------------------------------------------ */
 
-static struct replica *whose_turn(struct pair *pair, uint64_t operation, unsigned first_share)
+bool is_first_replicas(uint64_t operation, unsigned first_share)
 {
-    bool first = (operation + 1) * first_share / 100 > operation * first_share / 100;
-    return first ? &pair->first : &pair->second;
+    return (operation + 1) * first_share / 100 > operation * first_share / 100;
 }
 
 static void add_pending(struct replica *replica)
@@ -87,7 +89,8 @@ static void add_pending(struct replica *replica)
 
 static void take_in(struct replica *replica, struct replica *other)
 {
-    if (roost_filter_config(other->filter)->kind != ROOST_ORCUCKOO) {
+    const roost_config *config = roost_filter_config(other->filter);
+    if (config->kind != ROOST_ORCUCKOO && !config->scalable) {
         must(roost_filter_merge(replica->filter, NULL, other->filter), "merge");
         return;
     }
@@ -97,18 +100,28 @@ static void take_in(struct replica *replica, struct replica *other)
     roost_buffer_release(&delta);
 }
 
-static void synchronise(struct pair *pair)
+static void exchange(struct pair *pair)
 {
-    add_pending(&pair->first);
-    add_pending(&pair->second);
     take_in(&pair->first, &pair->second);
     take_in(&pair->second, &pair->first);
+}
+
+static void synchronise(struct pair *pair)
+{
+    bool first_gave, second_gave;
+    add_pending(&pair->first);
+    add_pending(&pair->second);
+    exchange(pair);
+    must(roost_filter_lend(pair->first.filter, &first_gave), "lend");
+    must(roost_filter_lend(pair->second.filter, &second_gave), "lend");
+    if (first_gave || second_gave)
+        exchange(pair);
 }
 
 static void follow_schedule(struct pair *pair, const struct workload *workload, struct schedule schedule)
 {
     for (size_t i = 0; i < workload->count; i++) {
-        struct replica *replica = whose_turn(pair, i, schedule.first_share);
+        struct replica *replica = is_first_replicas(i, schedule.first_share) ? &pair->first : &pair->second;
         if (!replica->stopped)
             replica->own[replica->own_count + replica->pending++] = workload->hashes[i];
         if (schedule.sync_every != ONLY_AT_THE_END && (i + 1) % schedule.sync_every == 0)
@@ -161,19 +174,6 @@ static void follow_script(struct replica *replica, const struct workload *worklo
 }
 
 /* ---- the examination --------------------------------------------------------------------------------------------- */
-
-static uint64_t count_found(const roost_filter *filter, const roost_hash *hashes, size_t count)
-{
-    bool found[4096];
-    uint64_t total = 0;
-    for (size_t from = 0; from < count; from += sizeof found) {
-        size_t batch = count - from < sizeof found ? count - from : sizeof found;
-        roost_filter_contains_many_hash(filter, found, hashes + from, batch);
-        for (size_t i = 0; i < batch; i++)
-            total += found[i];
-    }
-    return total;
-}
 
 static uint64_t count_missing(const roost_filter *filter, const struct pair *pair)
 {

@@ -16,6 +16,9 @@ struct schedule {
     uint64_t sync_every;  /* operations, counted over both replicas; a last merge follows in any case */
 };
 
+/* How operations are dealt. */
+bool is_first_replicas(uint64_t operation, unsigned first_share);
+
 struct outcome {
     uint64_t elements;        /* adds that were taken, by either replica, less removes */
     uint64_t lookups;         /* of these elements */

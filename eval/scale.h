@@ -15,6 +15,10 @@ struct scale {
     unsigned repeats;
     unsigned intervals; /* merge every `first_interval`, ten times that, ... operations */
     uint64_t first_interval;
+    size_t series_fresh_keys; /* of the same workloads for filters that grow */
+    unsigned series_repeats;
+    size_t healing;    /* elements of a partition that heals; up to twice as many */
+    size_t removes;    /* from a filter that has grown */
     size_t operations; /* of the workloads with removes */
     unsigned operation_repeats;
     unsigned networks; /* that gossip */

@@ -8,6 +8,7 @@
 #define THESIS_PROBES           5
 #define THESIS_BUCKET_SIZE      4
 #define THESIS_FINGERPRINT_BITS 8
+#define THESIS_PARTS            4  /* series: the first table has room for a quarter of the keys */
 #define THESIS_ENTRY_BITS       32 /* of the observed-remove cuckoo filter: with the dot */
 
 /* Table 6.1: part of the capacity that is used, bytes an element as serialised and after gzip. */
