@@ -2,11 +2,12 @@
  * The papers' own experiments on Roost's filters, multisets and gossip, and what a sync costs: runs them, states each
  * claim with the figure behind it, writes the tables.
  *
- *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER]
+ *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
  *
  * --short   2^16 keys, four repeats; with removes 2^20 operations, once: seconds; what `make check` runs
  * --full    2^20 keys, five repeats, as in the thesis: minutes; what `make repro` runs
  * --out     write the CSV files there
+ * --only    one experiment, by its name in the list at the end of this file
  *
  * Exit: 0 all claims hold, 1 one failed, 2 it could not run.
  */
@@ -72,9 +73,11 @@ struct options {
     struct scale scale;
     const char *directory; /* NULL: write nothing */
     uint64_t seed;
+    const char *only; /* NULL: all experiments */
 };
 
-static const char usage[] = "usage: roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER]\n";
+static const char usage[] =
+    "usage: roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]\n";
 
 static uint64_t read_seed(const char *text)
 {
@@ -89,8 +92,13 @@ static uint64_t read_seed(const char *text)
 static struct options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
-        {"short", no_argument, NULL, 's'},      {"full", no_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
-        {"seed", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0},
+        {"short", no_argument, NULL, 's'},
+        {"full", no_argument, NULL, 'f'},
+        {"out", required_argument, NULL, 'o'},
+        {"seed", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},
+        {"only", required_argument, NULL, 'y'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {.scale = short_scale, .seed = DEFAULT_SEED};
     for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
@@ -102,6 +110,8 @@ static struct options read_options(int count, char **arguments)
             options.directory = optarg;
         else if (option == 'e')
             options.seed = read_seed(optarg);
+        else if (option == 'y')
+            options.only = optarg;
         else {
             fputs(usage, option == 'h' ? stdout : stderr);
             exit(option == 'h' ? 0 : 2);
@@ -242,20 +252,29 @@ static void evaluate_grown_removal(const struct options *options)
     grown_removal_claims(&experiment);
 }
 
+static const struct {
+    const char *name;
+    void (*evaluate)(const struct options *options);
+} experiments[] = {
+    {"growth", evaluate_growth},       {"removal", evaluate_removal},       {"syncs", evaluate_syncs},
+    {"series", evaluate_series},       {"partitions", evaluate_partitions}, {"grown-removal", evaluate_grown_removal},
+    {"multisets", evaluate_multisets}, {"gossip", evaluate_gossip},
+};
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
+    bool any = false;
     printf("roost-eval %s: %zu keys, %u repeats, seed %llu\n", options.scale.name, options.scale.keys,
            options.scale.repeats, (unsigned long long)options.seed);
     fflush(stdout);
-    evaluate_growth(&options);
-    evaluate_removal(&options);
-    evaluate_syncs(&options);
-    evaluate_series(&options);
-    evaluate_partitions(&options);
-    evaluate_grown_removal(&options);
-    evaluate_multisets(&options);
-    evaluate_gossip(&options);
+    for (size_t i = 0; i < sizeof experiments / sizeof *experiments; i++)
+        if (!options.only || strcmp(options.only, experiments[i].name) == 0) {
+            experiments[i].evaluate(&options);
+            any = true;
+        }
+    if (!any)
+        fatal(options.only, "no such experiment");
     printf("%u claims, %u failed\n", claims_made(), claims_failed());
     return claims_failed() ? 1 : 0;
 }

@@ -739,7 +739,10 @@ static uint128 series_digest(roost_filter *filter)
 /* ---- lending -------------------------------------------------------------------------------------------------------
  */
 
-/* The actor that has used up its share of this table, and went on farthest beyond; 0: none. */
+/*
+ * The actor that has used half or more of what it has of this table, and went on farthest beyond; 0: none. Half, since
+ * one that has used up all of it has begun another table before it hears of the gift.
+ */
 static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
     uint64_t needy = 0, most = 0;
@@ -750,7 +753,8 @@ static uint64_t neediest(const struct series *series, uint32_t index, const stru
         uint64_t beyond = 1;
         for (uint32_t later = index + 1; later < MOST_TABLES; later++)
             beyond += ledger_spent(&series->ledger, later, entry->from);
-        if (ledger_left(&series->ledger, index, entry->from, plan->share) == 0 && beyond > most) {
+        uint64_t left = ledger_left(&series->ledger, index, entry->from, plan->share);
+        if (left <= entry->amount && beyond > most) {
             needy = entry->from;
             most = beyond;
         }
