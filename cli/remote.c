@@ -113,6 +113,8 @@ static bool make_command(struct command *command, const char *name, const struct
     command->words[count++] = command->host;
     command->words[count++] = (char *)shell->roost;
     command->words[count++] = (char *)"serve";
+    if (shell->option)
+        command->words[count++] = (char *)shell->option;
     command->words[count++] = (char *)"--";
     command->words[count++] = command->path;
     command->words[count] = NULL;

@@ -1,4 +1,4 @@
-/* A roost on another machine: `RSH HOST roost serve PATH`, and messages through its pipes. */
+/* A roost on another machine: `RSH HOST roost serve [OPTION] PATH`, and messages through its pipes. */
 #ifndef CLI_REMOTE_H
 #define CLI_REMOTE_H
 
@@ -10,6 +10,7 @@
 struct remote_shell {
     const char *command; /* its words are separated by blanks: "ssh -p 2222" */
     const char *roost;   /* how the program is called there */
+    const char *option;  /* of `serve`, or NULL */
 };
 
 struct remote {

@@ -204,7 +204,7 @@ roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell,
     struct exact *exact = exact_of(session);
     size_t count = cell->to - cell->from;
     struct cell_hash hash = cell_hash_of(session, cell->salt);
-    roost_status status = make_numbers(session, count);
+    roost_status status = make_numbers(session, count + 1);
     *shift = count > 1 ? highest_bit(count - 1) + 1 : 0;
     if (status != ROOST_OK)
         return status;
