@@ -1,13 +1,13 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--csv FILE] [--rounds N]
+ *     roost-bench [--large | --reconcile] [--csv FILE] [--rounds N]
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches, for the kinds that only grow.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow; --reconcile is that part alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -201,9 +201,19 @@ static void bench_size(uint64_t keys)
     bench_cuckoo_merge(&table, keys, 0.95, "result 95 % full");
 }
 
+static void bench_differences(uint64_t keys)
+{
+    const roost_reconcile_config sets = {0}, multisets = {.multiset = true}, riblt = {.method = ROOST_RECONCILE_RIBLT};
+    bench_reconcile("reconcile sets", &sets, keys, 10);
+    bench_reconcile("reconcile sets", &sets, keys, 1000);
+    bench_reconcile("reconcile sets", &sets, keys, 100000);
+    bench_reconcile("reconcile multisets", &multisets, keys, 1000);
+    bench_reconcile("reconcile by rateless IBLT", &riblt, keys, 1000);
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--csv FILE] [--rounds N]\n");
+    fprintf(stderr, "usage: roost-bench [--large | --reconcile] [--csv FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -219,10 +229,12 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false;
+    bool large = false, alone = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
+        else if (strcmp(argv[i], "--reconcile") == 0)
+            alone = true;
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
             csv = open_csv(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
@@ -234,10 +246,13 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bench_size(1 << 20);
-    bench_removing(1 << 20);
-    bench_replication(1 << 20);
-    if (large) {
+    if (!alone) {
+        bench_size(1 << 20);
+        bench_removing(1 << 20);
+        bench_replication(1 << 20);
+    }
+    bench_differences(1000000);
+    if (large && !alone) {
         rounds = rounds < 3 ? rounds : 3;
         bench_size(100000000);
     }

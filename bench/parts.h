@@ -12,4 +12,7 @@ void bench_orcuckoo_merge(const roost_config *config, uint64_t keys);
 /* Deltas and syncs of two filters of that many keys after some changes. */
 void bench_changes(const char *name, const roost_config *config, uint64_t keys, uint64_t changes);
 
+/* Two sets of that many keys, which differ in so many; a multiset, in the counts of so many. */
+void bench_reconcile(const char *name, const roost_reconcile_config *config, uint64_t keys, uint64_t difference);
+
 #endif

@@ -63,7 +63,7 @@ roost_status element_set_add(struct element_set *set, roost_hash hash, uint64_t 
         return status;
     if (set->multiset)
         set->counts[set->added] = count;
-    set->elements[set->count++] = (struct element){hash.high, hash.low, (uint32_t)set->added++, 0};
+    set->elements[set->count++] = (struct element){.high = hash.high, .low = hash.low, .index = (uint32_t)set->added++};
     return ROOST_OK;
 }
 
@@ -166,8 +166,12 @@ roost_status element_set_seal(struct element_set *set)
 {
     sort_radix(set->elements, set->count, 64);
     roost_status status = unite_equals(set);
-    for (size_t i = 0; status == ROOST_OK && set->multiset && i < set->count; i++)
-        set->elements[i].low ^= scramble_count(set->counts[set->elements[i].index]);
+    for (size_t i = 0; status == ROOST_OK && set->multiset && i < set->count; i++) {
+        struct element *element = &set->elements[i];
+        uint64_t count = set->counts[element->index];
+        element->low ^= scramble_count(count);
+        element->small_count = count <= MOST_SMALL_COUNT ? (uint32_t)count : 0;
+    }
     return status;
 }
 

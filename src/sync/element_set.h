@@ -1,7 +1,7 @@
 /*
  * The elements of one side of a reconciliation: 128-bit identities in order, each with two marks.
  *
- *     element   | high | low | index | marks |     24 bytes
+ *     element   | high | low | index | marks, count |     24 bytes
  *
  * Sorted by `high`, so that a partition of the hashes into any number of cells is a partition of the array into
  * ranges: nothing has to be sorted again when another number of cells turns out to be better.
@@ -26,8 +26,11 @@ enum element_mark {
 struct element {
     uint64_t high, low;
     uint32_t index;
-    uint32_t marks;
+    uint32_t marks : 2;
+    uint32_t small_count : 30; /* in a multiset, if it is small; 0: see `counts` */
 };
+
+#define MOST_SMALL_COUNT ((UINT64_C(1) << 30) - 1)
 
 struct element_set {
     struct element *elements;
@@ -61,7 +64,9 @@ static inline uint64_t scramble_count(uint64_t count)
 
 static inline uint64_t count_of(const struct element_set *set, const struct element *element)
 {
-    return set->multiset ? set->counts[element->index] : 1;
+    if (!set->multiset)
+        return 1;
+    return element->small_count ? element->small_count : set->counts[element->index];
 }
 
 /* The key's own half, without the count. */

@@ -116,7 +116,7 @@ static inline uint64_t hash_in_cell(const struct cell_hash *hash, const struct e
 {
     uint64_t mixed = element_hash(hash->key, element), short_hash = mixed >> (64 - hash->bits);
     if (hash->count_bits) {
-        struct element key = {element->high, low_of_key(hash->set, element), 0, 0};
+        struct element key = {.high = element->high, .low = low_of_key(hash->set, element)};
         uint64_t of_key = element_hash(hash->key, &key);
         short_hash = of_key >> (64 - hash->bits + hash->count_bits) << hash->count_bits;
         short_hash |= multiply_and_fold(mixed, hash->key.low | 1) >> (64 - hash->count_bits);
@@ -150,7 +150,7 @@ static inline unsigned decoding_check_bits(const struct exact *exact, const stru
 /* Sums that a cell gets when those it had were too few. */
 static inline uint32_t sums_more(const struct cell *cell)
 {
-    return cell->known_count < 6 ? 2 : cell->known_count * 3 / 8;
+    return cell->known_count < 8 ? 2 : cell->known_count / 4;
 }
 static inline unsigned equality_check_bits(const struct exact *exact)
 {

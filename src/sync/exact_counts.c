@@ -4,23 +4,23 @@
  *
  * All pairs of one key are in the same cell, and the hashes that were told begin with bits that the key alone makes. So
  * of the few pairs of that cell that are only here, at most one or two come into question for each that is only there,
- * and eight bits more of a hash of the key tell which. A sum over all that were matched, of a hash of the whole key and
+ * and seven bits more of a hash of the key tell which. A sum over all that were matched, of a hash of the whole key and
  * both counts, proves it, and that the question was understood; should it be wrong, or a key fit two, they are asked
  * again with more bits.
  *
  *     COUNTS    bits | for each element that was told, in that order: so many bits of a hash of its key, its count
- *     COUNTED   1: not clear, ask with more bits | 0, then for each: 1 bit whether the key is here, then its count;
- * sum, 8
+ *     COUNTED   1: not clear, ask with more bits | 0, then for each: 1 bit whether the key is here, then by how much
+ * its count is another; sum, 8
  */
 #include "exact.h"
 
-#define FIRST_BITS 8
-#define MORE_BITS  24
+#define FIRST_BITS 7
+#define MORE_BITS  12
 #define MOST_BITS  56
 
 static uint64_t key_hash(const struct roost_reconcile *session, const struct element *element, unsigned bits)
 {
-    struct element key = {element->high, low_of_key(&session->set, element), 0, 0};
+    struct element key = {.high = element->high, .low = low_of_key(&session->set, element)};
     return element_hash(session_key(session, FOR_COUNTS), &key) >> (64 - bits);
 }
 
@@ -28,8 +28,8 @@ static uint64_t key_hash(const struct roost_reconcile *session, const struct ele
 static uint64_t match_weight(const struct roost_reconcile *session, const struct element *element, uint64_t first,
                              uint64_t second)
 {
-    struct element match = {element->high ^ scramble_count(first),
-                            low_of_key(&session->set, element) ^ rotate_left(scramble_count(second), 17), 0, 0};
+    struct element match = {.high = element->high ^ scramble_count(first),
+                            .low = low_of_key(&session->set, element) ^ rotate_left(scramble_count(second), 17)};
     return (uint64_t)element_weight(session_key(session, FOR_COUNTS), &match);
 }
 
@@ -51,6 +51,23 @@ static roost_status make_changed(struct roost_reconcile *session, size_t room)
 static void note_changed(struct roost_reconcile *session, const struct element *element, uint64_t there)
 {
     session->changed[session->changed_count++] = (struct changed_count){element->index, there};
+}
+
+/* A count as what it is above or below the other, which both know; they differ. */
+static void write_count_beside(struct bit_writer *writer, uint64_t count, uint64_t other)
+{
+    write_bits(writer, count < other, 1);
+    write_gamma(writer, count < other ? other - count : count - other);
+}
+
+/* Behind a bit that says whether there is any: 0 if not. Nonsense comes out as a count that proves wrong. */
+static uint64_t read_count_beside(struct bit_reader *reader, uint64_t other)
+{
+    if (!read_bits(reader, 1))
+        return 0;
+    bool below = read_bits(reader, 1);
+    uint64_t difference = read_gamma(reader);
+    return below ? other - difference : other + difference;
 }
 
 /* ---- asking ----------------------------------------------------------------------------------------------------- */
@@ -89,10 +106,9 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     roost_status status = make_changed(session, exact->told_count);
     for (size_t i = 0; i < exact->told_count && status == ROOST_OK; i++) {
         const struct element *element = &session->set.elements[exact->told[i].element];
-        uint64_t there = read_bits(reader, 1) ? read_gamma(reader) : 0;
+        uint64_t here = count_of(&session->set, element), there = read_count_beside(reader, here);
         if (there)
             note_changed(session, element, there);
-        uint64_t here = count_of(&session->set, element);
         sum += question_weight(session, i, key_hash(session, element, exact->count_bits), here);
         sum += there ? match_weight(session, element, here, there) : 0;
     }
@@ -143,9 +159,11 @@ static size_t first_candidate(const struct roost_reconcile *session, const struc
     return from;
 }
 
-/* How many of our elements may have the key of what was told; *found is one of them. */
+/* How many of our elements may have the key of what was told; *found is one of them. With the same count it would not
+   be different. */
 static size_t find_match(const struct roost_reconcile *session, const struct candidates *candidates,
-                         const struct told *told, uint64_t hash, unsigned bits, const struct element **found)
+                         const struct told *told, uint64_t hash, unsigned bits, uint64_t count,
+                         const struct element **found)
 {
     struct cell_hash of_cell = cell_hash_of(session, told->salt);
     size_t matches = 0;
@@ -154,7 +172,7 @@ static size_t find_match(const struct roost_reconcile *session, const struct can
         if (cell_of(session, element) != told->cell)
             break;
         bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == told->hash >> of_cell.count_bits;
-        if (!same_start || key_hash(session, element, bits) != hash)
+        if (!same_start || key_hash(session, element, bits) != hash || count_of(&session->set, element) == count)
             continue;
         *found = element;
         matches++;
@@ -171,7 +189,7 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
     for (size_t i = 0; i < exact->told_count && !reader->failed; i++) {
         const struct element *element = NULL;
         uint64_t hash = read_bits(reader, bits), there = read_gamma(reader);
-        size_t matches = find_match(session, candidates, &exact->told[i], hash, bits, &element);
+        size_t matches = find_match(session, candidates, &exact->told[i], hash, bits, there, &element);
         if (matches > 1)
             return false;
         sum += question_weight(session, i, hash, there);
@@ -179,7 +197,7 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
         if (!element)
             continue;
         uint64_t here = count_of(&session->set, element);
-        write_gamma(writer, here);
+        write_count_beside(writer, here, there);
         note_changed(session, element, there);
         sum += match_weight(session, element, there, here);
     }

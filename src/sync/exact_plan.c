@@ -30,7 +30,7 @@
 #include <math.h>
 
 #define FIRST_SUMS       12
-#define FIRST_SPARE_BITS 8
+#define FIRST_SPARE_BITS 9
 #define MOST_BITS        32
 #define FEWEST_BITS      8
 #define LISTED_IN_A_CELL 64
@@ -137,7 +137,7 @@ static double list_cost(uint64_t fewer, uint64_t more)
 
 static uint32_t sums_at_first(double differences)
 {
-    double sums = differences * 0.88 - 0.2 * sqrt(differences) + 1;
+    double sums = differences * 0.83 - 0.2 * sqrt(differences) + 1;
     return sums < 4 ? 4 : (uint32_t)sums;
 }
 

@@ -14,8 +14,9 @@
 
 #include "session.h"
 
-#define MOST_WINDOW_BYTES ((double)(4 << 20))
-#define AFRESH_SUMS       4
+#define MOST_WINDOW_BYTES    ((double)(4 << 20))
+#define AFRESH_SUMS          3
+#define MOST_SECOND_SKETCHES 3
 
 /* ---- sketches --------------------------------------------------------------------------------------------------- */
 
@@ -369,6 +370,15 @@ roost_status sketch_take_audited(struct roost_reconcile *session, struct bit_rea
 
 /* ---- what follows ----------------------------------------------------------------------------------------------- */
 
+/* A cell that is alone has only the check of the window. Most likely a hash has collided: a small sketch more. */
+static roost_status sketch_afresh(struct roost_reconcile *session, struct bit_writer *writer)
+{
+    uint64_t only_one = 0;
+    struct verdicts verdicts = {.afresh = &only_one, .afresh_count = 1};
+    cell_starts_afresh(session, &exact_of(session)->cells[0]);
+    return write_more(session, writer, &verdicts, 1);
+}
+
 static roost_status settle_window(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
@@ -378,6 +388,8 @@ static roost_status settle_window(struct roost_reconcile *session, struct bit_re
     session->result.only_there = only_there;
     if (weight == window_check(session, only_there))
         return exact_next_window(session, writer);
+    if (window_is_one_cell(exact) && exact->rounds < MOST_SECOND_SKETCHES)
+        return sketch_afresh(session, writer);
     if (window_is_one_cell(exact) || exact->rounds > MOST_ROUNDS)
         return exact_restart(session, writer);
     exact->rounds++;

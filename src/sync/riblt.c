@@ -18,7 +18,7 @@
  *     asking                                  answering
  *     OPENING  nothing more              -->
  *                                        <--  SYMBOLS   number of keys | sixteen symbols
- *     WANT     how many more: by halves  -->
+ *     WANT     how many more             -->
  *                                        <--  SYMBOLS   ...
  *     FOUND    the first 48 bits of the  -->
  *              names that are only there;
@@ -80,6 +80,12 @@ struct riblt {
 static struct riblt *riblt_of(const struct roost_reconcile *session)
 {
     return session->state;
+}
+
+/* How many are asked for when there are so many: few at once, since what is too much is wasted, but not many times. */
+static size_t symbols_more(size_t count)
+{
+    return count == 0 ? FIRST_SYMBOLS : count < 64 ? count / 2 : count / 5;
 }
 
 /* ---- names and places ------------------------------------------------------------------------------------------- */
@@ -312,7 +318,7 @@ static void take_out_known(struct roost_reconcile *session, size_t end)
 static roost_status read_symbols(struct roost_reconcile *session, struct bit_reader *reader)
 {
     struct riblt *riblt = riblt_of(session);
-    size_t from = riblt->count, more = from ? from / 2 : FIRST_SYMBOLS;
+    size_t from = riblt->count, more = symbols_more(from);
     if (from == 0)
         session->peer_keys = read_varint(reader);
     if (reader->failed || session->peer_keys > UINT32_MAX || reader_bits_left(reader) / SYMBOL_BITS < more)
@@ -498,7 +504,7 @@ static roost_status take_symbols(struct roost_reconcile *session, struct bit_rea
     uint64_t fewer = session->set.count < session->peer_keys ? session->set.count : session->peer_keys;
     if (riblt->count > FIRST_SYMBOLS + fewer / 2 || riblt->count > MOST_MESSAGE / 16)
         return switch_method(session, writer);
-    write_want(writer, riblt->count / 2);
+    write_want(writer, symbols_more(riblt->count));
     return ROOST_OK;
 }
 
