@@ -325,7 +325,7 @@ static size_t some_size(struct random_source *random)
 static void thousands_of_worlds_are_exact(void **state)
 {
     (void)state;
-    uint64_t seed = test_seed(0), worlds = 3000, longest = 0;
+    uint64_t seed = test_seed(0), worlds = 2500, longest = 0;
     for (uint64_t i = seed; i < seed + worlds; i++) {
         struct random_source random = random_from_seed(i + 77);
         size_t sizes[4] = {some_size(&random), some_size(&random), some_size(&random), some_size(&random) / 4};
@@ -432,7 +432,7 @@ static void damaged_messages_never_make_a_wrong_answer(void **state)
         struct world world = make_world(7000 + shape, some_method(shape), shapes[shape / 4], ALL_DIFFERENT);
         uint32_t messages = must_reconcile(&world).messages;
         for (uint32_t message = 0; message < messages; message++)
-            for (size_t place = shape % 3; place < 4000; place += place < 100 ? 3 : 97) {
+            for (size_t place = shape % 3; place < 4000; place += place < 100 ? 5 : 131) {
                 struct damage damages = {message, place, place % 2, false};
                 struct outcome outcome = reconcile(&world, damage, &damages);
                 if (!outcome.right)
@@ -444,7 +444,7 @@ static void damaged_messages_never_make_a_wrong_answer(void **state)
         free(world.keys);
     }
     print_message("%llu refused, %llu went on\n", (unsigned long long)refused, (unsigned long long)went_on);
-    assert_true(refused > 500 && went_on > 100);
+    assert_true(refused > 300 && went_on > 100);
 }
 
 struct noise {
@@ -525,6 +525,7 @@ static void use_out_of_order_is_refused(void **state)
     assert_int_equal(roost_reconcile_add(answering, "none", 4, 0), ROOST_INVALID);
     assert_int_equal(roost_reconcile_next(answering, &reply, NULL, 0), ROOST_PROTOCOL);
     assert_int_equal(reply.data[0], TROUBLED);
+    roost_buffer_release(&opening);
     assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
     assert_int_equal(opening.size, 0); /* nobody is told what he said himself */
     assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);

@@ -5,6 +5,7 @@
 
 const struct pin_sketch_kernel *const pin_sketch_kernels[] = {
 #if defined(__x86_64__)
+    &pin_sketch_vpclmul,
     &pin_sketch_clmul,
 #endif
     &pin_sketch_plain,

@@ -128,7 +128,7 @@ fi
 
 # A peer that answers the first request with such bytes: one line, exit 2, and A is as it was.
 answer_with() { # NAME BYTES (as printf has them)
-    printf '#!/bin/sh\nprintf "%s"\nhead -c 20 >/dev/null\n' "$2" >shells/liar
+    printf '#!/bin/sh\nprintf "%s"\n' "$2" >shells/liar
     chmod +x shells/liar
     refuses "a peer that sends $1" 'roost: host:b: ' reconcile a host:b --fetch -q --rsh "$PWD/shells/liar"
 }
@@ -175,21 +175,21 @@ cut_everywhere UP "host:$PWD/here" other
 cut_everywhere DOWN "host:$PWD/here" other
 
 # Killed while it waits for a peer that never answers.
-printf '#!/bin/sh\nexec sleep 30\n' >shells/deaf && chmod +x shells/deaf
+printf '#!/bin/sh\necho $$ >"%s"\nexec sleep 30\n' "$output/deaf" >shells/deaf && chmod +x shells/deaf
 cp before here
 before=$(snapshot)
 "$ROOST" reconcile -q --fetch here host:other --rsh "$PWD/shells/deaf" 2>/dev/null &
 pid=$!
-wait_until pgrep -P $pid >/dev/null
-deaf=$(pgrep -P $pid)
+wait_until test -s "$output/deaf"
 kill -9 $pid
 wait $pid 2>/dev/null
 [ "$before" = "$(snapshot)" ]
 verdict "kill -9 while it waits: A is as it was"
-kill $deaf
+kill "$(cat "$output/deaf")"
+rm "$output/deaf"
 "$ROOST" reconcile -q --fetch here host:other --rsh "$PWD/shells/deaf" >"$output/out" 2>"$output/err" &
 pid=$!
-wait_until pgrep -P $pid >/dev/null
+wait_until test -s "$output/deaf"
 kill -TERM $pid
 wait $pid
 [ $? -eq 2 ] && one_line 'interrupted' && [ "$before" = "$(snapshot)" ]
