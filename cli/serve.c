@@ -43,7 +43,7 @@ static bool complain_of_input(const char *name, enum wire_result result)
     case WIRE_CUT:
         return complain(name, "the connection ended within a message");
     case WIRE_NONSENSE:
-        return complain(name, "what comes in is no message of roost sync or reconcile");
+        return complain(name, "what comes in is no message of roost %s", lines ? "reconcile" : "sync");
     case WIRE_FAILED:
         return complain("standard input", "%s", strerror(errno));
     case WIRE_FINE:
