@@ -23,9 +23,6 @@
 #include "remote.h"
 #include "verb.h"
 
-#define DEFAULT_SHELL "ssh"
-#define DEFAULT_ROOST "roost"
-
 enum method_choice { METHOD_AUTO = 1, METHOD_RIBLT };
 static const char *const methods[] = {"auto", "riblt", NULL};
 static const char *const later_methods[] = {"dbf", "ccf-query", "ccf-decode", NULL};
@@ -34,7 +31,7 @@ static struct {
     unsigned method;
     bool multiset, fetch, stats, json, quiet;
     struct remote_shell shell;
-} settings = {.method = METHOD_AUTO, .shell = {.roost = DEFAULT_ROOST, .option = "--lines"}};
+} settings = {.method = METHOD_AUTO, .shell.option = "--lines"};
 
 static const struct option options[] = {
     {.name = "method",
@@ -49,16 +46,7 @@ static const struct option options[] = {
     {.name = "stats", .type = OPTION_SWITCH, .place = &settings.stats, .help = "say what it cost"},
     {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "that alone, as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "print no lines"},
-    {.name = "rsh",
-     .type = OPTION_TEXT,
-     .place = &settings.shell.command,
-     .value = "COMMAND",
-     .help = "what reaches HOST (default: $ROOST_RSH, or else ssh)"},
-    {.name = "roost",
-     .type = OPTION_TEXT,
-     .place = &settings.shell.roost,
-     .value = "PATH",
-     .help = "how the program is called on HOST (default: roost)"},
+    SHELL_OPTIONS(settings.shell),
     {0},
 };
 
@@ -332,17 +320,10 @@ static void close_sides(struct reconciling *work)
     byte_buffer_release(&work->request);
 }
 
-static void choose_shell(void)
-{
-    const char *variable = getenv("ROOST_RSH");
-    if (!settings.shell.command)
-        settings.shell.command = variable && *variable ? variable : DEFAULT_SHELL;
-}
-
 static int run(const struct arguments *arguments)
 {
     struct reconciling work = {.near.file.descriptor = -1, .far.file.descriptor = -1};
-    choose_shell();
+    complete_shell(&settings.shell);
     interrupt_catch();
     bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);
     bool equal = work.result.only_here + work.result.only_there == 0;

@@ -20,6 +20,8 @@
 #include "messages.h"
 
 #define BLANKS          " \t"
+#define DEFAULT_SHELL   "ssh"
+#define DEFAULT_ROOST   "roost"
 #define SECONDS_TO_END  5.0 /* for one that has nothing left to do but see the end of its input */
 #define SECONDS_TO_STOP 1.0 /* for one that was told to stop */
 #define LOOK_EVERY      2   /* milliseconds */
@@ -82,6 +84,15 @@ static char *quote_path(const char *path)
     if (quoted.failed)
         byte_buffer_release(&quoted);
     return (char *)quoted.data;
+}
+
+void complete_shell(struct remote_shell *shell)
+{
+    const char *variable = getenv("ROOST_RSH");
+    if (!shell->command)
+        shell->command = variable && *variable ? variable : DEFAULT_SHELL;
+    if (!shell->roost)
+        shell->roost = DEFAULT_ROOST;
 }
 
 /* ---- start ----------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define COUNT_BITS     6
 #define HASHED_AT_ONCE 256
 #define KEPT_NUMBERS   ((size_t)1 << 16)
 

@@ -10,17 +10,18 @@
  *     sums            a cell needs as many as it has differences. That is a Poisson number: those that are sent before
  *                     it is known, and those that are asked for in steps, are about 0.6 sqrt(L) + 1 too many
  *     checks          of 14 bits for each cell, and about two bits for telling which want more
- *     collisions      each difference shares its hash with another element with probability N / 2^b, and then its cell
- *                     needs a second sketch of about three sums
+ *     collisions      each difference shares its hash with another element with probability N / 2^b; so x = L N / 2^b
+ *                     of them are expected in a cell, and each costs a sum or two of a second sketch, with its checks
  *     the other way   which elements of the one side the other lacks: about the same whatever the plan
  *
  * so the bits for each cell are
  *
- *     (L + 0.6 sqrt(L) + 1) b + 16 + (1 - e^(-L N / 2^b)) (3.2 b + 30)
+ *     (L + 0.6 sqrt(L) + 1) b + 16 + (1 - e^-x) (2.5 b + 34) + 1.5 x b
  *
  * and we take the L and b for which these, times the number of cells, are fewest: for 1,000 differences in a million,
- * about 12 a cell and b = 19. The sum is flat around its minimum, so an estimate that is wrong by a third costs a few
- * hundredths more.
+ * about 24 a cell and b = 19. The sum is flat around its minimum, so an estimate that is wrong by a third costs little
+ * there. What does cost is to send sums that no cell needs: so the first message has fewer than the estimate says, by a
+ * sixth, and cells that need more get a quarter more at a time.
  *
  * Where the difference is as large as the sets, listing the hashes of the smaller set is shorter: b - log2(N) + 1.6
  * bits an element, whatever the difference.
@@ -35,7 +36,6 @@
 #define FEWEST_BITS      8
 #define LISTED_IN_A_CELL 64
 #define SPARE_OF_LISTED  8
-#define COUNT_BITS       6 /* in a multiset a pair of the same key must be told apart, too */
 
 /* ---- estimating ------------------------------------------------------------------------------------------------- */
 
