@@ -56,10 +56,10 @@ fuzzers:
 	@packaging/dependencies check
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
 	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link >/dev/null 2>&1
-	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations fuzz/fuzz-session >/dev/null
+	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations fuzz/fuzz-session fuzz/fuzz-reconcile >/dev/null
 
 fuzz: fuzzers
-	@for name in decode operations session; do \
+	@for name in decode operations session reconcile; do \
 	    build-fuzz/fuzz/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -max_len=600 fuzz/corpus/$$name || exit 1; done
 
 format:

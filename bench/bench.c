@@ -1,13 +1,14 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--growth] [--csv FILE] [--rounds N]
+ *     roost-bench [--large] [--growth | --reconcile] [--csv FILE] [--rounds N]
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches, for the kinds that only grow. --growth: nothing but filters that grow.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow. --growth: nothing but filters that grow;
+ * --reconcile: nothing but reconciliation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -194,9 +195,19 @@ static void bench_fixed_size(bool large)
     rounds = all_rounds;
 }
 
+static void bench_differences(uint64_t keys)
+{
+    const roost_reconcile_config sets = {0}, multisets = {.multiset = true}, riblt = {.method = ROOST_RECONCILE_RIBLT};
+    bench_reconcile("reconcile sets", &sets, keys, 10);
+    bench_reconcile("reconcile sets", &sets, keys, 1000);
+    bench_reconcile("reconcile sets", &sets, keys, 100000);
+    bench_reconcile("reconcile multisets", &multisets, keys, 1000);
+    bench_reconcile("reconcile by rateless IBLT", &riblt, keys, 1000);
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--growth] [--csv FILE] [--rounds N]\n");
+    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile] [--csv FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -212,12 +223,14 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false, only_growth = false;
+    bool large = false, only_growth = false, only_reconcile = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
         else if (strcmp(argv[i], "--growth") == 0)
             only_growth = true;
+        else if (strcmp(argv[i], "--reconcile") == 0)
+            only_reconcile = true;
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
             csv = open_csv(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
@@ -229,9 +242,12 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    if (!only_growth)
+    if (!only_growth && !only_reconcile)
         bench_fixed_size(large);
-    bench_growth(large);
+    if (!only_reconcile)
+        bench_growth(large);
+    if (!only_growth)
+        bench_differences(1000000);
     if (csv && fclose(csv) != 0)
         return 2;
     return 0;

@@ -16,7 +16,7 @@
 
 void line_reader_open(struct line_reader *reader, int descriptor)
 {
-    *reader = (struct line_reader){.descriptor = descriptor};
+    *reader = (struct line_reader){.name = "standard input", .descriptor = descriptor};
 }
 
 void line_reader_close(struct line_reader *reader)
@@ -39,7 +39,7 @@ static bool make_room(struct line_reader *reader)
     size_t room = reader->room ? 2 * reader->room : FIRST_ROOM;
     char *bytes = realloc(reader->bytes, room);
     if (!bytes)
-        return complain("standard input", "a line is too long for the memory of this machine");
+        return complain(reader->name, "a line is too long for the memory of this machine");
     reader->bytes = bytes;
     reader->room = room;
     return true;
@@ -57,7 +57,7 @@ static bool read_some(struct line_reader *reader)
         }
         bool again = got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(reader->descriptor, -1)));
         if (interrupted() || !again)
-            return complain("standard input", "%s", strerror(errno));
+            return complain(reader->name, "%s", strerror(errno));
     }
 }
 

@@ -5,6 +5,7 @@
 #include "roost.h"
 
 struct line_reader {
+    const char *name; /* for messages; "standard input" unless somebody sets it */
     int descriptor;
     char *bytes;
     size_t room;

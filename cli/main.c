@@ -17,8 +17,9 @@
 
 #define OUTPUT_BUFFER (256 << 10)
 
-static const struct verb *const verbs[] = {&verb_create, &verb_add,  &verb_remove, &verb_check, &verb_merge,
-                                           &verb_sync,   &verb_info, &verb_digest, &verb_serve, &verb_demo};
+static const struct verb *const verbs[] = {&verb_create, &verb_add,    &verb_remove, &verb_check,
+                                           &verb_merge,  &verb_sync,   &verb_info,   &verb_digest,
+                                           &verb_serve,  &verb_demo,   &verb_reconcile};
 #define VERBS (sizeof verbs / sizeof *verbs)
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */
@@ -40,8 +41,8 @@ static int print_general_help(void)
 {
     printf("usage: roost VERB [ARGUMENT...]\n\n%s\n", introduction);
     for (size_t i = 0; i < VERBS; i++)
-        printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
-    printf("  %-8s %s\n", "help", "explain a verb");
+        printf("  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
+    printf("  %-9s %s\n", "help", "explain a verb");
     fputs(example, stdout);
     return EXIT_FINE;
 }

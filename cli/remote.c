@@ -20,6 +20,8 @@
 #include "messages.h"
 
 #define BLANKS          " \t"
+#define DEFAULT_SHELL   "ssh"
+#define DEFAULT_ROOST   "roost"
 #define SECONDS_TO_END  5.0 /* for one that has nothing left to do but see the end of its input */
 #define SECONDS_TO_STOP 1.0 /* for one that was told to stop */
 #define LOOK_EVERY      2   /* milliseconds */
@@ -84,6 +86,15 @@ static char *quote_path(const char *path)
     return (char *)quoted.data;
 }
 
+void complete_shell(struct remote_shell *shell)
+{
+    const char *variable = getenv("ROOST_RSH");
+    if (!shell->command)
+        shell->command = variable && *variable ? variable : DEFAULT_SHELL;
+    if (!shell->roost)
+        shell->roost = DEFAULT_ROOST;
+}
+
 /* ---- start ----------------------------------------------------------------------------------------------------- */
 
 struct command {
@@ -113,6 +124,8 @@ static bool make_command(struct command *command, const char *name, const struct
     command->words[count++] = command->host;
     command->words[count++] = (char *)shell->roost;
     command->words[count++] = (char *)"serve";
+    if (shell->option)
+        command->words[count++] = (char *)shell->option;
     command->words[count++] = (char *)"--";
     command->words[count++] = command->path;
     command->words[count] = NULL;

@@ -1,4 +1,4 @@
-/* A roost on another machine: `RSH HOST roost serve PATH`, and messages through its pipes. */
+/* A roost on another machine: `RSH HOST roost serve [OPTION] PATH`, and messages through its pipes. */
 #ifndef CLI_REMOTE_H
 #define CLI_REMOTE_H
 
@@ -10,7 +10,23 @@
 struct remote_shell {
     const char *command; /* its words are separated by blanks: "ssh -p 2222" */
     const char *roost;   /* how the program is called there */
+    const char *option;  /* of `serve`, or NULL */
 };
+
+/* The rows of a verb's table of options that choose it. */
+#define SHELL_OPTIONS(shell)                                                                                           \
+    {.name = "rsh",                                                                                                    \
+     .type = OPTION_TEXT,                                                                                              \
+     .place = &(shell).command,                                                                                        \
+     .value = "COMMAND",                                                                                               \
+     .help = "what reaches HOST (default: $ROOST_RSH, or else ssh)"},                                                  \
+    {                                                                                                                  \
+        .name = "roost", .type = OPTION_TEXT, .place = &(shell).roost, .value = "PATH",                                \
+        .help = "how the program is called on HOST (default: roost)"                                                   \
+    }
+
+/* What was not chosen is as the environment has it, or the usual. */
+void complete_shell(struct remote_shell *shell);
 
 struct remote {
     const char *name; /* HOST:PATH as the user wrote it, for messages */

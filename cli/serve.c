@@ -1,4 +1,4 @@
-/* roost serve: the answering end of roost sync, on standard input and output. */
+/* roost serve: the answering end of roost sync and roost reconcile, on standard input and output. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -6,9 +6,17 @@
 
 #include "answer.h"
 #include "interrupt.h"
+#include "line_answer.h"
 #include "messages.h"
 #include "verb.h"
 #include "wire.h"
+
+static bool lines;
+
+static const struct option options[] = {
+    {.name = "lines", .type = OPTION_SWITCH, .place = &lines, .help = "FILE is one of lines; answer roost reconcile"},
+    {0},
+};
 
 /*
  * What is wrong with a request is said in the reply, and the asking end tells whoever started it. That this one is gone
@@ -35,7 +43,7 @@ static bool complain_of_input(const char *name, enum wire_result result)
     case WIRE_CUT:
         return complain(name, "the connection ended within a message");
     case WIRE_NONSENSE:
-        return complain(name, "what comes in is no message of roost sync");
+        return complain(name, "what comes in is no message of roost %s", lines ? "reconcile" : "sync");
     case WIRE_FAILED:
         return complain("standard input", "%s", strerror(errno));
     case WIRE_FINE:
@@ -61,13 +69,53 @@ static bool serve_all(struct filter_file *file)
     return fine && understood;
 }
 
-static int run(const struct arguments *arguments)
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+static bool serve_one_of_lines(struct wire *wire, struct line_side *side, roost_bytes request, bool *understood)
+{
+    struct byte_buffer reply = {0};
+    bool answered = line_answer(side, &reply, understood, request);
+    interrupt_catch(); /* a file may have been written: the connection goes on */
+    enum wire_result sent = answered && reply.size > 0 ? wire_send(wire, reply.data, reply.size) : WIRE_FINE;
+    if (sent == WIRE_FAILED)
+        complain("standard output", "%s", strerror(errno));
+    byte_buffer_release(&reply);
+    return answered && sent == WIRE_FINE;
+}
+
+static bool serve_lines(const char *name)
+{
+    struct wire wire = {.in = STDIN_FILENO, .out = STDOUT_FILENO};
+    struct line_side side;
+    struct byte_buffer request = {0};
+    bool fine = line_side_open(&side, name), understood = true;
+    while (fine) {
+        enum wire_result received = wire_receive(&wire, &request);
+        fine = complain_of_input(name, received);
+        if (received == WIRE_ENDED)
+            break;
+        fine = fine && serve_one_of_lines(&wire, &side, (roost_bytes){request.data, request.size}, &understood);
+    }
+    byte_buffer_release(&request);
+    line_side_close(&side);
+    return fine && understood;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------------------------- */
+
+static bool serve_filter(const char *name)
 {
     struct filter_file file = {0};
+    bool served = filter_file_look(&file, name) && serve_all(&file);
+    filter_file_close(&file);
+    return served;
+}
+
+static int run(const struct arguments *arguments)
+{
     interrupt_catch();
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
-    bool served = filter_file_look(&file, arguments->operands[0]) && serve_all(&file);
-    filter_file_close(&file);
+    bool served = lines ? serve_lines(arguments->operands[0]) : serve_filter(arguments->operands[0]);
     return served ? EXIT_FINE : EXIT_TROUBLE;
 }
 
@@ -75,10 +123,12 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_serve = {
     .name = "serve",
-    .synopsis = "FILE",
+    .synopsis = "FILE [--lines]",
     .summary = "answer roost sync on standard input and output",
-    .details = "The other end of roost sync, which starts it on the machine of the peer. Ends when its\n"
-               "standard input does. What a peer sends is on the disk before it is acknowledged.\n",
+    .details = "The other end of roost sync, and of roost reconcile with --lines; these start it on the\n"
+               "machine of the peer. Ends when its standard input does. What a peer sends is on the disk\n"
+               "before it is acknowledged.\n",
+    .options = options,
     .operands = operands,
     .run = run,
 };

@@ -22,25 +22,14 @@
 #include "verb.h"
 
 #define MOST_EXCHANGES 3
-#define DEFAULT_SHELL  "ssh"
-#define DEFAULT_ROOST  "roost"
 
 static struct {
     bool json, quiet;
     struct remote_shell shell;
-} settings = {.shell = {.roost = DEFAULT_ROOST}};
+} settings;
 
 static const struct option options[] = {
-    {.name = "rsh",
-     .type = OPTION_TEXT,
-     .place = &settings.shell.command,
-     .value = "COMMAND",
-     .help = "what reaches HOST (default: $ROOST_RSH, or else ssh)"},
-    {.name = "roost",
-     .type = OPTION_TEXT,
-     .place = &settings.shell.roost,
-     .value = "PATH",
-     .help = "how the program is called on HOST (default: roost)"},
+    SHELL_OPTIONS(settings.shell),
     {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "report as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "no report"},
     {0},
@@ -202,17 +191,10 @@ static bool sync_with(struct syncing *syncing, const char *peer)
     return true;
 }
 
-static void choose_shell(void)
-{
-    const char *variable = getenv("ROOST_RSH");
-    if (!settings.shell.command)
-        settings.shell.command = variable && *variable ? variable : DEFAULT_SHELL;
-}
-
 static int run(const struct arguments *arguments)
 {
     struct syncing syncing = {0};
-    choose_shell();
+    complete_shell(&settings.shell);
     interrupt_catch();
     bool synced =
         filter_file_look(&syncing.file, arguments->operands[0]) && sync_with(&syncing, arguments->operands[1]);

@@ -7,5 +7,6 @@
 #include "roost/gossip.h"
 #include "roost/multiset.h"
 #include "roost/sync.h"
+#include "roost/reconcile.h"
 
 #endif

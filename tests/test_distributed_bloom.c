@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "sync/distributed_bloom.h"
-#include "sync/element_set.h"
+#include "sync/gossip_set.h"
 
 /* ---- mappings ------------------------------------------------------------------------------------------------------
  */

@@ -48,6 +48,15 @@ void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned paramet
     write_bits(writer, low, parameter);
 }
 
+void write_gamma(struct bit_writer *writer, uint64_t value)
+{
+    unsigned bits = highest_bit(value);
+    write_rice(writer, bits, 0);
+    write_bits(writer, value, bits < 32 ? bits : 32);
+    if (bits > 32)
+        write_bits(writer, value >> 32, bits - 32);
+}
+
 void write_alignment(struct bit_writer *writer)
 {
     if (writer->pending_bits)
@@ -123,6 +132,17 @@ uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
     for (; parameter - shift > 32; shift += 32)
         value |= read_bits(reader, 32) << shift;
     return value | read_bits(reader, parameter - shift) << shift;
+}
+
+uint64_t read_gamma(struct bit_reader *reader)
+{
+    uint64_t bits = read_rice(reader, 0);
+    if (reader->failed || bits > 63)
+        return refuse(reader);
+    uint64_t value = read_bits(reader, bits < 32 ? (unsigned)bits : 32);
+    if (bits > 32)
+        value |= read_bits(reader, (unsigned)bits - 32) << 32;
+    return reader->failed ? 0 : value | UINT64_C(1) << bits;
 }
 
 void read_alignment(struct bit_reader *reader)

@@ -5,6 +5,7 @@
  * at its end. Bits go into each byte from its lowest one upwards; numbers are little-endian.
  *
  *   varint      seven bits a byte, the lowest first, the top bit set on all but the last byte; the shortest form only
+ *   gamma code  of v, not 0, of k + 1 bits: k zeros, a one, then all bits of v but the highest (Elias)
  *   Rice code   of v with parameter k: v >> k in unary (that many zeros, then a one), then the low k bits of v
  *
  * Whole bytes may follow bits after an alignment, which pads with zero bits; the reader refuses other padding, so that
@@ -65,6 +66,7 @@ static inline void write_rice(struct bit_writer *writer, uint64_t value, unsigne
         write_long_rice(writer, value, parameter);
 }
 
+void write_gamma(struct bit_writer *writer, uint64_t value);
 void write_alignment(struct bit_writer *writer);
 /* These three want a writer that is aligned. */
 void write_byte(struct bit_writer *writer, uint8_t byte);
@@ -121,6 +123,7 @@ static inline uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
     return (uint64_t)zeros << parameter | (window >> (zeros + 1) & ((UINT64_C(1) << parameter) - 1));
 }
 
+uint64_t read_gamma(struct bit_reader *reader);
 void read_alignment(struct bit_reader *reader);
 uint8_t read_byte(struct bit_reader *reader);
 uint64_t read_varint(struct bit_reader *reader);

@@ -2,159 +2,188 @@
 
 #include <string.h>
 
-#include "../base/hash.h"
+#define FIRST_ROOM 64
+#define DIGIT_BITS 8
+#define DIGITS     (1u << DIGIT_BITS)
+#define FEW        24 /* so many are sorted by insertion */
+#define MOST_ADDED UINT32_MAX
 
-#define SMALLEST_ROOM 16
-#define MOST_ELEMENTS (UINT32_MAX / 4)
-
-struct element_block {
-    struct element_block *next;
-    uint8_t bytes[];
-};
-
-struct element_set element_set_make(uint64_t seed, const roost_environment *environment)
+void element_set_init(struct element_set *set, bool multiset, const roost_environment *environment)
 {
-    return (struct element_set){
-        .seed = seed, .memory_limit = environment->memory_limit, .allocator = environment->allocator};
+    *set = (struct element_set){
+        .multiset = multiset, .allocator = environment->allocator, .memory_limit = environment->memory_limit};
 }
 
 void element_set_release(struct element_set *set)
 {
-    memory_release(&set->allocator, set->hashes);
     memory_release(&set->allocator, set->elements);
-    memory_release(&set->allocator, set->index);
-    while (set->blocks) {
-        struct element_block *next = set->blocks->next;
-        memory_release(&set->allocator, set->blocks);
-        set->blocks = next;
-    }
-    *set = (struct element_set){0};
+    memory_release(&set->allocator, set->counts);
+    set->elements = NULL;
+    set->counts = NULL;
+    set->count = set->room = set->counts_room = 0;
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- growing ---------------------------------------------------------------------------------------------------- */
 
-static bool is_element(const struct element_set *set, uint64_t number, roost_hash hash, roost_bytes element)
+static roost_status grow(const struct element_set *set, void **array, size_t *room, size_t used, size_t size)
 {
-    const roost_bytes *held = &set->elements[number];
-    return set->hashes[number].low == hash.low && set->hashes[number].high == hash.high && held->size == element.size &&
-           (held->size == 0 || memcmp(held->data, element.data, held->size) == 0);
-}
-
-/* Where the element is named in the index, or the free place where it would be. */
-static uint64_t find_place(const struct element_set *set, roost_hash hash, roost_bytes element)
-{
-    uint64_t mask = 2 * set->room - 1, place = hash.high & mask;
-    while (set->index[place] && !is_element(set, set->index[place] - 1, hash, element))
-        place = (place + 1) & mask;
-    return place;
-}
-
-bool element_set_contains(const struct element_set *set, roost_bytes element)
-{
-    roost_hash hash = hash_bytes(set->seed, element.data, element.size);
-    return set->count > 0 && set->index[find_place(set, hash, element)] != 0;
-}
-
-/* ---- growth --------------------------------------------------------------------------------------------------------
- */
-
-#define BYTES_OF_ONE (sizeof(roost_hash) + sizeof(roost_bytes) + 2 * sizeof(uint32_t))
-
-static void move_to(struct element_set *larger, const struct element_set *set)
-{
-    if (set->count) {
-        memcpy(larger->hashes, set->hashes, set->count * sizeof *set->hashes);
-        memcpy(larger->elements, set->elements, set->count * sizeof *set->elements);
-    }
-    for (uint64_t number = 0; number < set->count; number++) {
-        uint64_t mask = 2 * larger->room - 1, place = larger->hashes[number].high & mask;
-        while (larger->index[place])
-            place = (place + 1) & mask;
-        larger->index[place] = (uint32_t)number + 1;
-    }
-}
-
-static roost_status reserve(struct element_set *set, uint64_t more)
-{
-    struct element_set larger = *set;
-    if (more > MOST_ELEMENTS - set->count)
+    size_t wanted = *room ? *room + *room / 2 : FIRST_ROOM;
+    if (wanted > SIZE_MAX / 2 / size || (set->memory_limit && wanted * size > set->memory_limit))
         return ROOST_TOO_LARGE;
-    for (larger.room = set->room ? set->room : SMALLEST_ROOM; larger.room < set->count + more;)
-        larger.room *= 2;
-    if (larger.room == set->room)
-        return ROOST_OK;
-    larger.bytes += (larger.room - set->room) * BYTES_OF_ONE;
-    if (larger.bytes > set->memory_limit)
-        return ROOST_TOO_LARGE;
-    larger.blocks = NULL;
-    larger.hashes = memory_allocate(&set->allocator, larger.room * sizeof *larger.hashes);
-    larger.elements = memory_allocate(&set->allocator, larger.room * sizeof *larger.elements);
-    larger.index = memory_allocate(&set->allocator, 2 * larger.room * sizeof *larger.index);
-    if (!larger.hashes || !larger.elements || !larger.index) {
-        element_set_release(&larger);
+    void *larger = memory_allocate(&set->allocator, wanted * size);
+    if (!larger)
         return ROOST_NO_MEMORY;
-    }
-    move_to(&larger, set);
-    larger.blocks = set->blocks;
-    set->blocks = NULL;
-    element_set_release(set);
-    *set = larger;
+    if (used)
+        memcpy(larger, *array, used * size);
+    memory_release(&set->allocator, *array);
+    *array = larger;
+    *room = wanted;
     return ROOST_OK;
 }
 
-/* ---- adding --------------------------------------------------------------------------------------------------------
- */
-
-static uint64_t bytes_of_new(const struct element_set *set, const roost_bytes *elements, size_t count,
-                             uint64_t *new_elements)
+static roost_status make_room(struct element_set *set)
 {
-    uint64_t bytes = 0;
-    *new_elements = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!element_set_contains(set, elements[i])) {
-            bytes += elements[i].size;
-            ++*new_elements;
-        }
-    return bytes;
+    roost_status status = ROOST_OK;
+    void *elements = set->elements, *counts = set->counts;
+    if (set->count == set->room)
+        status = grow(set, &elements, &set->room, set->count, sizeof *set->elements);
+    set->elements = elements;
+    if (status == ROOST_OK && set->multiset && set->added == set->counts_room)
+        status = grow(set, &counts, &set->counts_room, set->added, sizeof *set->counts);
+    set->counts = counts;
+    return status;
 }
 
-/* There is room in the index, and `bytes` for what is new. Returns where the free bytes go on. */
-static uint8_t *take(struct element_set *set, uint8_t *bytes, roost_bytes element)
+roost_status element_set_add(struct element_set *set, roost_hash hash, uint64_t count)
 {
-    roost_hash hash = hash_bytes(set->seed, element.data, element.size);
-    uint64_t place = find_place(set, hash, element);
-    if (set->index[place])
-        return bytes;
-    if (element.size)
-        memcpy(bytes, element.data, element.size);
-    set->hashes[set->count] = hash;
-    set->elements[set->count] = (roost_bytes){bytes, element.size};
-    set->index[place] = (uint32_t)++set->count;
-    return bytes + element.size;
-}
-
-roost_status element_set_add(struct element_set *set, uint64_t *learnt, const roost_bytes *elements, size_t count)
-{
-    uint64_t before = set->count, new_elements, size = bytes_of_new(set, elements, count, &new_elements);
-    *learnt = 0;
-    if (new_elements == 0)
-        return ROOST_OK;
-    uint64_t block_bytes = sizeof(struct element_block) + size;
-    if (block_bytes < size || set->bytes + block_bytes > set->memory_limit)
+    if (set->added == MOST_ADDED)
         return ROOST_TOO_LARGE;
-    struct element_block *block = memory_allocate(&set->allocator, block_bytes);
-    roost_status status = block ? reserve(set, new_elements) : ROOST_NO_MEMORY;
-    if (status != ROOST_OK || set->bytes + block_bytes > set->memory_limit) {
-        memory_release(&set->allocator, block);
-        return status != ROOST_OK ? status : ROOST_TOO_LARGE;
-    }
-    block->next = set->blocks;
-    set->blocks = block;
-    set->bytes += block_bytes;
-    uint8_t *bytes = block->bytes;
-    for (size_t i = 0; i < count; i++)
-        bytes = take(set, bytes, elements[i]);
-    *learnt = set->count - before;
+    roost_status status = make_room(set);
+    if (status != ROOST_OK)
+        return status;
+    if (set->multiset)
+        set->counts[set->added] = count;
+    set->elements[set->count++] = (struct element){.high = hash.high, .low = hash.low, .index = (uint32_t)set->added++};
     return ROOST_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+static inline bool comes_before(const struct element *a, const struct element *b)
+{
+    if (a->high != b->high)
+        return a->high < b->high;
+    return a->low != b->low ? a->low < b->low : a->index < b->index;
+}
+
+static inline void swap_elements(struct element *a, struct element *b)
+{
+    struct element swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
+static void sort_few(struct element *elements, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct element element = elements[i];
+        size_t j = i;
+        for (; j > 0 && comes_before(&element, &elements[j - 1]); j--)
+            elements[j] = elements[j - 1];
+        elements[j] = element;
+    }
+}
+
+/* Where many share the whole of `high`: no radix is left but `low`, and it may be the same, too. */
+static void sift(struct element *heap, size_t root, size_t count)
+{
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && comes_before(&heap[child], &heap[child + 1]))
+            child++;
+        if (!comes_before(&heap[root], &heap[child]))
+            return;
+        swap_elements(&heap[root], &heap[child]);
+    }
+}
+
+static void sort_heap(struct element *elements, size_t count)
+{
+    for (size_t root = count / 2; root-- > 0;)
+        sift(elements, root, count);
+    for (size_t end = count; end-- > 1;) {
+        swap_elements(&elements[0], &elements[end]);
+        sift(elements, 0, end);
+    }
+}
+
+/* Each digit's elements to their place, by swapping: no second array of this size is needed. */
+static void sort_radix(struct element *elements, size_t count, unsigned bits)
+{
+    if (count <= FEW || bits == 0) {
+        count <= FEW ? sort_few(elements, count) : sort_heap(elements, count);
+        return;
+    }
+    unsigned shift = bits - DIGIT_BITS;
+    size_t next[DIGITS] = {0}, ends[DIGITS], begin = 0;
+    for (size_t i = 0; i < count; i++)
+        next[elements[i].high >> shift & (DIGITS - 1)]++;
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        size_t size = next[digit];
+        next[digit] = begin;
+        ends[digit] = begin += size;
+    }
+    for (unsigned digit = 0; digit < DIGITS; digit++)
+        while (next[digit] < ends[digit]) {
+            unsigned home = elements[next[digit]].high >> shift & (DIGITS - 1);
+            if (home == digit)
+                next[digit]++;
+            else
+                swap_elements(&elements[next[digit]], &elements[next[home]++]);
+        }
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        size_t from = digit ? ends[digit - 1] : 0;
+        sort_radix(elements + from, ends[digit] - from, shift);
+    }
+}
+
+/* Equal ones stand together, the one that was added first before the others. */
+static roost_status unite_equals(struct element_set *set)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        struct element *element = &set->elements[i], *last = &set->elements[kept ? kept - 1 : 0];
+        if (kept == 0 || last->high != element->high || last->low != element->low)
+            set->elements[kept++] = *element;
+        else if (set->multiset && __builtin_add_overflow(set->counts[last->index], set->counts[element->index],
+                                                         &set->counts[last->index]))
+            return ROOST_TOO_LARGE;
+    }
+    set->count = kept;
+    return ROOST_OK;
+}
+
+roost_status element_set_seal(struct element_set *set)
+{
+    sort_radix(set->elements, set->count, 64);
+    roost_status status = unite_equals(set);
+    for (size_t i = 0; status == ROOST_OK && set->multiset && i < set->count; i++) {
+        struct element *element = &set->elements[i];
+        uint64_t count = set->counts[element->index];
+        element->low ^= scramble_count(count);
+        element->small_count = count <= MOST_SMALL_COUNT ? (uint32_t)count : 0;
+    }
+    return status;
+}
+
+size_t element_set_find(const struct element_set *set, uint64_t high)
+{
+    size_t from = 0, to = set->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (set->elements[middle].high < high)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }

@@ -30,7 +30,7 @@
 #include <string.h>
 
 #include "element_list.h"
-#include "element_set.h"
+#include "gossip_set.h"
 #include "../base/hash.h"
 #include "../filter/kind.h"
 
@@ -44,7 +44,7 @@ enum gossip_type { GOSSIP_SIZE = 0xd1, GOSSIP_OFFER, GOSSIP_ANSWER, GOSSIP_ELEME
 struct roost_gossip {
     roost_gossip_config config;
     roost_environment environment;
-    struct element_set set;
+    struct gossip_set set;
 };
 
 /* ---- life and set --------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ roost_status roost_gossip_new(roost_gossip **gossip, const roost_gossip_config *
     roost_gossip *made = memory_allocate(&complete.allocator, sizeof *made);
     if (!made)
         return ROOST_NO_MEMORY;
-    *made = (roost_gossip){*config, complete, element_set_make(config->seed, &complete)};
+    *made = (roost_gossip){*config, complete, gossip_set_make(config->seed, &complete)};
     *gossip = made;
     return ROOST_OK;
 }
@@ -76,14 +76,14 @@ void roost_gossip_free(roost_gossip *gossip)
     if (!gossip)
         return;
     const roost_allocator allocator = gossip->environment.allocator;
-    element_set_release(&gossip->set);
+    gossip_set_release(&gossip->set);
     memory_release(&allocator, gossip);
 }
 
 roost_status roost_gossip_add(roost_gossip *gossip, bool *changed, const void *element, size_t size)
 {
     uint64_t learnt;
-    roost_status status = element_set_add(&gossip->set, &learnt, &(roost_bytes){element, size}, 1);
+    roost_status status = gossip_set_add(&gossip->set, &learnt, &(roost_bytes){element, size}, 1);
     if (changed)
         *changed = learnt > 0;
     return status;
@@ -91,7 +91,7 @@ roost_status roost_gossip_add(roost_gossip *gossip, bool *changed, const void *e
 
 bool roost_gossip_contains(const roost_gossip *gossip, const void *element, size_t size)
 {
-    return element_set_contains(&gossip->set, (roost_bytes){element, size});
+    return gossip_set_contains(&gossip->set, (roost_bytes){element, size});
 }
 
 uint64_t roost_gossip_count(const roost_gossip *gossip)
@@ -269,7 +269,7 @@ static roost_status take_elements(roost_gossip *gossip, uint64_t *learnt, const 
         return ROOST_NO_MEMORY;
     for (uint64_t i = 0; i < incoming->element_count; i++)
         elements[i] = read_element(&reader);
-    roost_status status = element_set_add(&gossip->set, learnt, elements, incoming->element_count);
+    roost_status status = gossip_set_add(&gossip->set, learnt, elements, incoming->element_count);
     memory_release(allocator, elements);
     return status;
 }

@@ -32,7 +32,7 @@ verdict "the help says where --writers has no effect"
 
 refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, demo'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
-for verb in reconcile link window counter; do
+for verb in link window counter; do
     refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, remove, check" $verb f
 done
 refuses "help for an unknown verb" 'unknown verb' help frobnicate

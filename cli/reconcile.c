@@ -1,0 +1,351 @@
+/*
+ * roost reconcile: what is in one of two files of lines and not in the other, for bytes that follow the difference.
+ *
+ * The near side asks, in this process; the far side answers: another process on the machine of the peer, or, where both
+ * files are here, the same code called directly, so that what is counted is what would have been sent. Either file may
+ * be the far one; which of the two is A decides only what is printed with "<".
+ *
+ *     near: read lines -> ask, reply, ask, reply ... -> own differences
+ *     far:                                              lines that are only there, if anybody wants them
+ *     --fetch: what is only in B goes into A; if A is here it is fetched, if A is there it is sent
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "interrupt.h"
+#include "json.h"
+#include "line_answer.h"
+#include "messages.h"
+#include "numbers.h"
+#include "remote.h"
+#include "verb.h"
+
+enum method_choice { METHOD_AUTO = 1, METHOD_RIBLT };
+static const char *const methods[] = {"auto", "riblt", NULL};
+static const char *const later_methods[] = {"dbf", "ccf-query", "ccf-decode", NULL};
+
+static struct {
+    unsigned method;
+    bool multiset, fetch, stats, json, quiet;
+    struct remote_shell shell;
+} settings = {.method = METHOD_AUTO, .shell.option = "--lines"};
+
+static const struct option options[] = {
+    {.name = "method",
+     .type = OPTION_CHOICE,
+     .place = &settings.method,
+     .value = "METHOD",
+     .choices = methods,
+     .later_choices = later_methods,
+     .help = "auto: the fewest bytes (default); riblt: rateless IBLT"},
+    {.name = "multiset", .type = OPTION_SWITCH, .place = &settings.multiset, .help = "lines are counted"},
+    {.name = "fetch", .type = OPTION_SWITCH, .place = &settings.fetch, .help = "A takes in what is only in B"},
+    {.name = "stats", .type = OPTION_SWITCH, .place = &settings.stats, .help = "say what it cost"},
+    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "that alone, as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "print no lines"},
+    SHELL_OPTIONS(settings.shell),
+    {0},
+};
+
+struct reconciling {
+    struct line_side near;
+    bool near_is_a;
+    const char *far_name;
+    bool far_is_remote;
+    struct line_side far; /* where it is here */
+    struct remote remote;
+    struct byte_buffer reply, request;
+    roost_buffer last;                       /* message of the session, if it is ours and not yet sent */
+    uint64_t sent, received;                 /* bytes of the session on the wire */
+    uint64_t payload_sent, payload_received; /* of lines */
+    uint32_t rounds;
+    roost_reconcile_result result;
+};
+
+/* ---- asking ----------------------------------------------------------------------------------------------------- */
+
+static bool ask(struct reconciling *work, roost_bytes request)
+{
+    bool understood = true; /* if not, the reply says so */
+    work->rounds++;
+    if (work->far_is_remote)
+        return remote_ask(&work->remote, &work->reply, request);
+    return line_answer(&work->far, &work->reply, &understood, request);
+}
+
+static bool ask_session(struct reconciling *work, roost_bytes request)
+{
+    if (!ask(work, request))
+        return false;
+    work->sent += wire_size(request.size);
+    work->received += wire_size(work->reply.size);
+    return true;
+}
+
+/* Session and payload are counted apart; the last message of the one travels with the first request of the other. */
+static bool ask_program(struct reconciling *work)
+{
+    if (work->request.failed)
+        return complain_of_session(work->near.file.name, ROOST_NO_MEMORY);
+    if (!ask(work, (roost_bytes){work->request.data, work->request.size}))
+        return false;
+    uint64_t of_session = work->last.size;
+    roost_buffer_release(&work->last);
+    work->sent += of_session;
+    work->payload_sent += wire_size(work->request.size) - of_session;
+    work->payload_received += wire_size(work->reply.size);
+    return true;
+}
+
+/* ---- the session ------------------------------------------------------------------------------------------------ */
+
+static bool begin_session(struct reconciling *work)
+{
+    roost_reconcile_config config = {settings.method == METHOD_RIBLT ? ROOST_RECONCILE_RIBLT : ROOST_RECONCILE_AUTO,
+                                     settings.multiset};
+    roost_environment environment = line_environment();
+    roost_status status = roost_reconcile_ask(&work->near.session, &config, &environment);
+    if (status == ROOST_UNSUPPORTED)
+        return complain("--method riblt", "is for sets, and not for --multiset");
+    return (status == ROOST_OK || complain_of_session(work->near.file.name, status)) && line_side_load(&work->near);
+}
+
+/* To and fro until it is over; a message that ends it is kept for the next request. */
+static bool converse(struct reconciling *work)
+{
+    roost_buffer message = {0};
+    roost_status status = roost_reconcile_next(work->near.session, &message, NULL, 0);
+    bool fine = true;
+    while (fine && status == ROOST_OK && message.size > 0 && !roost_reconcile_over(work->near.session)) {
+        fine = ask_session(work, (roost_bytes){message.data, message.size});
+        roost_buffer_release(&message);
+        if (fine)
+            status = roost_reconcile_next(work->near.session, &message, work->reply.data, work->reply.size);
+        fine = fine && !interrupted();
+    }
+    if (fine && status == ROOST_OK) {
+        work->last = message;
+        return true;
+    }
+    roost_buffer_release(&message);
+    return fine ? complain_of_session(work->far_name, status) : false;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+static void print_line(char side, uint64_t count, roost_bytes line)
+{
+    putchar(side);
+    if (settings.multiset)
+        printf(" %llu", (unsigned long long)count);
+    putchar(' ');
+    fwrite(line.data, 1, line.size, stdout);
+    putchar('\n');
+}
+
+static bool prints_lines(void)
+{
+    return !settings.quiet && !settings.json;
+}
+
+static bool print_near(struct reconciling *work)
+{
+    while (line_side_has_more(&work->near) && !interrupted()) {
+        roost_difference difference;
+        roost_bytes line;
+        if (!line_side_next(&work->near, &difference, &line))
+            return false;
+        print_line(work->near_is_a ? '<' : '>', difference.count_here, line);
+    }
+    return !interrupted();
+}
+
+static void begin_request(struct reconciling *work, enum line_message type)
+{
+    work->request.size = 0;
+    append_number(&work->request, type, 1);
+    append_sized(&work->request, work->last.data, work->last.size);
+}
+
+/* The far side knows that the session is over, and that there is nothing more. */
+static bool say_enough(struct reconciling *work)
+{
+    begin_request(work, LINES_ENOUGH);
+    return ask_program(work) && ((work->reply.size == 1 && work->reply.data[0] == LINES_TAKEN) ||
+                                 complain_of_session(work->far_name, ROOST_PROTOCOL));
+}
+
+/* Lines come as many as the session said, and no others. */
+static bool take_far_records(struct reconciling *work, uint64_t *taken, bool fetch)
+{
+    struct byte_reader reader = {.next = work->reply.data + 1, .left = work->reply.size - 1};
+    struct line_record record;
+    while (take_record(&reader, &record, settings.multiset)) {
+        if (++*taken > work->result.only_there)
+            return complain_of_session(work->far_name, ROOST_CORRUPT);
+        if (prints_lines())
+            print_line(work->near_is_a ? '>' : '<', record.there, record.line);
+        if (fetch && !line_side_take(&work->near, &record))
+            return false;
+    }
+    return !reader.failed || complain_of_session(work->far_name, ROOST_CORRUPT);
+}
+
+static bool receive_lines(struct reconciling *work, bool fetch)
+{
+    uint64_t taken = 0;
+    uint8_t type = LINES_MORE;
+    begin_request(work, LINES_WANTED);
+    while (type == LINES_MORE) {
+        uint64_t before = taken;
+        if (!ask_program(work))
+            return false;
+        type = work->reply.size > 0 ? work->reply.data[0] : 0;
+        if ((type != LINES_MORE && type != LINES_LAST) || !take_far_records(work, &taken, fetch))
+            return type == LINES_MORE || type == LINES_LAST ? false
+                                                            : complain_of_session(work->far_name, ROOST_PROTOCOL);
+        if (interrupted() || (type == LINES_MORE && taken == before))
+            return !interrupted() && complain_of_session(work->far_name, ROOST_CORRUPT);
+        work->request.size = 0;
+        append_number(&work->request, LINES_GO_ON, 1);
+    }
+    return taken == work->result.only_there || complain_of_session(work->far_name, ROOST_CORRUPT);
+}
+
+/* What is only here goes into the file of the far side, which is A. */
+static bool send_lines(struct reconciling *work)
+{
+    bool more = true;
+    while (more) {
+        begin_request(work, LINES_TAKE);
+        if (!line_side_write(&work->near, &work->request))
+            return false;
+        more = line_side_has_more(&work->near);
+        work->request.data[0] = more ? LINES_TAKE : LINES_COMMIT;
+        if (!ask_program(work))
+            return false;
+        if (work->reply.size != 1 || work->reply.data[0] != LINES_TAKEN)
+            return complain_of_session(work->far_name, ROOST_PROTOCOL);
+    }
+    return true;
+}
+
+/* "<" first. Where A is the far one its lines come before ours are looked at. */
+static bool exchange_lines(struct reconciling *work)
+{
+    bool fetch_here = settings.fetch && work->near_is_a, send = settings.fetch && !work->near_is_a;
+    if (work->near_is_a && prints_lines() && !print_near(work))
+        return false;
+    bool wanted = work->result.only_there > 0 && (fetch_here || prints_lines());
+    if (wanted ? !receive_lines(work, fetch_here) : !send && !say_enough(work))
+        return false;
+    if (!work->near_is_a && prints_lines() && !print_near(work))
+        return false;
+    if (!send)
+        return line_union_commit(&work->near.united);
+    work->near.next = 0;
+    line_picker_close(&work->near.picker);
+    return (work->near.count == 0 || line_picker_open(&work->near.picker, &work->near.file)) && send_lines(work);
+}
+
+/* ---- the verb --------------------------------------------------------------------------------------------------- */
+
+static void report(const struct reconciling *work)
+{
+    double cpu = (double)clock() / CLOCKS_PER_SEC;
+    const roost_reconcile_result *result = &work->result;
+    uint64_t only_a = work->near_is_a ? result->only_here : result->only_there;
+    uint64_t only_b = work->near_is_a ? result->only_there : result->only_here;
+    if (settings.json) {
+        struct json json;
+        json_begin(&json);
+        json_bool(&json, "equal", only_a + only_b == 0);
+        json_count(&json, "only_here", only_a);
+        json_count(&json, "only_there", only_b);
+        if (settings.multiset)
+            json_count(&json, "changed", result->changed);
+        json_count(&json, "rounds", work->rounds);
+        json_count(&json, "sent", work->sent);
+        json_count(&json, "received", work->received);
+        json_count(&json, "payload_sent", work->payload_sent);
+        json_count(&json, "payload_received", work->payload_received);
+        json_number(&json, "cpu_seconds", cpu);
+        json_end(&json);
+    } else if (settings.stats) {
+        char sent[THINGS_ROOM], received[THINGS_ROOM], rounds[THINGS_ROOM], payload[THINGS_ROOM];
+        format_things(sent, work->sent, "byte");
+        format_things(received, work->received, "byte");
+        format_things(rounds, work->rounds, "round");
+        format_things(payload, work->payload_sent + work->payload_received, "byte");
+        printf("# %llu only in A, %llu only in B; sent %s, received %s in %s, lines %s; %.2f s of CPU\n",
+               (unsigned long long)only_a, (unsigned long long)only_b, sent, received, rounds, payload, cpu);
+    }
+}
+
+static bool reconcile(struct reconciling *work)
+{
+    if (!begin_session(work) || !converse(work))
+        return false;
+    work->result = roost_reconcile_result_of(work->near.session);
+    if (!line_side_conclude(&work->near) || !exchange_lines(work))
+        return false;
+    report(work);
+    return true;
+}
+
+static bool open_sides(struct reconciling *work, const char *a, const char *b)
+{
+    bool a_is_remote = is_remote_name(a), b_is_remote = is_remote_name(b);
+    if (a_is_remote && b_is_remote)
+        return complain(b, "only one of the two may be on another machine");
+    work->near_is_a = !a_is_remote;
+    work->far_name = a_is_remote ? a : b;
+    work->far_is_remote = a_is_remote || b_is_remote;
+    if (!line_side_open(&work->near, a_is_remote ? b : a))
+        return false;
+    return work->far_is_remote ? remote_start(&work->remote, work->far_name, &settings.shell)
+                               : line_side_open(&work->far, work->far_name);
+}
+
+static void close_sides(struct reconciling *work)
+{
+    remote_end(&work->remote);
+    line_side_close(&work->near);
+    line_side_close(&work->far);
+    roost_buffer_release(&work->last);
+    byte_buffer_release(&work->reply);
+    byte_buffer_release(&work->request);
+}
+
+static int run(const struct arguments *arguments)
+{
+    struct reconciling work = {.near.file.descriptor = -1, .far.file.descriptor = -1};
+    complete_shell(&settings.shell);
+    interrupt_catch();
+    bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);
+    bool equal = work.result.only_here + work.result.only_there == 0;
+    close_sides(&work);
+    return !fine ? EXIT_TROUBLE : equal ? EXIT_FINE : EXIT_NONE;
+}
+
+static const char *const operands[] = {"A", "B", NULL};
+
+const struct verb verb_reconcile = {
+    .name = "reconcile",
+    .synopsis = "A B [--multiset] [--fetch] [--method METHOD] [--stats] [--json] [-q] [--rsh COMMAND] [--roost PATH]",
+    .summary = "find the lines in which two files differ, sending little",
+    .details = "Prints the lines that are only in A as \"< LINE\", those only in B as \"> LINE\". Order and, unless\n"
+               "--multiset is given, repetitions of lines do not matter. With --multiset a line is printed with\n"
+               "its count on that side, where the counts differ: \"< 3 LINE\", \"> 5 LINE\".\n"
+               "One of the two may be HOST:PATH: then roost serve --lines is started there through ssh, and what\n"
+               "is sent follows the difference, whatever the size of the files.\n"
+               "--fetch appends to A what it lacks; A is replaced whole, or left alone.\n"
+               "Exit status: 0 if the two are equal, 1 if not, 2 in case of trouble.\n",
+    .options = options,
+    .operands = operands,
+    .changes_file = false,
+    .run = run,
+};

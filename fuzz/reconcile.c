@@ -1,0 +1,157 @@
+/*
+ * Attacks: whatever a peer says, a reconciliation ends in a status or in the right answer. The first bytes choose
+ * method and world, and what is tampered with:
+ *
+ *     a message of a session between two honest sides has some of its bytes changed, or is cut, once; or
+ *     the rest of the input is a row of messages, each with its size before it, for one side.
+ *
+ * A session that was tampered with may fail. If it says that it is over, its result is that of the model.
+ */
+#include "../tests/reconciling.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST_KEYS = 160, MOST_TURNS = 400 };
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+struct input {
+    const uint8_t *next;
+    size_t left;
+};
+
+static uint8_t take_byte(struct input *input)
+{
+    if (input->left == 0)
+        return 0;
+    input->left--;
+    return *input->next++;
+}
+
+static struct world make_world(struct input *input, struct both keys[MOST_KEYS])
+{
+    uint8_t shape = take_byte(input), sizes = take_byte(input);
+    struct world world = {.keys = keys, .seed = shape};
+    world.config.method = shape & 1 ? ROOST_RECONCILE_RIBLT : ROOST_RECONCILE_AUTO;
+    world.config.multiset = !(shape & 1) && shape & 2;
+    world.count = (size_t)(sizes & 15) * 10 + (sizes >> 4);
+    struct random_source random = random_from_seed(shape);
+    for (size_t i = 0; i < world.count; i++) {
+        uint64_t kind = random_next(&random) >> 32;
+        keys[i].hash = (roost_hash){random_next(&random), shape & 4 ? 1 : random_next(&random)};
+        keys[i].here = kind % 4 == 1 ? 0 : 1 + kind / 4 % 3;
+        keys[i].there = kind % 4 == 2 ? 0 : kind % 4 == 3 ? 1 + kind / 16 % 3 : keys[i].here;
+        if (keys[i].here + keys[i].there == 0)
+            keys[i].here = 1;
+    }
+    return world;
+}
+
+/* ---- two honest sides, and somebody between them ----------------------------------------------------------------- */
+
+struct tampering {
+    uint32_t message;
+    size_t place;
+    uint8_t value;
+    bool cuts;
+};
+
+static void tamper(const struct tampering *tampering, roost_buffer *message, uint32_t number)
+{
+    if (number != tampering->message || message->size == 0)
+        return;
+    size_t place = tampering->place % message->size;
+    if (tampering->cuts)
+        message->size = place;
+    else
+        message->data[place] ^= tampering->value;
+}
+
+static roost_reconcile *begin_asking(const struct world *world, roost_buffer *opening)
+{
+    uint64_t drawn = world->seed;
+    roost_environment environment = {.entropy = {&drawn, draw_next}};
+    roost_reconcile *session;
+    must(roost_reconcile_ask(&session, &world->config, &environment) == ROOST_OK);
+    must(add_side(session, world, false) == ROOST_OK);
+    must(roost_reconcile_next(session, opening, NULL, 0) == ROOST_OK);
+    return session;
+}
+
+static void converse(const struct world *world, const struct tampering *tampering)
+{
+    roost_buffer request, reply = {0};
+    roost_reconcile *asking = begin_asking(world, &request), *answering = NULL;
+    for (uint32_t number = 0; request.size > 0 && number < MOST_TURNS; number += 2) {
+        tamper(tampering, &request, number);
+        if (!answering) {
+            if (roost_reconcile_answer(&answering, request.data, request.size, NULL) != ROOST_OK)
+                break;
+            must(add_side(answering, world, true) == ROOST_OK);
+        }
+        (void)!roost_reconcile_next(answering, &reply, request.data, request.size);
+        roost_buffer_release(&request);
+        tamper(tampering, &reply, number + 1);
+        if (reply.size > 0)
+            (void)!roost_reconcile_next(asking, &request, reply.data, reply.size);
+        roost_buffer_release(&reply);
+    }
+    must(!roost_reconcile_over(asking) || result_is_right(world, asking, false));
+    must(!answering || !roost_reconcile_over(answering) || result_is_right(world, answering, true));
+    must(tampering->value || tampering->cuts || (roost_reconcile_over(asking) && roost_reconcile_over(answering)));
+    roost_buffer_release(&request);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+/* ---- one side, and somebody who makes up the other --------------------------------------------------------------- */
+
+static void listen(roost_reconcile *session, struct input *input)
+{
+    while (input->left > 0) {
+        size_t size = take_byte(input);
+        size = size < input->left ? size : input->left;
+        roost_buffer answer;
+        (void)!roost_reconcile_next(session, &answer, input->next, size);
+        roost_buffer_release(&answer);
+        input->next += size;
+        input->left -= size;
+    }
+}
+
+static void hear(const struct world *world, struct input *input, bool as_answering)
+{
+    roost_buffer opening, reply;
+    roost_reconcile *asking = begin_asking(world, &opening), *answering;
+    must(roost_reconcile_answer(&answering, opening.data, opening.size, NULL) == ROOST_OK);
+    must(add_side(answering, world, true) == ROOST_OK);
+    must(roost_reconcile_next(answering, &reply, opening.data, opening.size) == ROOST_OK);
+    roost_buffer_release(&opening);
+    roost_buffer_release(&reply);
+    listen(as_answering ? answering : asking, input);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = {data, size};
+    struct both keys[MOST_KEYS + 16];
+    struct world world = make_world(&input, keys);
+    uint8_t way = take_byte(&input);
+    if (way & 1) {
+        hear(&world, &input, way & 2);
+        return 0;
+    }
+    struct tampering tampering = {.message = take_byte(&input)};
+    tampering.place = (size_t)take_byte(&input) << 8;
+    tampering.place |= take_byte(&input);
+    tampering.value = take_byte(&input);
+    tampering.cuts = way & 2;
+    converse(&world, &tampering);
+    return 0;
+}

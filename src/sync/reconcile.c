@@ -1,0 +1,377 @@
+/*
+ * The session: everything about a reconciliation that does not depend on how the difference is found.
+ *
+ *     OPENING   72 | version | method, bit 7: multiset | salt, 8 | number of keys, varint | of the method
+ *     ENDING    65 | bits 64 to 95 of the weight of what both have in common, 4
+ *     TROUBLED  58 | status
+ *
+ * What a peer can make us do is bounded. A message has at most MOST_MESSAGE bytes, and a method has to justify what it
+ * allocates by the bytes that came. All messages together have at most ROOM_TO_TALK bytes and so many more for each of
+ * our own keys: an honest peer never has to tell more than the list of our keys would be, since both methods send the
+ * list of whoever has fewer once that is shorter. That also bounds the number of messages.
+ */
+#include "reconcile.h"
+
+#include <string.h>
+
+#include "../base/entropy.h"
+
+#define MULTISET            0x80
+#define ROOM_TO_TALK        ((uint64_t)64 << 10)
+#define ROOM_FOR_KEY        48
+#define ENDING_HASH(common) ((uint32_t)((common) >> 64))
+
+static const struct reconcile_method *const methods[] = {
+    [ROOST_RECONCILE_AUTO] = &reconcile_exact,
+    [ROOST_RECONCILE_RIBLT] = &reconcile_riblt,
+};
+
+#define METHODS (sizeof methods / sizeof *methods)
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+static roost_status make(struct roost_reconcile **made, const roost_reconcile_config *config,
+                         const roost_environment *environment)
+{
+    *made = NULL;
+    roost_environment surroundings = environment ? *environment : (roost_environment){0};
+    surroundings.allocator = allocator_or_default(surroundings.allocator);
+    surroundings.entropy = entropy_or_default(surroundings.entropy);
+    const struct reconcile_method *method = methods[config->method];
+    struct roost_reconcile *session = memory_allocate(&surroundings.allocator, sizeof *session);
+    void *state = memory_allocate(&surroundings.allocator, method->state_size);
+    if (!session || !state) {
+        memory_release(&surroundings.allocator, session);
+        memory_release(&surroundings.allocator, state);
+        return ROOST_NO_MEMORY;
+    }
+    session->config = *config;
+    session->environment = surroundings;
+    session->method = method;
+    session->state = state;
+    element_set_init(&session->set, config->multiset, &surroundings);
+    *made = session;
+    return ROOST_OK;
+}
+
+roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_config *config,
+                                 const roost_environment *environment)
+{
+    roost_reconcile_config wanted = config ? *config : (roost_reconcile_config){0};
+    *made = NULL;
+    if ((unsigned)wanted.method >= METHODS)
+        return ROOST_INVALID;
+    if (wanted.multiset && wanted.method == ROOST_RECONCILE_RIBLT)
+        return ROOST_UNSUPPORTED;
+    struct roost_reconcile *session;
+    roost_status status = make(&session, &wanted, environment);
+    if (status != ROOST_OK)
+        return status;
+    session->asking = true;
+    if (!entropy_number(&session->environment.entropy, &session->salt)) {
+        roost_reconcile_free(session);
+        return ROOST_EXHAUSTED;
+    }
+    *made = session;
+    return ROOST_OK;
+}
+
+struct opening {
+    roost_reconcile_config config;
+    uint64_t salt, keys;
+};
+
+static roost_status read_opening(struct bit_reader *reader, struct opening *opening)
+{
+    if (read_byte(reader) != OPENING || read_byte(reader) != RECONCILE_VERSION)
+        return ROOST_PROTOCOL;
+    uint8_t method = read_byte(reader);
+    opening->config = (roost_reconcile_config){(roost_reconcile_method)(method & ~MULTISET), method & MULTISET};
+    opening->salt = read_fixed64(reader);
+    opening->keys = read_varint(reader);
+    if (reader->failed)
+        return ROOST_CORRUPT;
+    bool known = (unsigned)opening->config.method < METHODS;
+    return known && !(opening->config.multiset && opening->config.method == ROOST_RECONCILE_RIBLT) ? ROOST_OK
+                                                                                                   : ROOST_PROTOCOL;
+}
+
+roost_status roost_reconcile_answer(roost_reconcile **made, const void *message, size_t size,
+                                    const roost_environment *environment)
+{
+    struct bit_reader reader = bit_reader_over(message, size);
+    struct opening opening;
+    *made = NULL;
+    roost_status status = read_opening(&reader, &opening);
+    if (status == ROOST_OK)
+        status = make(made, &opening.config, environment);
+    if (status == ROOST_OK)
+        (*made)->salt = opening.salt;
+    return status;
+}
+
+void roost_reconcile_free(roost_reconcile *session)
+{
+    if (!session)
+        return;
+    roost_allocator allocator = *session_allocator(session);
+    session->method->release(session);
+    element_set_release(&session->set);
+    memory_release(&allocator, session->changed);
+    memory_release(&allocator, session->state);
+    memory_release(&allocator, session);
+}
+
+roost_status session_switch(struct roost_reconcile *session, const struct reconcile_method *method)
+{
+    void *state = memory_allocate(session_allocator(session), method->state_size);
+    if (!state)
+        return ROOST_NO_MEMORY;
+    session->method->release(session);
+    memory_release(session_allocator(session), session->state);
+    session->method = method;
+    session->state = state;
+    return ROOST_OK;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+const roost_reconcile_config *roost_reconcile_config_of(const roost_reconcile *session)
+{
+    return &session->config;
+}
+
+roost_hash roost_reconcile_hash(const roost_reconcile *session, const void *key, size_t size)
+{
+    return hash_bytes(session->salt, key, size);
+}
+
+roost_status roost_reconcile_add(roost_reconcile *session, const void *key, size_t size, uint64_t count)
+{
+    return roost_reconcile_add_hash(session, roost_reconcile_hash(session, key, size), count);
+}
+
+roost_status roost_reconcile_add_hash(roost_reconcile *session, roost_hash hash, uint64_t count)
+{
+    if (session->begun || count == 0)
+        return ROOST_INVALID;
+    return element_set_add(&session->set, hash, count);
+}
+
+static roost_status begin(struct roost_reconcile *session)
+{
+    if (session->begun)
+        return ROOST_OK;
+    session->begun = true;
+    roost_status status = element_set_seal(&session->set);
+    session->result.keys = session->set.count;
+    return status;
+}
+
+/* ---- what is in common ------------------------------------------------------------------------------------------ */
+
+uint128 session_common(const struct roost_reconcile *session)
+{
+    struct element_key key = session_key(session, FOR_WEIGHTS);
+    uint128 sum = session_weight(session);
+    for (size_t i = 0; i < session->set.count; i++)
+        if (!(session->set.elements[i].marks & ONLY_HERE))
+            sum += element_weight(key, &session->set.elements[i]);
+    return sum;
+}
+
+static void conclude(struct roost_reconcile *session)
+{
+    uint64_t only_here = 0;
+    for (size_t i = 0; i < session->set.count; i++)
+        only_here += session->set.elements[i].marks & ONLY_HERE;
+    session->result.only_here = only_here;
+    session->result.changed = session->changed_count;
+    session->over = true;
+}
+
+roost_status session_end(struct roost_reconcile *session, struct bit_writer *writer)
+{
+    write_byte(writer, ENDING);
+    write_bits(writer, ENDING_HASH(session_common(session)), 32);
+    conclude(session);
+    return ROOST_OK;
+}
+
+static roost_status take_ending(struct roost_reconcile *session, struct bit_reader *reader)
+{
+    uint32_t hash = (uint32_t)read_bits(reader, 32);
+    if (reader->failed || reader_bits_left(reader) != 0 || hash != ENDING_HASH(session_common(session)))
+        return ROOST_CORRUPT;
+    conclude(session);
+    return ROOST_OK;
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+static roost_status write_opening(struct roost_reconcile *session, struct bit_writer *writer)
+{
+    write_byte(writer, OPENING);
+    write_byte(writer, RECONCILE_VERSION);
+    write_byte(writer, (uint8_t)(session->config.method | (session->config.multiset ? MULTISET : 0)));
+    write_fixed64(writer, session->salt);
+    write_varint(writer, session->set.count);
+    return session->method->open(session, writer);
+}
+
+/* What is no message of the kind that comes first is none of ours. */
+static roost_status take_opening(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
+{
+    struct opening opening;
+    roost_status status = read_opening(reader, &opening);
+    if (status != ROOST_OK)
+        return status;
+    if (opening.salt != session->salt || opening.config.method != session->config.method ||
+        opening.config.multiset != session->config.multiset)
+        return ROOST_PROTOCOL;
+    session->peer_keys = opening.keys;
+    return session->method->answer(session, reader, writer);
+}
+
+/* The peer says why it gave up; anything that a peer would not say counts as nonsense. */
+static roost_status take_trouble(struct bit_reader *reader)
+{
+    uint8_t status = read_byte(reader);
+    bool known = !reader->failed && (status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE || status == ROOST_CORRUPT);
+    return known ? (roost_status)status : ROOST_PROTOCOL;
+}
+
+static roost_status take_message(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
+{
+    if (!session->asking && session->result.messages == 0)
+        return take_opening(session, reader, writer);
+    uint8_t type = read_byte(reader);
+    if (reader->failed || session->over)
+        return ROOST_PROTOCOL;
+    if (type == ENDING)
+        return take_ending(session, reader);
+    if (type == TROUBLED)
+        return take_trouble(reader);
+    return session->method->take(session, type, reader, writer);
+}
+
+static roost_status next_message(struct roost_reconcile *session, struct bit_writer *writer, const void *received,
+                                 size_t size)
+{
+    roost_status status = begin(session);
+    if (status != ROOST_OK)
+        return status;
+    if (size == 0)
+        return session->asking && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
+    if (size > MOST_MESSAGE ||
+        session->result.received + size > ROOM_TO_TALK + ROOM_FOR_KEY * (uint64_t)session->set.count)
+        return ROOST_PROTOCOL;
+    if (session->asking && session->result.messages == 0)
+        return ROOST_PROTOCOL;
+    struct bit_reader reader = bit_reader_over(received, size);
+    status = take_message(session, &reader, writer);
+    session->result.received += size;
+    session->result.messages++;
+    return status;
+}
+
+/* A peer that gave up by itself need not be told. */
+static void tell_trouble(struct bit_writer *writer, roost_status status, const void *received, size_t size)
+{
+    roost_allocator allocator = writer->buffer.allocator;
+    bit_writer_release(writer);
+    bit_writer_init(writer, allocator);
+    if (size > 0 && *(const uint8_t *)received == TROUBLED)
+        return;
+    write_byte(writer, TROUBLED);
+    write_byte(writer, (uint8_t)status);
+    if (writer->failed)
+        bit_writer_release(writer);
+}
+
+roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *message, const void *received, size_t size)
+{
+    *message = (roost_buffer){0};
+    if (session->failed != ROOST_OK)
+        return session->failed;
+    struct bit_writer writer;
+    bit_writer_init(&writer, *session_allocator(session));
+    roost_status status = next_message(session, &writer, received, size);
+    write_alignment(&writer);
+    if (status == ROOST_OK && writer.failed)
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK) {
+        session->failed = status;
+        session->over = false;
+        tell_trouble(&writer, status, received, size);
+    }
+    *message = writer.buffer;
+    session->result.sent += message->size;
+    session->result.messages += message->size > 0;
+    return status;
+}
+
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+bool roost_reconcile_over(const roost_reconcile *session)
+{
+    return session->over;
+}
+
+roost_reconcile_result roost_reconcile_result_of(const roost_reconcile *session)
+{
+    return session->result;
+}
+
+static void sift(roost_difference *heap, size_t root, size_t count)
+{
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && heap[child].index < heap[child + 1].index)
+            child++;
+        if (heap[root].index >= heap[child].index)
+            return;
+        roost_difference swap = heap[root];
+        heap[root] = heap[child];
+        heap[child] = swap;
+    }
+}
+
+static void sort_differences(roost_difference *differences, size_t count)
+{
+    for (size_t root = count / 2; root-- > 0;)
+        sift(differences, root, count);
+    for (size_t end = count; end-- > 1;) {
+        roost_difference swap = differences[0];
+        differences[0] = differences[end];
+        differences[end] = swap;
+        sift(differences, 0, end);
+    }
+}
+
+/* It is there. */
+static roost_difference *find_difference(roost_difference *differences, size_t count, uint64_t index)
+{
+    size_t from = 0;
+    for (size_t to = count; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        if (differences[middle].index < index)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return &differences[from];
+}
+
+/* Elements are in the order of their hashes. */
+void roost_reconcile_differences(const roost_reconcile *session, roost_difference *differences)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < session->set.count; i++) {
+        const struct element *element = &session->set.elements[i];
+        if (element->marks & ONLY_HERE)
+            differences[count++] = (roost_difference){element->index, count_of(&session->set, element), 0};
+    }
+    sort_differences(differences, count);
+    for (size_t i = 0; i < session->changed_count; i++)
+        find_difference(differences, count, session->changed[i].index)->count_there = session->changed[i].there;
+}

@@ -1,0 +1,732 @@
+/*
+ * Reconciliation beside its model: fields, sketches, sessions of all shapes, messages that were damaged, peers that
+ * lie, allocations that fail.
+ */
+#include "check.h"
+
+#include "base/field.h"
+#include "reconciling.h"
+#include "sync/exact.h"
+#include "sync/pin_sketch.h"
+
+/* ---- fields ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t multiply_bit_by_bit(const struct field *field, uint64_t a, uint64_t b)
+{
+    uint64_t product = 0;
+    for (; b; b >>= 1) {
+        product ^= b & 1 ? a : 0;
+        a <<= 1;
+        if (a >> field->bits & 1)
+            a ^= field->terms | UINT64_C(1) << field->bits;
+    }
+    return product;
+}
+
+static void multiplication_is_that_of_polynomials(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(1));
+    for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS; bits++) {
+        struct field field = field_of_bits(bits);
+        for (int i = 0; i < 2000; i++) {
+            uint64_t a = random_next(&random) & field.mask, b = random_next(&random) & field.mask;
+            assert_int_equal(field_multiply_plainly(&field, a, b), multiply_bit_by_bit(&field, a, b));
+        }
+        assert_int_equal(field_multiply_plainly(&field, field.mask, field.mask),
+                         multiply_bit_by_bit(&field, field.mask, field.mask));
+    }
+    struct field small = field_of_bits(8);
+    assert_int_equal(field_multiply_plainly(&small, 0x53, 0xca), 1);
+}
+
+/* x^(2^k) modulo the polynomial. */
+static uint64_t frobenius_power(const struct field *field, unsigned k)
+{
+    uint64_t power = 2;
+    for (unsigned i = 0; i < k; i++)
+        power = multiply_bit_by_bit(field, power, power);
+    return power;
+}
+
+static uint64_t polynomial_gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        while (a && highest_bit(a) >= highest_bit(b))
+            a ^= b << (highest_bit(a) - highest_bit(b));
+        uint64_t swap = a;
+        a = b;
+        b = swap;
+    }
+    return a;
+}
+
+/* Rabin's: x^(2^b) = x, and x^(2^(b/q)) - x has no factor in common with the polynomial, for each prime q of b. */
+static void no_polynomial_has_factors(void **state)
+{
+    (void)state;
+    for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS; bits++) {
+        struct field field = field_of_bits(bits);
+        assert_int_equal(frobenius_power(&field, bits), 2);
+        for (unsigned prime = 2; prime <= bits; prime++) {
+            bool is_prime = bits % prime == 0;
+            for (unsigned divisor = 2; divisor < prime; divisor++)
+                is_prime &= prime % divisor != 0;
+            if (is_prime)
+                assert_int_equal(
+                    polynomial_gcd(field.terms | UINT64_C(1) << bits, frobenius_power(&field, bits / prime) ^ 2), 1);
+        }
+    }
+}
+
+/* ---- sketches --------------------------------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Different ones, none of them 0. */
+static size_t some_elements(struct random_source *random, uint64_t *elements, size_t count, uint64_t mask)
+{
+    size_t made = 0;
+    while (made < count) {
+        uint64_t element = random_next(random) & mask;
+        bool fresh = element != 0;
+        for (size_t i = 0; i < made; i++)
+            fresh &= elements[i] != element;
+        if (fresh)
+            elements[made++] = element;
+    }
+    return made;
+}
+
+static void any_difference_up_to_the_sums_is_decoded(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(2));
+    static uint64_t elements[64], found[64], scratch[64 * 64];
+    for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++) {
+        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->usable(); bits++) {
+            struct field field = field_of_bits(bits);
+            for (size_t sums = 1; sums <= 40; sums += 3) {
+                size_t count = some_elements(&random, elements, random_choice(&random, (uint32_t)sums + 1), field.mask);
+                uint64_t sketch[64] = {0};
+                size_t decoded;
+                assert_true(pin_sketch_scratch(bits, sums) <= COUNT_OF(scratch));
+                (*kernel)->add(&field, sketch, sums, elements, count);
+                assert_true((*kernel)->decode(&field, found, &decoded, sketch, sums, scratch));
+                assert_int_equal(decoded, count);
+                qsort(elements, count, sizeof *elements, compare_numbers);
+                qsort(found, count, sizeof *found, compare_numbers);
+                assert_memory_equal(found, elements, count * sizeof *found);
+            }
+        }
+    }
+}
+
+/* What comes out of sums of more elements, if anything, has just these sums. */
+static void too_many_are_seen_or_look_like_others(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(3));
+    uint64_t elements[32], found[32], scratch[64 * 16];
+    size_t refused = 0, mistaken = 0;
+    for (int i = 0; i < 3000; i++) {
+        struct field field = field_of_bits(8 + (unsigned)i % 25);
+        size_t sums = 1 + random_choice(&random, 8), decoded;
+        size_t count = some_elements(&random, elements, sums + 1 + random_choice(&random, 8), field.mask);
+        uint64_t sketch[8] = {0}, again[8] = {0};
+        pin_sketch_in_use()->add(&field, sketch, sums, elements, count);
+        if (!pin_sketch_in_use()->decode(&field, found, &decoded, sketch, sums, scratch)) {
+            refused++;
+            continue;
+        }
+        mistaken++;
+        assert_in_range(decoded, 0, sums);
+        pin_sketch_in_use()->add(&field, again, sums, found, decoded);
+        assert_memory_equal(again, sketch, sums * sizeof *again);
+    }
+    assert_true(refused > 2000 && mistaken > 20);
+}
+
+static void kernels_make_the_same_sums(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(4));
+    uint64_t elements[100];
+    for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS; bits++) {
+        struct field field = field_of_bits(bits);
+        for (size_t count = 0; count < 100; count += 7) {
+            uint64_t plain[20] = {0};
+            some_elements(&random, elements, count, field.mask);
+            pin_sketch_plain.add(&field, plain, 20, elements, count);
+            for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++) {
+                uint64_t sums[20] = {0};
+                if (!(*kernel)->usable())
+                    continue;
+                (*kernel)->add(&field, sums, 20, elements, count);
+                assert_memory_equal(sums, plain, sizeof plain);
+            }
+        }
+    }
+}
+
+/* ---- worlds ----------------------------------------------------------------------------------------------------- */
+
+/* How the hashes of keys may be forced to agree. */
+enum likeness { ALL_DIFFERENT, SAME_HIGH, SAME_LOW, FEW_HIGHS, LIKENESSES };
+
+static roost_hash hash_of_likeness(uint64_t key, enum likeness likeness)
+{
+    roost_hash hash = hash_for_key(key);
+    if (likeness == SAME_HIGH)
+        hash.high = 42;
+    if (likeness == SAME_LOW)
+        hash.low = 42;
+    if (likeness == FEW_HIGHS)
+        hash.high = hash.high >> 61 << 61;
+    return hash;
+}
+
+static uint64_t some_count(struct random_source *random, bool multiset)
+{
+    return multiset ? 1 + random_next(random) % (random_choice(random, 8) ? 5 : UINT64_C(1) << 40)
+                    : 1 + random_choice(random, 3);
+}
+
+/* So many keys in both, only here, only there, and, in a multiset, with different counts. */
+static struct world make_world(uint64_t seed, roost_reconcile_config config, const size_t sizes[4],
+                               enum likeness likeness)
+{
+    struct random_source random = random_from_seed(seed);
+    struct world world = {config, NULL, sizes[0] + sizes[1] + sizes[2] + sizes[3], seed};
+    world.keys = calloc(world.count + 1, sizeof *world.keys);
+    assert_non_null(world.keys);
+    for (size_t i = 0; i < world.count; i++) {
+        struct both *both = &world.keys[i];
+        both->hash = hash_of_likeness(seed << 32 | i, likeness);
+        both->here = both->there = some_count(&random, config.multiset);
+        if (i < sizes[1])
+            both->there = 0;
+        else if (i < sizes[1] + sizes[2])
+            both->here = 0;
+        else if (i < sizes[1] + sizes[2] + sizes[3])
+            both->there += config.multiset ? 1 + random_choice(&random, 3) : 0;
+    }
+    for (size_t i = world.count; i > 1; i--) { /* no side sees any order */
+        size_t j = random_choice(&random, (uint32_t)i);
+        struct both swap = world.keys[j];
+        world.keys[j] = world.keys[i - 1];
+        world.keys[i - 1] = swap;
+    }
+    return world;
+}
+
+/* ---- sessions --------------------------------------------------------------------------------------------------- */
+
+/* One that is disturbed changes or cuts a message on its way. */
+typedef void disturb(roost_buffer *message, uint32_t number, void *context);
+
+struct outcome {
+    roost_status asking, answering; /* the first trouble of each side */
+    bool over;                      /* both say so */
+    bool right;                     /* and both are */
+    uint64_t bytes;
+    uint32_t messages;
+};
+
+static roost_environment environment_of(uint64_t *drawn)
+{
+    return (roost_environment){.entropy = {drawn, draw_next}};
+}
+
+static void converse(roost_reconcile *asking, roost_reconcile **answering, const struct world *world,
+                     struct outcome *outcome, disturb *disturbs, void *context)
+{
+    roost_buffer request = {0}, reply = {0};
+    outcome->asking = roost_reconcile_next(asking, &request, NULL, 0);
+    for (uint32_t number = 0; request.size > 0; number += 2) {
+        if (disturbs)
+            disturbs(&request, number, context);
+        if (!*answering) {
+            outcome->answering = roost_reconcile_answer(answering, request.data, request.size, NULL);
+            if (outcome->answering != ROOST_OK)
+                break;
+            assert_ok(add_side(*answering, world, true));
+        }
+        roost_status status = roost_reconcile_next(*answering, &reply, request.data, request.size);
+        outcome->answering = outcome->answering ? outcome->answering : status;
+        roost_buffer_release(&request);
+        if (reply.size == 0)
+            break;
+        if (disturbs)
+            disturbs(&reply, number + 1, context);
+        status = roost_reconcile_next(asking, &request, reply.data, reply.size);
+        outcome->asking = outcome->asking ? outcome->asking : status;
+        roost_buffer_release(&reply);
+        assert_true(number < 5000);
+    }
+    roost_buffer_release(&request);
+    roost_buffer_release(&reply);
+}
+
+static struct outcome reconcile(const struct world *world, disturb *disturbs, void *context)
+{
+    struct outcome outcome = {0};
+    uint64_t drawn = world->seed;
+    roost_environment environment = environment_of(&drawn);
+    roost_reconcile *asking, *answering = NULL;
+    assert_ok(roost_reconcile_ask(&asking, &world->config, &environment));
+    assert_ok(add_side(asking, world, false));
+    converse(asking, &answering, world, &outcome, disturbs, context);
+    outcome.over = answering && roost_reconcile_over(asking) && roost_reconcile_over(answering);
+    outcome.right = (!roost_reconcile_over(asking) || result_is_right(world, asking, false)) &&
+                    (!answering || !roost_reconcile_over(answering) || result_is_right(world, answering, true));
+    roost_reconcile_result result = roost_reconcile_result_of(asking);
+    outcome.bytes = result.sent + result.received;
+    outcome.messages = result.messages;
+    if (answering && !disturbs) {
+        roost_reconcile_result there = roost_reconcile_result_of(answering);
+        assert_int_equal(there.sent, result.received);
+        assert_int_equal(there.received, result.sent);
+    }
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+    return outcome;
+}
+
+static struct outcome must_reconcile(const struct world *world)
+{
+    struct outcome outcome = reconcile(world, NULL, NULL);
+    if (!outcome.over || !outcome.right || outcome.asking || outcome.answering)
+        print_message("seed %llu, %zu keys, method %d, multiset %d: %d %d\n", (unsigned long long)world->seed,
+                      world->count, world->config.method, world->config.multiset, outcome.asking, outcome.answering);
+    assert_int_equal(outcome.asking, ROOST_OK);
+    assert_int_equal(outcome.answering, ROOST_OK);
+    assert_true(outcome.over);
+    assert_true(outcome.right);
+    return outcome;
+}
+
+static roost_reconcile_config some_method(uint64_t number)
+{
+    return (roost_reconcile_config){number % 4 == 3 ? ROOST_RECONCILE_RIBLT : ROOST_RECONCILE_AUTO, number % 4 == 1};
+}
+
+/* Sizes of all kinds: none, one, few, those at which the plan changes, many. */
+static size_t some_size(struct random_source *random)
+{
+    static const size_t sizes[] = {0, 0, 1, 2, 3, 6, 11, 12, 13, 20, 40, 60, 130, 500, 1500};
+    return sizes[random_choice(random, COUNT_OF(sizes))];
+}
+
+static void thousands_of_worlds_are_exact(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed(0), worlds = 2500, longest = 0;
+    for (uint64_t i = seed; i < seed + worlds; i++) {
+        struct random_source random = random_from_seed(i + 77);
+        size_t sizes[4] = {some_size(&random), some_size(&random), some_size(&random), some_size(&random) / 4};
+        if (i % 16 == 0)
+            pin_sketch_force(&pin_sketch_plain);
+        struct world world = make_world(i, some_method(i), sizes, ALL_DIFFERENT);
+        struct outcome outcome = must_reconcile(&world);
+        longest = outcome.messages > longest ? outcome.messages : longest;
+        pin_sketch_force(NULL);
+        free(world.keys);
+    }
+    print_message("at most %llu messages\n", (unsigned long long)longest);
+}
+
+static void special_worlds_are_exact(void **state)
+{
+    (void)state;
+    /* both, here, there, changed */
+    static const size_t special[][4] = {{0, 0, 0, 0},     {1, 0, 0, 0},     {0, 1, 0, 0},     {0, 0, 1, 0},
+                                        {3000, 0, 0, 0},  {0, 3000, 0, 0},  {0, 0, 3000, 0},  {0, 3000, 3000, 0},
+                                        {3000, 1, 0, 0},  {3000, 0, 12, 0}, {3000, 13, 0, 0}, {10, 3000, 0, 0},
+                                        {10, 0, 3000, 0}, {1, 2000, 10, 0}, {0, 0, 0, 700},   {20000, 0, 0, 300}};
+    for (size_t i = 0; i < COUNT_OF(special); i++)
+        for (uint64_t method = 0; method < 4; method++) {
+            struct world world = make_world(1000 + i, some_method(method), special[i], ALL_DIFFERENT);
+            must_reconcile(&world);
+            free(world.keys);
+        }
+}
+
+/* 64 of the 128 bits that tell keys apart are the same for all, or nearly. */
+static void keys_that_share_half_a_hash_are_told_apart(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed(5000);
+    for (uint64_t i = seed; i < seed + 240; i++) {
+        struct random_source random = random_from_seed(i);
+        size_t sizes[4] = {some_size(&random), some_size(&random), some_size(&random), some_size(&random) / 4};
+        struct world world = make_world(i, some_method(i), sizes, 1 + (enum likeness)(i / 4 % (LIKENESSES - 1)));
+        must_reconcile(&world);
+        free(world.keys);
+    }
+}
+
+/* What it costs, so that a change that costs more is seen. The bounds are a tenth above what was measured. */
+static void bytes_follow_the_difference(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t sizes[4];
+        bool multiset;
+        uint64_t most;
+    } expected[] = {
+        {{100000, 0, 0, 0}, false, 80},          {{100000, 5, 5, 0}, false, 90},
+        {{100000, 20, 20, 0}, false, 420},       {{100000, 150, 150, 0}, false, 1700},
+        {{100000, 2500, 2500, 0}, false, 16500}, {{100000, 0, 0, 100}, true, 1800},
+    };
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        uint64_t bytes = 0, messages = 0, runs = 5;
+        for (uint64_t seed = 0; seed < runs; seed++) {
+            struct world world = make_world(seed + 9000, (roost_reconcile_config){.multiset = expected[i].multiset},
+                                            expected[i].sizes, ALL_DIFFERENT);
+            struct outcome outcome = must_reconcile(&world);
+            bytes += outcome.bytes;
+            messages += outcome.messages;
+            free(world.keys);
+        }
+        print_message("%zu + %zu + %zu, %zu changed: %llu bytes, %llu messages\n", expected[i].sizes[0],
+                      expected[i].sizes[1], expected[i].sizes[2], expected[i].sizes[3],
+                      (unsigned long long)(bytes / runs), (unsigned long long)(messages / runs));
+        assert_in_range(bytes / runs, 1, expected[i].most);
+    }
+}
+
+/* ---- damage ----------------------------------------------------------------------------------------------------- */
+
+struct damage {
+    uint32_t message; /* which one */
+    size_t place;     /* a bit to flip, or a size to cut to */
+    bool cuts, happened;
+};
+
+static void damage(roost_buffer *message, uint32_t number, void *context)
+{
+    struct damage *damage = context;
+    if (number != damage->message || damage->happened)
+        return;
+    if (damage->cuts && damage->place < message->size) {
+        message->size = damage->place;
+        damage->happened = true;
+    } else if (!damage->cuts && damage->place / 8 < message->size) {
+        message->data[damage->place / 8] ^= (uint8_t)(1u << damage->place % 8);
+        damage->happened = true;
+    }
+}
+
+/* Whatever bit is flipped, whatever is cut off: no side ever believes a wrong answer. */
+static void damaged_messages_never_make_a_wrong_answer(void **state)
+{
+    (void)state;
+    static const size_t shapes[][4] = {{200, 3, 4, 2}, {300, 60, 60, 20}, {5, 100, 2, 0}, {2, 90, 90, 3}};
+    uint64_t went_on = 0, refused = 0;
+    for (size_t shape = 0; shape < COUNT_OF(shapes) * 4; shape++) {
+        struct world world = make_world(7000 + shape, some_method(shape), shapes[shape / 4], ALL_DIFFERENT);
+        uint32_t messages = must_reconcile(&world).messages;
+        for (uint32_t message = 0; message < messages; message++)
+            for (size_t place = shape % 3; place < 4000; place += place < 100 ? 5 : 131) {
+                struct damage damages = {message, place, place % 2, false};
+                struct outcome outcome = reconcile(&world, damage, &damages);
+                if (!outcome.right)
+                    print_message("shape %zu, message %u, place %zu\n", shape, message, place);
+                assert_true(outcome.right);
+                went_on += outcome.over && damages.happened;
+                refused += outcome.asking || outcome.answering;
+            }
+        free(world.keys);
+    }
+    print_message("%llu refused, %llu went on\n", (unsigned long long)refused, (unsigned long long)went_on);
+    assert_true(refused > 300 && went_on > 100);
+}
+
+struct noise {
+    struct random_source random;
+    uint32_t message;
+    bool keeps_type;
+};
+
+static void make_noise(roost_buffer *message, uint32_t number, void *context)
+{
+    struct noise *noise = context;
+    if (number < noise->message)
+        return;
+    for (size_t i = noise->keeps_type; i < message->size; i++)
+        message->data[i] = (uint8_t)random_next(&noise->random);
+    if (noise->keeps_type && number == noise->message)
+        message->data[0] = (uint8_t)random_choice(&noise->random, 16);
+}
+
+static void noise_is_refused(void **state)
+{
+    (void)state;
+    static const size_t shape[4] = {300, 50, 60, 20};
+    for (uint64_t i = 0; i < 4000; i++) {
+        struct world world = make_world(7100 + i % 8, some_method(i), shape, ALL_DIFFERENT);
+        struct noise noise = {random_from_seed(i), (uint32_t)(i / 4 % 6), i % 3 != 0};
+        struct outcome outcome = reconcile(&world, make_noise, &noise);
+        assert_true(outcome.right);
+        free(world.keys);
+    }
+}
+
+/* ---- lies ------------------------------------------------------------------------------------------------------- */
+
+/* A session that has said its opening, and 100 keys. */
+static roost_reconcile *asking_side(roost_reconcile_method method, roost_buffer *opening)
+{
+    roost_reconcile *session;
+    roost_reconcile_config config = {.method = method};
+    assert_ok(roost_reconcile_ask(&session, &config, NULL));
+    for (uint64_t key = 0; key < 100; key++)
+        assert_ok(roost_reconcile_add(session, &key, sizeof key, 1));
+    assert_ok(roost_reconcile_next(session, opening, NULL, 0));
+    return session;
+}
+
+/* Symbols that never lead anywhere: random ones, as long as the side that asks wants more. */
+static void endless_symbols_end(void **state)
+{
+    (void)state;
+    roost_buffer message;
+    roost_reconcile *session = asking_side(ROOST_RECONCILE_RIBLT, &message);
+    struct random_source random = random_from_seed(1);
+    roost_status status = ROOST_OK;
+    uint64_t fed = 0;
+    while (status == ROOST_OK) {
+        roost_buffer_release(&message);
+        static uint8_t symbols[1 << 16];
+        for (size_t i = 0; i < sizeof symbols; i++)
+            symbols[i] = (uint8_t)random_next(&random);
+        symbols[0] = 1;
+        status = roost_reconcile_next(session, &message, symbols, sizeof symbols);
+        fed += sizeof symbols;
+        assert_true(fed < 1 << 20);
+    }
+    assert_true(status == ROOST_PROTOCOL || status == ROOST_CORRUPT);
+    roost_buffer_release(&message);
+    roost_reconcile_free(session);
+}
+
+static void use_out_of_order_is_refused(void **state)
+{
+    (void)state;
+    roost_buffer opening, reply;
+    roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
+    assert_int_equal(roost_reconcile_add(asking, "late", 4, 1), ROOST_INVALID);
+    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, NULL));
+    assert_int_equal(roost_reconcile_add(answering, "none", 4, 0), ROOST_INVALID);
+    assert_int_equal(roost_reconcile_next(answering, &reply, NULL, 0), ROOST_PROTOCOL);
+    assert_int_equal(reply.data[0], TROUBLED);
+    roost_buffer_release(&opening);
+    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
+    assert_int_equal(opening.size, 0); /* nobody is told what he said himself */
+    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
+    roost_buffer_release(&reply);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+    roost_reconcile_config config = {.method = (roost_reconcile_method)99};
+    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_INVALID);
+    config = (roost_reconcile_config){ROOST_RECONCILE_RIBLT, true};
+    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_UNSUPPORTED);
+}
+
+static void counts_beyond_a_word_are_refused(void **state)
+{
+    (void)state;
+    roost_reconcile *session;
+    roost_reconcile_config config = {.multiset = true};
+    roost_buffer message;
+    assert_ok(roost_reconcile_ask(&session, &config, NULL));
+    assert_ok(roost_reconcile_add(session, "key", 3, UINT64_MAX));
+    assert_ok(roost_reconcile_add(session, "key", 3, 1));
+    assert_int_equal(roost_reconcile_next(session, &message, NULL, 0), ROOST_TOO_LARGE);
+    roost_buffer_release(&message);
+    roost_reconcile_free(session);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+struct meter {
+    int64_t allowed, outstanding;
+    uint64_t bytes;
+    bool failed;
+};
+
+static void *metered_allocate(void *context, size_t size)
+{
+    struct meter *meter = context;
+    if (meter->allowed-- == 0) {
+        meter->failed = true;
+        return NULL;
+    }
+    meter->outstanding++;
+    meter->bytes += size;
+    return calloc(1, size);
+}
+
+static void metered_release(void *context, void *memory)
+{
+    ((struct meter *)context)->outstanding--;
+    free(memory);
+}
+
+/* One side's allocation number `allowed` fails; the other is told, and nothing leaks. */
+static bool session_with_failure(const struct world *world, int64_t allowed, bool there)
+{
+    struct meter meter = {.allowed = allowed};
+    uint64_t drawn = world->seed;
+    roost_environment plain = environment_of(&drawn), metered = plain;
+    metered.allocator = (roost_allocator){&meter, metered_allocate, metered_release};
+    roost_reconcile *asking = NULL, *answering = NULL;
+    roost_buffer request = {0}, reply = {0};
+    roost_status status = roost_reconcile_ask(&asking, &world->config, there ? &plain : &metered);
+    if (status == ROOST_OK)
+        status = add_side(asking, world, false);
+    if (status == ROOST_OK)
+        status = roost_reconcile_next(asking, &request, NULL, 0);
+    if (status == ROOST_OK)
+        status = roost_reconcile_answer(&answering, request.data, request.size, there ? &metered : &plain);
+    if (status == ROOST_OK)
+        status = add_side(answering, world, true);
+    while (status == ROOST_OK && request.size > 0) {
+        status = roost_reconcile_next(answering, &reply, request.data, request.size);
+        roost_buffer_release(&request);
+        if (status == ROOST_OK && reply.size > 0)
+            status = roost_reconcile_next(asking, &request, reply.data, reply.size);
+        roost_buffer_release(&reply);
+    }
+    assert_int_equal(status, meter.failed ? ROOST_NO_MEMORY : ROOST_OK);
+    roost_buffer_release(&request);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+    assert_int_equal(meter.outstanding, 0);
+    return meter.failed;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const size_t shapes[][4] = {{50, 3, 3, 0}, {200, 70, 70, 12}, {3, 100, 5, 0}};
+    for (size_t shape = 0; shape < COUNT_OF(shapes); shape++)
+        for (uint64_t method = 0; method < 4; method++)
+            for (int there = 0; there < 2; there++) {
+                struct world world = make_world(8000 + shape, some_method(method), shapes[shape], ALL_DIFFERENT);
+                int64_t failing = 0;
+                while (session_with_failure(&world, failing, there))
+                    failing++;
+                assert_true(failing > 5);
+                free(world.keys);
+            }
+}
+
+/* A message of that type which claims these numbers of cells, keys, sums. */
+static void write_claims(struct bit_writer *writer, uint8_t type, const uint64_t claims[3])
+{
+    bit_writer_init(writer, allocator_or_default((roost_allocator){0}));
+    write_byte(writer, type);
+    write_varint(writer, claims[0]);
+    write_varint(writer, claims[1]);
+    write_varint(writer, claims[2]);
+    write_byte(writer, 16);
+    for (size_t i = 0; i < 6; i++)
+        write_varint(writer, claims[i % 3]);
+}
+
+/* What nothing in the message justifies is not allocated: by the sessions of a hundred keys, less than a megabyte. */
+static void hear_claims(uint8_t type, const uint64_t claims[3])
+{
+    struct meter meter = {.allowed = -1};
+    roost_environment environment = {.allocator = {&meter, metered_allocate, metered_release}};
+    roost_buffer opening, reply;
+    roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
+    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, &environment));
+    assert_ok(roost_reconcile_next(answering, &reply, opening.data, opening.size));
+    roost_buffer_release(&reply);
+    struct bit_writer writer;
+    write_claims(&writer, type, claims);
+    roost_status status = roost_reconcile_next(answering, &reply, writer.buffer.data, writer.buffer.size);
+    assert_true(status == ROOST_OK || status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
+    roost_buffer_release(&reply);
+    status = roost_reconcile_next(asking, &reply, writer.buffer.data, writer.buffer.size);
+    assert_true(status == ROOST_OK || status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
+    assert_in_range(meter.bytes, 0, 1 << 20);
+    roost_buffer_release(&reply);
+    roost_buffer_release(&opening);
+    bit_writer_release(&writer);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+static void large_claims_allocate_little(void **state)
+{
+    (void)state;
+    static const uint64_t claims[] = {0, 1, 255, 1 << 18, UINT32_MAX - 1, UINT32_MAX, UINT64_C(1) << 40, UINT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(claims) * COUNT_OF(claims) * COUNT_OF(claims); i++)
+        for (uint8_t type = 1; type < 12; type++)
+            hear_claims(type, (uint64_t[]){claims[i % 8], claims[i / 8 % 8], claims[i / 64]});
+}
+
+/* ---- public conveniences ---------------------------------------------------------------------------------------- */
+
+static void keys_are_bytes(void **state)
+{
+    (void)state;
+    roost_reconcile *asking, *answering;
+    roost_buffer request, reply;
+    assert_ok(roost_reconcile_ask(&asking, NULL, NULL));
+    assert_ok(roost_reconcile_add(asking, "", 0, 1));
+    assert_ok(roost_reconcile_add(asking, "a\0b", 3, 1));
+    assert_ok(roost_reconcile_add(asking, "a", 1, 1));
+    assert_ok(roost_reconcile_next(asking, &request, NULL, 0));
+    assert_ok(roost_reconcile_answer(&answering, request.data, request.size, NULL));
+    assert_false(roost_reconcile_config_of(answering)->multiset);
+    assert_ok(roost_reconcile_add(answering, "a", 1, 1));
+    assert_ok(roost_reconcile_add(answering, "", 0, 7));
+    assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
+    roost_buffer_release(&request);
+    assert_ok(roost_reconcile_next(asking, &request, reply.data, reply.size));
+    roost_buffer_release(&reply);
+    assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
+    assert_int_equal(reply.size, 0);
+    assert_true(roost_reconcile_over(asking) && roost_reconcile_over(answering));
+    roost_difference difference;
+    assert_int_equal(roost_reconcile_result_of(asking).only_here, 1);
+    assert_int_equal(roost_reconcile_result_of(answering).only_here, 0);
+    roost_reconcile_differences(asking, &difference);
+    assert_int_equal(difference.index, 1);
+    roost_buffer_release(&request);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiplication_is_that_of_polynomials),
+        cmocka_unit_test(no_polynomial_has_factors),
+        cmocka_unit_test(any_difference_up_to_the_sums_is_decoded),
+        cmocka_unit_test(too_many_are_seen_or_look_like_others),
+        cmocka_unit_test(kernels_make_the_same_sums),
+        cmocka_unit_test(thousands_of_worlds_are_exact),
+        cmocka_unit_test(special_worlds_are_exact),
+        cmocka_unit_test(keys_that_share_half_a_hash_are_told_apart),
+        cmocka_unit_test(bytes_follow_the_difference),
+        cmocka_unit_test(damaged_messages_never_make_a_wrong_answer),
+        cmocka_unit_test(noise_is_refused),
+        cmocka_unit_test(endless_symbols_end),
+        cmocka_unit_test(large_claims_allocate_little),
+        cmocka_unit_test(use_out_of_order_is_refused),
+        cmocka_unit_test(counts_beyond_a_word_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(keys_are_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
