@@ -5,5 +5,6 @@
 #include "roost/status.h"
 #include "roost/filter.h"
 #include "roost/sync.h"
+#include "roost/window.h"
 
 #endif

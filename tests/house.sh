@@ -10,7 +10,8 @@ includes() { grep -nE "#include \"\.\./($2)/" "src/$1"/*.[ch]; }
 expect_none "base includes no other room" includes base 'causal|filter|multiset|window|sync'
 expect_none "causal includes only base" includes causal 'filter|multiset|window|sync'
 expect_none "filter does not include sync" includes filter 'sync'
-outside() { grep -nE '#include "(\.\./|base/|causal/|filter/|sync/)' "$1"/*.[ch]; }
+expect_none "window does not include sync" includes window 'sync'
+outside() { grep -nE '#include "(\.\./|base/|causal/|filter/|window/|sync/)' "$1"/*.[ch]; }
 for room in cli eval bench examples; do
     expect_none "$room includes only the public headers" outside "$room"
 done
