@@ -708,6 +708,11 @@ static double elements_for(const struct bloom *bloom, double empty)
     return -log(empty) * (bits / BLOCK_BITS) / (1 - bloom_blocked_survival(bloom->geometry.probes));
 }
 
+void bloom_expect_misses(roost_filter *filter)
+{
+    as_bloom(filter)->blocks.prefetch = true;
+}
+
 double bloom_elements(const roost_filter *filter)
 {
     const struct bloom *bloom = as_const_bloom(filter);

@@ -90,6 +90,8 @@ double bloom_elements(const roost_filter *filter);
 /* The bits of a key, in no order; how many. Whether one is set. */
 uint32_t bloom_positions(const roost_filter *filter, uint64_t positions[MOST_PROBES], roost_hash hash);
 bool bloom_has_bit(const roost_filter *filter, uint64_t position);
+/* It is one of several that are asked in turn, and all of them together are larger than the caches. */
+void bloom_expect_misses(roost_filter *filter);
 /* Whether bytes are a part of the state of some filter of so many bits, as merge_delta takes it. */
 bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader);
 /* Whether a frame may state these sizes. */

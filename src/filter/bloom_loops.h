@@ -4,8 +4,8 @@
  *     static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes);
  *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   tells whether it changed
  *
- * and gets `add_batch`, `contains_batch` and `merge_words`. The number of probes is made a constant where it is eight,
- * which lets the compiler drop all that is not needed for full rounds. In an array larger than the caches each key
+ * and gets `add_batch`, `contains_batch` and `merge_words`. The number of probes is made a constant where it is eight
+ * or sixteen, which lets the compiler drop all that is not needed for full rounds. In an array larger than the caches each key
  * waits for memory: the line of the key that comes AHEAD keys later is asked for while this one is tested. Inside the
  * caches that would only cost.
  */
@@ -70,6 +70,8 @@ static void add_batch(const struct bloom_blocks *blocks, bool *changed, const ro
         add_loop(blocks, changed, hashes, count, 8, true);
     else if (blocks->probes == 8)
         add_loop(blocks, changed, hashes, count, 8, false);
+    else if (blocks->probes == 16)
+        add_loop(blocks, changed, hashes, count, 16, blocks->prefetch);
     else
         add_loop(blocks, changed, hashes, count, blocks->probes, blocks->prefetch);
 }
@@ -80,6 +82,8 @@ static void contains_batch(const struct bloom_blocks *blocks, bool *found, const
         contains_loop(blocks, found, hashes, count, 8, true);
     else if (blocks->probes == 8)
         contains_loop(blocks, found, hashes, count, 8, false);
+    else if (blocks->probes == 16)
+        contains_loop(blocks, found, hashes, count, 16, blocks->prefetch);
     else
         contains_loop(blocks, found, hashes, count, blocks->probes, blocks->prefetch);
 }

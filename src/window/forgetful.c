@@ -51,6 +51,8 @@
 #define MOST_WINDOW  (UINT64_C(1) << 50)
 #define DEFAULT_PAST 3
 #define ROW          512
+/* Past this size of all slots together a batch asks for memory ahead of its use. */
+#define CACHED_BYTES ((uint64_t)1 << 20)
 /* Of the part of the error rate that a slot has (Algorithm 3). */
 #define GROW_AT   0.9
 #define SHRINK_AT 0.1
@@ -143,7 +145,10 @@ roost_status window_new_bits(const struct window *window, roost_filter **bits, s
     write_varint(&writer, window->geometry.bits);
     write_varint(&writer, window->geometry.probes);
     struct bit_reader reader = bit_reader_over(sizes, writer.buffer.size);
-    return bloom_kind.open(bits, &slot, &environment, &reader);
+    roost_status status = bloom_kind.open(bits, &slot, &environment, &reader);
+    if (status == ROOST_OK && slot_bytes(window) * (config->past + 2) > CACHED_BYTES)
+        bloom_expect_misses(*bits);
+    return status;
 }
 
 static bool place_is_taken(const struct window *window, uint8_t place)
