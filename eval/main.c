@@ -1,6 +1,6 @@
 /*
- * The thesis's own experiments on Roost's filters, and what a sync costs: runs them, states each claim with the figure
- * behind it, writes the tables.
+ * The experiments of the thesis and of the paper on forgetful filters, and what a sync costs: runs them, states each
+ * claim with the figure behind it, writes the tables.
  *
  *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER]
  *
@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "claim.h"
+#include "counting.h"
 #include "fatal.h"
+#include "forgetful.h"
 #include "grow_only.h"
 #include "observed_remove.h"
 #include "sync_bytes.h"
@@ -33,6 +35,8 @@ static const struct scale short_scale = {
     .first_interval = 1000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 1,
+    .counted = 1000,
+    .days = 60,
 };
 
 static const struct scale full_scale = {
@@ -44,6 +48,8 @@ static const struct scale full_scale = {
     .first_interval = 1000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 5,
+    .counted = 5000,
+    .days = 365,
     .says_where_it_is = true,
 };
 
@@ -149,6 +155,31 @@ static void evaluate_syncs(const struct options *options)
     }
 }
 
+static void evaluate_windows(const struct options *options)
+{
+    struct forgetful *experiment = must_allocate(1, sizeof *experiment);
+    forgetful_run(experiment, options->scale, options->seed);
+    forgetful_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "forgetful-bloom.csv");
+        forgetful_write_table(experiment, table);
+        close_table(table, "forgetful-bloom.csv");
+    }
+    free(experiment);
+}
+
+static void evaluate_counters(const struct options *options)
+{
+    struct counting experiment;
+    counting_run(&experiment, options->scale, options->seed);
+    counting_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "figure-14.csv");
+        counting_write_table(&experiment, table);
+        close_table(table, "figure-14.csv");
+    }
+}
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
@@ -158,6 +189,8 @@ int main(int count, char **arguments)
     evaluate_growth(&options);
     evaluate_removal(&options);
     evaluate_syncs(&options);
+    evaluate_windows(&options);
+    evaluate_counters(&options);
     printf("%u claims, %u failed\n", claims_made(), claims_failed());
     return claims_failed() ? 1 : 0;
 }

@@ -17,6 +17,8 @@ struct scale {
     uint64_t first_interval;
     size_t operations; /* of the workloads with removes */
     unsigned operation_repeats;
+    unsigned counted; /* operations of the counters in processes of their own */
+    unsigned days;    /* of the simulated counters */
     bool says_where_it_is; /* on stderr */
 };
 

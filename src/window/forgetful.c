@@ -32,8 +32,14 @@
  * additions go one level up, to a slot of half the length, which is still empty: the filters have doubled and the
  * window is as long as ever. When a slot begins, and the one before it on this level stayed below 0.1, or under half
  * full, one level down. The paper counts filters down one by one and lets t take any value; here t must be one that
- * all replicas cut time by. For p convex with p(0) = 0, k slots that share the same elements in any way err by at most
- * elements / share times a slot's part, so the promise holds for bursts as well, as long as there are finer levels.
+ * all replicas cut time by.
+ *
+ * The promise, for what one replica adds. Up to the capacity: p is convex with p(0) = 0, so slots that share elements
+ * in any way, evenly or in bursts, err by at most elements / share times a slot's part. Beyond it there are more slots
+ * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that
+ * the sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a
+ * small rest is room for many. What replicas add to one slot apart comes together in it when they merge, and can be
+ * more than its share; then, and past the finest level, `info` tells that the promise is void.
  *
  * Worked example: W = 60 s, N = 3: t = 15 s, levels of 15, 7.5, 3.75, 1.875 and 0.9375 s. At 12:00:20 an element goes
  * to the slot (12:00:15, 15 s). It is looked for until 12:01:30, when all of its slot is 60 s old, and dropped by the
@@ -56,6 +62,10 @@
 /* Of the part of the error rate that a slot has (Algorithm 3). */
 #define GROW_AT   0.9
 #define SHRINK_AT 0.1
+/* Of what is left of the whole rate, for one slot more; and the least part of its elements that a slot takes. */
+#define LEFT_FOR_ONE 0.75
+#define LEAST_SHARE  0.0625
+#define BEND         1.05
 /* How exactly that is turned into a number of elements: to a part in so many. */
 #define PRECISION 512
 
@@ -170,6 +180,12 @@ static uint8_t free_place(struct window *window)
     return place;
 }
 
+static void reset_limits(struct window *window)
+{
+    for (uint32_t i = 0; i < window->count; i++)
+        window->slots[i].limit = 0;
+}
+
 struct slot *window_put(struct window *window, uint64_t start, uint32_t level, roost_filter *bits)
 {
     uint8_t number = free_place(window);
@@ -178,7 +194,8 @@ struct slot *window_put(struct window *window, uint64_t start, uint32_t level, r
     assert(window->count < MOST_SLOTS);
     memmove(slot + 1, slot, (window->count - place) * sizeof *slot);
     window->count++;
-    *slot = (struct slot){start, level, number, window->base.journal->next, 0, true, bits};
+    *slot = (struct slot){start, level, number, window->base.journal->next, 0, true, 0, bits};
+    reset_limits(window);
     bits->journal = window->base.journal;
     bits->table = number;
     bits->in_series = true;
@@ -195,6 +212,7 @@ void window_forget(struct window *window, uint64_t newest)
             bloom_kind.close(window->slots[i].bits);
     }
     window->count = kept;
+    reset_limits(window);
 }
 
 /* How many slots of the coarsest level are still to come while those that are remembered at this time stay. */
@@ -253,9 +271,9 @@ static void find_thresholds(struct window *window)
     if (window->full_at)
         return;
     window->full_at = elements_at(window, GROW_AT * slot_rate(window));
-    window->idle_at = elements_at(window, SHRINK_AT * slot_rate(window));
-    if (window->idle_at > window->full_at / 2)
-        window->idle_at = window->full_at / 2;
+    double half = bloom_rate(window->base.config.layout, window->geometry, (double)window->full_at / 2);
+    window->slope = fmax(1, log2(GROW_AT * slot_rate(window) / half));
+    window->idle_at = (uint64_t)((double)window->full_at * fmin(0.5, pow(SHRINK_AT / GROW_AT, 1 / window->slope)));
 }
 
 static uint64_t held_by(struct slot *slot)
@@ -265,6 +283,26 @@ static uint64_t held_by(struct slot *slot)
         slot->held_is_known = true;
     }
     return slot->held;
+}
+
+/* What a slot errs by, or a little more: by a power between the two points that were computed and below, where the true
+ * curve bends by a few per cent. It is rarely more than full. */
+static double rate_of(const struct window *window, struct slot *slot)
+{
+    double held = (double)held_by(slot), full = (double)window->full_at;
+    return held > full ? bloom_rate(window->base.config.layout, window->geometry, held)
+                       : BEND * GROW_AT * slot_rate(window) * pow(held / full, window->slope);
+}
+
+/* Its part of the rate, or three quarters of what the others leave, but not next to nothing. */
+static uint64_t limit_of(const struct window *window, struct slot *slot)
+{
+    double left = window->base.config.fpr, part = GROW_AT * slot_rate(window);
+    for (uint32_t i = 0; i < window->count; i++)
+        if (&window->slots[i] != slot)
+            left -= rate_of(window, (struct slot *)&window->slots[i]);
+    double usable = left > 0 ? pow(fmin(1, LEFT_FOR_ONE * left / part), 1 / window->slope) : 0;
+    return (uint64_t)ceil((double)window->full_at * fmax(usable, LEAST_SHARE));
 }
 
 static uint64_t start_at(const struct window *window, uint64_t time, uint32_t level)
@@ -301,7 +339,9 @@ static roost_status settle_for_less(struct window *window, struct slot **slot, u
 
 static bool has_room(const struct window *window, struct slot *slot)
 {
-    return held_by(slot) < window->full_at;
+    if (slot->limit == 0)
+        slot->limit = limit_of(window, slot);
+    return held_by(slot) < slot->limit;
 }
 
 /* Past the finest level: one of the coarser ones may have been left out. The level, or this one where all are full. */
@@ -351,7 +391,7 @@ roost_status window_target(struct window *window, struct slot **slot, uint64_t *
         status = settle_for_less(window, slot, time, status);
     if (status != ROOST_OK)
         return status;
-    *room = has_room(window, *slot) ? window->full_at - (*slot)->held : UINT64_MAX;
+    *room = has_room(window, *slot) ? (*slot)->limit - (*slot)->held : UINT64_MAX;
     return ROOST_OK;
 }
 

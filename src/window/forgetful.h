@@ -20,6 +20,7 @@ struct slot {
     uint64_t since;     /* from this record on; those before are about another slot */
     uint64_t held;      /* elements, counted as they came; */
     bool held_is_known; /* unless something else came as well */
+    uint64_t limit;     /* elements that it takes while the others stay as they are; 0: to be computed */
     roost_filter *bits; /* Bloom, never empty */
 };
 
@@ -38,7 +39,8 @@ struct window {
     uint64_t latest;  /* nothing later is taken in; 0: anything */
     uint32_t level;   /* additions go to slots of this level, at first */
     uint64_t full_at; /* elements: a slot then errs by 0.9 of its part; 0: not yet computed */
-    uint64_t idle_at; /* and here by 0.1, or is less than half full */
+    double slope;     /* with fewer elements it errs less by this power */
+    uint64_t idle_at; /* and here by 0.1 of its part, or is less than half full */
     struct tally tally;
     uint64_t actor; /* counter: of this replica, or 0 */
 };
