@@ -7,7 +7,7 @@
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches, for the kinds that only grow.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow and for windows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -237,9 +237,12 @@ int main(int argc, char **argv)
     bench_size(1 << 20);
     bench_removing(1 << 20);
     bench_replication(1 << 20);
+    bench_window(100000);
+    bench_window(1 << 20);
     if (large) {
         rounds = rounds < 3 ? rounds : 3;
         bench_size(100000000);
+        bench_window(100000000);
     }
     if (csv && fclose(csv) != 0)
         return 2;

@@ -12,4 +12,7 @@ void bench_orcuckoo_merge(const roost_config *config, uint64_t keys);
 /* Deltas and syncs of two filters of that many keys after some changes. */
 void bench_changes(const char *name, const roost_config *config, uint64_t keys, uint64_t changes);
 
+/* Ids through a window that holds so many of them. */
+void bench_window(uint64_t capacity);
+
 #endif
