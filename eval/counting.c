@@ -2,8 +2,8 @@
  * Figure 14. Ten servers, three of which hold the counter. A client sends each operation to any of the ten, for any of
  * the three. Some answers are lost, and the client tries again, with the same id: at the same replica; at another one,
  * after the first attempt has arrived there; and, rarely, at another one that has not heard of it, which counts twice
- * and is reported as such. Now and then the replica is killed with -9 in the midst of an operation, which is then tried
- * again at its successor. Beside it, a counter without a window.
+ * and is reported as such. Now and then the replica is killed with -9 when it was asked, before it has looked or after
+ * it has stored the operation, which is then tried again at its successor. Beside it, a counter without a window.
  *
  * The year. Three replicas with clocks of their own, off by up to half a slot. Messages are whole states, lost,
  * doubled, and delivered late; each replica is cut off for days at a time; each crashes and goes on from what it had
@@ -80,7 +80,7 @@ static void perform_with_kill(struct client *client, uint64_t id)
 {
     unsigned replica = below(&client->luck, REPLICAS);
     struct request request = {REQUEST_APPLY, 0, id, client->time += 10000};
-    cluster_kill_asked(&client->cluster, replica, request);
+    cluster_kill_asked(&client->cluster, replica, request, client->experiment->kills % 2);
     send_operation(client, replica, id);
     client->experiment->kills++;
 }

@@ -12,6 +12,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,10 +251,15 @@ void cluster_open(struct cluster *cluster, unsigned servers, const roost_config 
         start(cluster, i);
 }
 
-void cluster_kill_asked(struct cluster *cluster, unsigned server, struct request request)
+void cluster_kill_asked(struct cluster *cluster, unsigned server, struct request request, bool answered)
 {
+    if (!answered &&
+        (kill(cluster->processes[server], SIGSTOP) != 0 || waitpid(cluster->processes[server], NULL, WUNTRACED) < 0))
+        fatal("a server", strerror(errno));
     int descriptor = connect_to(cluster, server);
-    write_all(descriptor, &request, sizeof request);
+    struct pollfd reply = {.fd = descriptor, .events = POLLIN};
+    if (!write_all(descriptor, &request, sizeof request) || (answered && poll(&reply, 1, -1) < 0))
+        fatal("a server", strerror(errno));
     stop(cluster, server);
     close(descriptor);
     start(cluster, server);

@@ -43,7 +43,8 @@ void cluster_close(struct cluster *cluster);
 
 /* Asks one server and waits for its answer. */
 struct reply cluster_ask(const struct cluster *cluster, unsigned server, struct request request);
-/* Asks one server, which is killed with -9 before anybody hears of it, and started again from what it had stored. */
-void cluster_kill_asked(struct cluster *cluster, unsigned server, struct request request);
+/* Asks one server, which is killed with -9 before anybody hears its answer, and started again from what it had stored:
+   before it has looked at the request, or once it has answered. */
+void cluster_kill_asked(struct cluster *cluster, unsigned server, struct request request, bool answered);
 
 #endif
