@@ -7,8 +7,8 @@
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
- * --large adds 10^8 keys, far out of the caches, for the kinds that only grow. --growth: nothing but filters that grow;
- * --reconcile: nothing but reconciliation.
+ * --large adds 10^8 keys, far out of the caches, for the kinds that only grow and for windows. --growth: nothing but
+ * filters that grow; --reconcile: nothing but reconciliation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +205,14 @@ static void bench_differences(uint64_t keys)
     bench_reconcile("reconcile by rateless IBLT", &riblt, keys, 1000);
 }
 
+static void bench_windows(bool large)
+{
+    bench_window(100000);
+    bench_window(1 << 20);
+    if (large)
+        bench_window(100000000);
+}
+
 static int usage(void)
 {
     fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile] [--csv FILE] [--rounds N]\n");
@@ -248,6 +256,8 @@ int main(int argc, char **argv)
         bench_growth(large);
     if (!only_growth)
         bench_differences(1000000);
+    if (!only_growth && !only_reconcile)
+        bench_windows(large);
     if (csv && fclose(csv) != 0)
         return 2;
     return 0;

@@ -16,5 +16,7 @@ void bench_changes(const char *name, const roost_config *config, uint64_t keys, 
 void bench_growth(bool large);
 /* Two sets of that many keys, which differ in so many; a multiset, in the counts of so many. */
 void bench_reconcile(const char *name, const roost_reconcile_config *config, uint64_t keys, uint64_t difference);
+/* Ids through a window that holds so many of them. */
+void bench_window(uint64_t capacity);
 
 #endif

@@ -81,6 +81,8 @@ static bool find_difference(struct difference *difference, const roost_filter *o
            differ_in_word(difference, "layout", layout_name(a->layout), layout_name(b->layout)) ||
            differ_in_count(difference, "capacity", a->capacity, b->capacity) ||
            differ_in_rate(difference, a->fpr, b->fpr) || differ_in_seed(difference, a->seed, b->seed) ||
+           differ_in_count(difference, "window in microseconds", a->window, b->window) ||
+           differ_in_count(difference, "number of past slots", a->past, b->past) ||
            differ_in_mode(difference, a->multiset, b->multiset) ||
            differ_in_count(difference, "entry", a->entry_bits, b->entry_bits) ||
            (a->scalable && differ_in_growth(difference, a, b)) ||

@@ -28,6 +28,8 @@
 /* Of a frame, see docs/format.md. */
 #define FRAME_PREFIX   6 /* magic, version, type; then comes the length of the body */
 #define FRAME_CHECKSUM 8
+/* What the clock of another machine may be ahead of this one's. */
+#define MOST_AHEAD (24 * 3600 * ROOST_SECOND)
 
 roost_environment filter_environment(void)
 {
@@ -44,6 +46,8 @@ bool complain_of_status(const char *name, roost_status status)
         format_bytes(memory, machine_memory());
         return complain(name, "too large for the memory of this machine (%s)", memory);
     }
+    if (status == ROOST_CLOCK)
+        return complain(name, "a clock is wrong: the time is older than the window, or far ahead of all that it holds");
     return complain(name, "%s", roost_status_text(status));
 }
 
@@ -137,6 +141,14 @@ static roost_bytes behind_frame(const struct byte_buffer *contents)
     return (roost_bytes){contents->data + frame, contents->size - frame};
 }
 
+/* A wrong clock somewhere else must not make a window forget everything: nothing is taken in from the days to come. */
+static void distrust_the_future(roost_filter *filter)
+{
+    roost_kind kind = roost_filter_config(filter)->kind;
+    if (kind == ROOST_WINDOW || kind == ROOST_COUNTER)
+        roost_window_set_latest(filter, machine_time() + MOST_AHEAD);
+}
+
 /* A frame with bytes behind it that have no business there is as bad as one that is too long. */
 static roost_filter *decode_contents(const char *name, const struct byte_buffer *contents)
 {
@@ -150,6 +162,8 @@ static roost_filter *decode_contents(const char *name, const struct byte_buffer 
     }
     if (status != ROOST_OK)
         complain_of_status(name, status);
+    else
+        distrust_the_future(filter);
     return filter;
 }
 

@@ -28,6 +28,7 @@ struct facts {
     const char *name;
     const roost_config *config;
     roost_info info;
+    const roost_filter *filter;
     uint64_t elements, inserted, bytes_encoded, peers;
     char digest[33], seed[20];
     char actor[20]; /* empty: it has none */
@@ -35,7 +36,7 @@ struct facts {
 
 static struct facts gather(const struct filter_file *file)
 {
-    struct facts facts = {.name = file->name, .config = roost_filter_config(file->filter)};
+    struct facts facts = {.name = file->name, .config = roost_filter_config(file->filter), .filter = file->filter};
     uint64_t actor = roost_filter_actor(file->filter);
     roost_filter_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
@@ -55,11 +56,16 @@ static bool keeps_ledger(const struct facts *facts)
     return facts->config->scalable && facts->config->kind == ROOST_BLOOM;
 }
 
+static bool knows_time(const struct facts *facts)
+{
+    return facts->config->kind == ROOST_WINDOW || facts->config->kind == ROOST_COUNTER;
+}
+
 /* ---- for programs ---------------------------------------------------------------------------------------------- */
 
 static void print_shape_json(struct json *json, const struct facts *facts)
 {
-    if (facts->config->kind == ROOST_BLOOM) {
+    if (facts->config->kind == ROOST_BLOOM || knows_time(facts)) {
         json_count(json, "bits", facts->info.bits);
         json_count(json, "probes", facts->info.probes);
     } else {
@@ -80,6 +86,25 @@ static void print_growth_json(struct json *json, const struct facts *facts)
     json_text(json, "schedule", schedule_name(facts->config->schedule));
     json_count(json, "inserted", facts->inserted);
     json_count(json, "growth_limit", facts->info.growth_limit);
+}
+
+static void print_window_json(struct json *json, const struct facts *facts)
+{
+    roost_window_info window;
+    int64_t value;
+    roost_window_info_of(facts->filter, &window);
+    json_number(json, "window_seconds", (double)window.window / 1e6);
+    json_number(json, "slot_seconds", (double)window.slot / 1e6);
+    json_number(json, "shortest_slot_seconds", (double)window.shortest_slot / 1e6);
+    json_count(json, "past", facts->config->past);
+    json_count(json, "slots", window.slots);
+    json_number(json, "newest", (double)window.newest / 1e6);
+    if (facts->config->kind == ROOST_WINDOW)
+        return;
+    if (roost_counter_value(facts->filter, &value) == ROOST_OK)
+        json_integer(json, "value", value);
+    json_count(json, "actors", facts->info.actors);
+    json_text(json, "actor", facts->actor[0] ? facts->actor : NULL);
 }
 
 static void print_replica_json(struct json *json, const struct facts *facts)
@@ -106,7 +131,7 @@ static void print_json(const struct facts *facts)
     json_begin(&json);
     json_text(&json, "file", facts->name);
     json_text(&json, "kind", kind_name(facts->config->kind));
-    if (facts->config->kind == ROOST_BLOOM)
+    if (facts->config->kind == ROOST_BLOOM || knows_time(facts))
         json_text(&json, "layout", layout_name(facts->config->layout));
     json_count(&json, "capacity", facts->config->capacity);
     json_count(&json, "elements", facts->elements);
@@ -122,6 +147,8 @@ static void print_json(const struct facts *facts)
     json_text(&json, "seed", facts->seed);
     print_growth_json(&json, facts);
     print_shape_json(&json, facts);
+    if (knows_time(facts))
+        print_window_json(&json, facts);
     print_replica_json(&json, facts);
     json_end(&json);
 }
@@ -156,12 +183,42 @@ static void print_cuckoo(const struct facts *facts, const char *entries, const c
            (unsigned long long)facts->info.overflow);
 }
 
+static void print_window(const struct facts *facts, const char *entries, const char *load)
+{
+    roost_window_info window;
+    char promised[COUNT_ROOM], slot[COUNT_ROOM], shortest[COUNT_ROOM], bits[COUNT_ROOM];
+    roost_window_info_of(facts->filter, &window);
+    format_duration(promised, window.window);
+    format_duration(slot, window.slot);
+    format_duration(shortest, window.shortest_slot);
+    format_count(bits, facts->info.bits);
+    printf(LABEL "%s, %s: slots of %s bits, %u for each key\n", "kind", kind_name(facts->config->kind),
+           layout_name(facts->config->layout), bits, facts->info.probes);
+    printf(LABEL "%s, in slots of %s; %u at present, the shortest %s\n", "window", promised, slot, window.slots,
+           shortest);
+    printf(LABEL "%s bits set, %s\n", "load", entries, load);
+}
+
+static void print_value(const struct facts *facts)
+{
+    int64_t value;
+    char actors[THINGS_ROOM];
+    format_things(actors, facts->info.actors, "replica");
+    if (roost_counter_value(facts->filter, &value) == ROOST_OK)
+        printf(LABEL "%lld, counted by %s\n", "value", (long long)value, actors);
+    else
+        printf(LABEL "out of the range of 64 bits, counted by %s\n", "value", actors);
+    printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
+}
+
 static void print_shape(const struct facts *facts)
 {
     char entries[COUNT_ROOM], load[NUMBER_ROOM];
     format_count(entries, facts->info.entries);
     format_percent(load, facts->info.load, 3);
-    if (facts->config->kind == ROOST_BLOOM)
+    if (knows_time(facts))
+        print_window(facts, entries, load);
+    else if (facts->config->kind == ROOST_BLOOM)
         print_bloom(facts, entries, load);
     else
         print_cuckoo(facts, entries, load);
@@ -239,6 +296,8 @@ static void print_table(const struct facts *facts)
     print_shape(facts);
     if (facts->config->scalable)
         print_growth(facts);
+    if (facts->config->kind == ROOST_COUNTER)
+        print_value(facts);
     printf(LABEL "%s in memory, %s encoded\n", "size", memory, encoded);
     print_replica(facts);
     printf(LABEL "%s\n", "seed", facts->seed);

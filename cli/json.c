@@ -85,6 +85,12 @@ void json_count(struct json *json, const char *name, uint64_t count)
     printf("%llu", (unsigned long long)count);
 }
 
+void json_integer(struct json *json, const char *name, int64_t number)
+{
+    write_name(json, name);
+    printf("%lld", (long long)number);
+}
+
 void json_number(struct json *json, const char *name, double number)
 {
     char text[NUMBER_ROOM] = "null";

@@ -13,6 +13,8 @@ _Static_assert(ROOST_QUADRATIC == 1 && ROOST_HALVING == 2, "schedule_names follo
 
 const char *kind_name(roost_kind kind)
 {
+    if (kind == ROOST_WINDOW || kind == ROOST_COUNTER)
+        return kind == ROOST_WINDOW ? "window" : "counter";
     return kind >= ROOST_BLOOM && kind <= ROOST_ORCUCKOO ? kind_names[kind - 1] : "unknown";
 }
 

@@ -17,9 +17,9 @@
 
 #define OUTPUT_BUFFER (256 << 10)
 
-static const struct verb *const verbs[] = {&verb_create, &verb_add,    &verb_remove, &verb_check,
-                                           &verb_merge,  &verb_sync,   &verb_info,   &verb_digest,
-                                           &verb_serve,  &verb_demo,   &verb_reconcile};
+static const struct verb *const verbs[] = {&verb_create, &verb_add,     &verb_remove, &verb_check, &verb_merge,
+                                           &verb_sync,   &verb_info,    &verb_digest, &verb_serve, &verb_reconcile,
+                                           &verb_window, &verb_counter, &verb_demo};
 #define VERBS (sizeof verbs / sizeof *verbs)
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */

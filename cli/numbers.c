@@ -118,6 +118,47 @@ bool parse_share(double *share, const char *text)
     return true;
 }
 
+static const struct time_unit {
+    const char *name;
+    uint64_t microseconds;
+} time_units[] = {{"d", UINT64_C(86400000000)}, {"h", UINT64_C(3600000000)}, {"m", 60000000}, {"s", 1000000},
+                  {"ms", 1000},                 {"us", 1},                   {"", 1000000}};
+#define TIME_UNITS (sizeof time_units / sizeof *time_units)
+
+static uint64_t time_unit(const char *name)
+{
+    for (size_t i = 0; i < TIME_UNITS; i++)
+        if (strcmp(time_units[i].name, name) == 0)
+            return time_units[i].microseconds;
+    return 0;
+}
+
+bool parse_duration(uint64_t *microseconds, const char *text)
+{
+    struct decimal decimal;
+    if (!read_decimal(&decimal, text) || !decimal.fits)
+        return false;
+    unsigned __int128 value = (unsigned __int128)decimal.digits * time_unit(decimal.end);
+    if (time_unit(decimal.end) == 0)
+        return false;
+    for (; decimal.exponent > 0 && value > 0 && value <= UINT64_MAX; decimal.exponent--)
+        value *= 10;
+    for (; decimal.exponent < 0 && value > 0; decimal.exponent++)
+        value /= 10;
+    *microseconds = (uint64_t)value;
+    return value <= UINT64_MAX;
+}
+
+bool parse_amount(int64_t *amount, const char *text)
+{
+    uint64_t count;
+    bool negative = *text == '-';
+    if (!parse_count(&count, text + (*text == '-' || *text == '+')) || count > (uint64_t)INT64_MAX)
+        return false;
+    *amount = negative ? -(int64_t)count : (int64_t)count;
+    return true;
+}
+
 static int digit_value(char c)
 {
     const char *digits = "0123456789abcdef";
@@ -161,6 +202,14 @@ void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing)
     char number[COUNT_ROOM];
     format_count(number, count);
     snprintf(text, THINGS_ROOM, "%s %s%s", number, thing, count == 1 ? "" : "s");
+}
+
+void format_duration(char text[COUNT_ROOM], uint64_t microseconds)
+{
+    const struct time_unit *unit = time_units;
+    while (unit->microseconds > 1 && microseconds < unit->microseconds)
+        unit++;
+    snprintf(text, COUNT_ROOM, "%.6g %s", (double)microseconds / (double)unit->microseconds, unit->name);
 }
 
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes)

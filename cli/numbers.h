@@ -13,6 +13,12 @@ bool parse_count(uint64_t *count, const char *text);
 /* 0.01, 1e-2 or 1%: all three the very same double, so that filters made with either merge. */
 bool parse_share(double *share, const char *text);
 
+/* 60s, 10m, 1.5h, 2d, 250ms; without a unit seconds: in microseconds, what is finer is cut off. */
+bool parse_duration(uint64_t *microseconds, const char *text);
+
+/* 1000, -5, +2.5k: a whole number that 64 bits can hold. */
+bool parse_amount(int64_t *amount, const char *text);
+
 /* Decimal, or hexadecimal after 0x. */
 bool parse_seed(uint64_t *seed, const char *text);
 
@@ -28,6 +34,9 @@ void format_count(char text[COUNT_ROOM], uint64_t count);
 
 /* 1 key; 1,234 keys */
 void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing);
+
+/* 90 s, 1.5 h: of microseconds, in the largest unit of which there is one. */
+void format_duration(char text[COUNT_ROOM], uint64_t microseconds);
 
 /* 12.3 MB, in powers of ten */
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes);

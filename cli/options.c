@@ -52,6 +52,21 @@ static bool set_count(const struct option *option, const char *value)
     return refuse(option, value, expected);
 }
 
+static bool set_duration(const struct option *option, const char *value)
+{
+    uint64_t duration;
+    if (!parse_duration(&duration, value) || duration == 0)
+        return refuse(option, value, "must be a time above 0, as 60s, 10m, 1.5h, 250ms, or a number of seconds");
+    *(uint64_t *)option->place = duration;
+    return true;
+}
+
+static bool set_amount(const struct option *option, const char *value)
+{
+    return parse_amount(option->place, value) ||
+           refuse(option, value, "must be a whole number of at most 63 bits, as 5, -3 or 1e6");
+}
+
 static bool set_rate(const struct option *option, const char *value)
 {
     double rate;
@@ -120,6 +135,10 @@ static bool set_option(const struct option *option, const char *value)
         return true;
     case OPTION_COUNT:
         return set_count(option, value);
+    case OPTION_DURATION:
+        return set_duration(option, value);
+    case OPTION_AMOUNT:
+        return set_amount(option, value);
     case OPTION_RATE:
         return set_rate(option, value);
     case OPTION_SHARE:

@@ -10,6 +10,8 @@
 enum option_type {
     OPTION_SWITCH, /* bool: nothing; it becomes true */
     OPTION_COUNT,  /* uint64_t: a whole number from `least` to `most` */
+    OPTION_DURATION, /* uint64_t: microseconds, at least 1 */
+    OPTION_AMOUNT, /* int64_t: any whole number */
     OPTION_RATE,   /* double: between 0 and 1, both excluded */
     OPTION_SHARE,  /* double: from 0 to `most` hundredths */
     OPTION_SEED,   /* struct seed_option */

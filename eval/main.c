@@ -1,5 +1,6 @@
 /*
- * The papers' own experiments on Roost's filters, multisets and gossip, and what a sync costs: runs them, states each
+ * The papers' own experiments on Roost's filters, multisets, gossip, windows and counters, and what a sync costs: runs
+ * them, states each
  * claim with the figure behind it, writes the tables.
  *
  *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
@@ -18,9 +19,11 @@
 #include <string.h>
 
 #include "claim.h"
+#include "counting.h"
 #include "counting_cuckoo.h"
 #include "distributed_bloom.h"
 #include "fatal.h"
+#include "forgetful.h"
 #include "grow_only.h"
 #include "grown_removal.h"
 #include "heal.h"
@@ -47,6 +50,8 @@ static const struct scale short_scale = {
     .roots = 16000,
     .root_repeats = 3,
     .largest_table = 14,
+    .counted = 1000,
+    .days = 60,
 };
 
 static const struct scale full_scale = {
@@ -66,6 +71,8 @@ static const struct scale full_scale = {
     .roots = 64000,
     .root_repeats = 5,
     .largest_table = 21,
+    .counted = 5000,
+    .days = 365,
     .says_where_it_is = true,
 };
 
@@ -232,6 +239,19 @@ static void evaluate_gossip(const struct options *options)
     free(experiment);
 }
 
+static void evaluate_windows(const struct options *options)
+{
+    struct forgetful *experiment = must_allocate(1, sizeof *experiment);
+    forgetful_run(experiment, options->scale, options->seed);
+    forgetful_claims(experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "forgetful-bloom.csv");
+        forgetful_write_table(experiment, table);
+        close_table(table, "forgetful-bloom.csv");
+    }
+    free(experiment);
+}
+
 static void evaluate_partitions(const struct options *options)
 {
     struct heal *experiment = must_allocate(1, sizeof *experiment);
@@ -252,13 +272,26 @@ static void evaluate_grown_removal(const struct options *options)
     grown_removal_claims(&experiment);
 }
 
+static void evaluate_counters(const struct options *options)
+{
+    struct counting experiment;
+    counting_run(&experiment, options->scale, options->seed);
+    counting_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "figure-14.csv");
+        counting_write_table(&experiment, table);
+        close_table(table, "figure-14.csv");
+    }
+}
+
 static const struct {
     const char *name;
     void (*evaluate)(const struct options *options);
 } experiments[] = {
     {"growth", evaluate_growth},       {"removal", evaluate_removal},       {"syncs", evaluate_syncs},
     {"series", evaluate_series},       {"partitions", evaluate_partitions}, {"grown-removal", evaluate_grown_removal},
-    {"multisets", evaluate_multisets}, {"gossip", evaluate_gossip},
+    {"multisets", evaluate_multisets}, {"gossip", evaluate_gossip},         {"windows", evaluate_windows},
+    {"counters", evaluate_counters},
 };
 
 int main(int count, char **arguments)

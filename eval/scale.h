@@ -25,6 +25,8 @@ struct scale {
     size_t roots;      /* distinct elements of a multiset */
     unsigned root_repeats;
     unsigned largest_table; /* of counting cuckoo filters: 2^ so many buckets */
+    unsigned counted;       /* operations of the counters in processes of their own */
+    unsigned days;          /* of the simulated counters */
     bool says_where_it_is;  /* on stderr */
 };
 

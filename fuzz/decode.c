@@ -1,9 +1,9 @@
 /*
- * Attacks: bytes from anyone do no harm. The input is tried as a frame, as the body of a frame whose header and checksum
- * are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so that the
- * fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very bytes that
- * it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The same for
- * multisets, and for messages of a gossip.
+ * Attacks: bytes from anyone do no harm. The input is tried as a frame, as the body of a frame whose header and
+ * checksum are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so
+ * that the fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very
+ * bytes that it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The
+ * same for multisets, and for messages of a gossip.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,11 @@
 #include "filter/orcuckoo.h"
 #include "multiset/multiset.h"
 #include "sync/distributed_bloom.h"
+#include "window/forgetful.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STATE = 1, DELTA = 2, VICTIMS = 6 };
+enum { STATE = 1, DELTA = 2, VICTIMS = 6, TIMED_VICTIMS = 2 };
 
 static void must(bool holds)
 {
@@ -60,8 +61,8 @@ static bool same_state(const roost_filter *a, const roost_filter *b)
 }
 
 /*
- * Two states in which one dot has two classes, which no replicas make: only a forger, or two objects with one actor. What
- * becomes of such a dot is not defined.
+ * Two states in which one dot has two classes, which no replicas make: only a forger, or two objects with one actor.
+ * What becomes of such a dot is not defined.
  */
 struct conflict {
     const struct orcuckoo *filter, *other;
@@ -72,8 +73,9 @@ struct conflict {
 static void meet_entry(void *context, struct entry entry)
 {
     struct conflict *conflict = context;
-    bool same_dot = conflict->filter->actors.list[conflict->entry.number].id == conflict->other->actors.list[entry.number].id &&
-                    conflict->entry.counter == entry.counter;
+    bool same_dot =
+        conflict->filter->actors.list[conflict->entry.number].id == conflict->other->actors.list[entry.number].id &&
+        conflict->entry.counter == entry.counter;
     conflict->found |= same_dot && conflict->entry.key != entry.key;
 }
 
@@ -158,11 +160,23 @@ static void try_body(const uint8_t *body, size_t size, uint8_t type)
     roost_buffer_release(&frame);
 }
 
-/* ---- filters that are there already --------------------------------------------------------------------------------- */
+/* ---- filters that are there already ---------------------------------------------------------------------------------
+ */
+
+static roost_config timed_config(roost_kind kind)
+{
+    roost_config config = roost_window_config(kind, 60 * ROOST_SECOND);
+    config.layout = ROOST_CLASSIC;
+    config.capacity = 40;
+    config.fpr = 0.01;
+    return config;
+}
 
 static roost_config victim_config(int number)
 {
     roost_config config = roost_config_default();
+    if (number >= VICTIMS)
+        return timed_config(number == VICTIMS ? ROOST_WINDOW : ROOST_COUNTER);
     config.capacity = 40;
     config.layout = number == 1 ? ROOST_CLASSIC : ROOST_BLOCKED;
     if (number < 2)
@@ -175,10 +189,22 @@ static roost_config victim_config(int number)
     return config;
 }
 
+/* Where there is time, it passes with the keys. */
+static roost_status put(roost_filter *filter, uint8_t key)
+{
+    bool applied;
+    uint64_t time = (1000 + key * 4) * ROOST_SECOND;
+    if (filter->config.kind == ROOST_WINDOW)
+        return roost_window_add(filter, NULL, &key, 1, time);
+    if (filter->config.kind == ROOST_COUNTER)
+        return roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
+    return roost_filter_add(filter, NULL, &key, 1);
+}
+
 /* Made once; it has an actor of its own, another one's entries, and a journal. */
 static const roost_filter *victim(int number)
 {
-    static roost_filter *victims[VICTIMS];
+    static roost_filter *victims[VICTIMS + TIMED_VICTIMS];
     if (victims[number])
         return victims[number];
     roost_config config = victim_config(number);
@@ -190,7 +216,7 @@ static const roost_filter *victim(int number)
     must(roost_filter_delta(filter, &frame, &cursor, &cursor) == ROOST_OK);
     roost_buffer_release(&frame);
     for (uint8_t key = 0; key < 24; key++)
-        must(roost_filter_add(key % 3 ? filter : other, NULL, &key, 1) == ROOST_OK);
+        must(put(key % 3 ? filter : other, key) == ROOST_OK);
     must(roost_filter_merge(filter, NULL, other) == ROOST_OK);
     for (uint8_t key = 0; key < 24; key += 5)
         roost_filter_remove(filter, NULL, &key, 1);
@@ -294,7 +320,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     try_gossip(data[0], data + 1, size - 1);
-    const roost_filter *filter = victim(data[0] % VICTIMS);
+    const roost_filter *filter = victim(data[0] < 0xf0 ? data[0] % VICTIMS : VICTIMS + data[0] % TIMED_VICTIMS);
     try_part(filter, data + 1, size - 1, STATE);
     try_part(filter, data + 1, size - 1, DELTA);
     try_replica(filter, data + 1, size - 1);

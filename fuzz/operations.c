@@ -1,9 +1,9 @@
 /*
  * Attacks: merge is a join and nothing is ever lost, whatever the operations. The first bytes choose a configuration,
- * each later pair of bytes is an operation on one of three replicas: add, remove, merge, merge through bytes, a delta that
- * arrives or is lost, a copy in the place of a replica, a replica that sleeps and wakes. An exact model runs beside: the
- * keys that were added, or, where elements are removed, all dots with their standing at each replica. At the end all
- * replicas merge in two different orders and must agree to the byte.
+ * each later pair of bytes is an operation on one of three replicas: add, remove, merge, merge through bytes, a delta
+ * that arrives or is lost, a copy in the place of a replica, a replica that sleeps and wakes. An exact model runs
+ * beside: the keys that were added, or, where elements are removed, all dots with their standing at each replica. At
+ * the end all replicas merge in two different orders and must agree to the byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,12 +74,14 @@ static bool has_dots(const struct world *world)
     return world->config.kind == ROOST_ORCUCKOO;
 }
 
-/* ---- the model of dots ---------------------------------------------------------------------------------------------- */
+/* ---- the model of dots ----------------------------------------------------------------------------------------------
+ */
 
 static enum standing standing_of(const struct world *world, const roost_filter *base, uint32_t i)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    uint32_t number = actors_find(&filter->actors, world->dots[i].dot.actor), counter = (uint32_t)world->dots[i].dot.counter;
+    uint32_t number = actors_find(&filter->actors, world->dots[i].dot.actor),
+             counter = (uint32_t)world->dots[i].dot.counter;
     if (number == NO_ACTOR || !history_contains(&filter->history, world->dots[i].dot.actor, counter))
         return UNSEEN;
     return holds_entry(filter, &world->dots[i].place, number, counter) ? LIVE : DEAD;
@@ -131,7 +133,8 @@ static void check_dots(const struct world *world, int at)
     }
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------- */
+/* ---- operations -----------------------------------------------------------------------------------------------------
+ */
 
 static void add(struct world *world, int at, uint8_t key)
 {

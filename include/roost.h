@@ -8,5 +8,6 @@
 #include "roost/multiset.h"
 #include "roost/sync.h"
 #include "roost/reconcile.h"
+#include "roost/window.h"
 
 #endif

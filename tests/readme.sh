@@ -13,6 +13,7 @@ result $? "the shell snippets run"
 sed -n 1,3p "$folder/printed" | tr '\n' ' ' | grep -qx 'swift heron heron '
 result $? "they print what the README says"
 grep -qE '^[0-9a-f]{32}$' "$folder/printed"; result $? "the digest is shown"
+grep -x -A1 '3 applied' "$folder/printed" | grep -qx '3 duplicate'; result $? "an operation counts once"
 [ $fail -eq 0 ] || cat "$folder/printed"
 
 block c >"$folder/snippet.c"

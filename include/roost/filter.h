@@ -34,6 +34,8 @@ typedef enum roost_kind {
     ROOST_BLOOM = 1,    /* grow-only Bloom filter (GBF): fastest, never full */
     ROOST_CUCKOO = 2,   /* grow-only cuckoo filter (GCF): smaller on the wire, full when its table is */
     ROOST_ORCUCKOO = 3, /* observed-remove cuckoo filter (ORCF): elements can be removed again */
+    ROOST_WINDOW = 6,   /* forgetful Bloom filter (FBF): holds what came lately; see window.h */
+    ROOST_COUNTER = 7,  /* idempotent counter: what was counted, and a window of the operations that did; window.h */
 } roost_kind;
 
 typedef enum roost_layout {
@@ -105,6 +107,11 @@ typedef struct roost_config {
     uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
                                   8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
     roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
+    uint64_t window;           /* window and counter: how long elements are kept at least, in microseconds; `capacity` is
+                                  then what comes in such a time */
+    uint32_t past;             /* window and counter: slots that the window is cut in, less one: 1 to 64; 0: 3 */
+    uint64_t slot_bits;        /* window and counter: bits and probes of a slot; 0: those that keep fpr */
+    uint32_t slot_probes;
 } roost_config;
 
 /* Bloom, blocked, 1 %, the default seed, buckets of four. The capacity is 0 and must be set. */
@@ -313,7 +320,7 @@ typedef struct roost_info {
     uint64_t dots;         /* orcuckoo: additions that it has seen, removed ones too */
     uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
     uint64_t journal;      /* changes that deltas can still tell */
-    uint32_t tables;       /* 1; of a scalable filter as many as it has */
+    uint32_t tables;       /* 1; of a scalable filter as many as it has; of a window its slots */
     uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; else as entries */
     uint64_t growth_limit; /* scalable: elements that one replica alone can add before the filter is full; else 0 */
 } roost_info;

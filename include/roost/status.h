@@ -28,6 +28,8 @@ typedef enum roost_status {
     ROOST_CORRUPT = 10,    /* a frame whose checksum or content is wrong */
     ROOST_EXHAUSTED = 11,  /* no actor can be had for one more addition */
     ROOST_PROTOCOL = 12,   /* the peer of a sync speaks something else, or a later version */
+    ROOST_CLOCK = 13,      /* a time that cannot be right: older than the window, or far ahead of all that is known */
+    ROOST_OVERFLOW = 14,   /* a counter would leave the range of 64 bits */
 } roost_status;
 
 /* A short lower-case phrase, never NULL; "unknown status" for a value that is none of the above. */

@@ -14,6 +14,8 @@ static const char *const texts[] = {
     [ROOST_CORRUPT] = "corrupt",
     [ROOST_EXHAUSTED] = "no actor left for one more addition",
     [ROOST_PROTOCOL] = "the peer does not speak this version of the sync protocol",
+    [ROOST_CLOCK] = "the time is out of the window, or too far ahead",
+    [ROOST_OVERFLOW] = "out of the range of 64 bits",
 };
 
 const char *roost_status_text(roost_status status)

@@ -92,14 +92,19 @@ static bool bloom_is_resolved(const roost_config *config)
     return bloom_resolve(&again) == ROOST_OK && config->bucket_size == 0;
 }
 
+bool bloom_is_sound_geometry(roost_layout layout, uint64_t bits, uint64_t probes)
+{
+    bool blocked = layout == ROOST_BLOCKED;
+    return bits > 0 && bits <= MOST_BLOOM_BITS && probes > 0 && probes <= (blocked ? MOST_BLOCK_PROBES : MOST_PROBES) &&
+           !(blocked && bits % BLOCK_BITS != 0);
+}
+
 static roost_status read_geometry(struct bit_reader *reader, const roost_config *config,
                                   struct bloom_geometry *geometry)
 {
     geometry->bits = read_varint(reader);
     uint64_t probes = read_varint(reader);
-    bool blocked = config->layout == ROOST_BLOCKED;
-    if (reader->failed || geometry->bits == 0 || geometry->bits > MOST_BLOOM_BITS || probes == 0 ||
-        probes > (blocked ? MOST_BLOCK_PROBES : MOST_PROBES) || (blocked && geometry->bits % BLOCK_BITS != 0))
+    if (reader->failed || !bloom_is_sound_geometry(config->layout, geometry->bits, probes))
         return ROOST_CORRUPT;
     geometry->probes = (uint32_t)probes;
     return ROOST_OK;
@@ -244,6 +249,16 @@ static uint32_t positions_of(const struct bloom *bloom, uint64_t positions[MOST_
     if (!is_blocked(bloom))
         return probes;
     return block_positions(positions, hash, bloom->geometry.bits / BLOCK_BITS, probes);
+}
+
+uint32_t bloom_positions(const roost_filter *filter, uint64_t positions[MOST_PROBES], roost_hash hash)
+{
+    return positions_of(as_const_bloom(filter), positions, hash);
+}
+
+bool bloom_has_bit(const roost_filter *filter, uint64_t position)
+{
+    return words_of(as_const_bloom(filter))[position / 64] >> (position & 63) & 1;
 }
 
 /*
@@ -576,9 +591,9 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
     *changed = true;
 }
 
-static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
+bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
 {
-    uint64_t bits = as_const_bloom(filter)->geometry.bits, next = 0;
+    uint64_t next = 0;
     if (read_byte(&reader) != RICE_POSITIONS)
         return false;
     uint64_t set = read_varint(&reader);
@@ -593,6 +608,11 @@ static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
     }
     read_alignment(&reader);
     return !reader.failed && reader_bits_left(&reader) == 0;
+}
+
+static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
+{
+    return bloom_is_sound_part(as_const_bloom(filter)->geometry.bits, reader);
 }
 
 static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
@@ -702,6 +722,17 @@ static double elements_for(const struct bloom *bloom, double empty)
     if (!is_blocked(bloom))
         return -log(empty) * bits / probes;
     return -log(empty) * (bits / BLOCK_BITS) / (1 - bloom_blocked_survival(bloom->geometry.probes));
+}
+
+void bloom_expect_misses(roost_filter *filter)
+{
+    as_bloom(filter)->blocks.prefetch = true;
+}
+
+double bloom_elements(const roost_filter *filter)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    return elements_for(bloom, 1 - (double)count_set(bloom) / (double)bloom->geometry.bits);
 }
 
 /* The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. */

@@ -81,6 +81,24 @@ double bloom_blocked_rate(uint32_t probes, double keys_a_block);
 /* The chance that one key of its block leaves a given bit alone. */
 double bloom_blocked_survival(uint32_t probes);
 
+/* What a filter of exactly so many elements errs by, in either layout. */
+double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double elements);
+
+/* ---- for those who keep Bloom filters as parts: bloom.c ------------------------------------------------------------
+ */
+
+/* An estimate of the elements that it holds, from the bits. */
+double bloom_elements(const roost_filter *filter);
+/* The bits of a key, in no order; how many. Whether one is set. */
+uint32_t bloom_positions(const roost_filter *filter, uint64_t positions[MOST_PROBES], roost_hash hash);
+bool bloom_has_bit(const roost_filter *filter, uint64_t position);
+/* It is one of several that are asked in turn, and all of them together are larger than the caches. */
+void bloom_expect_misses(roost_filter *filter);
+/* Whether bytes are a part of the state of some filter of so many bits, as merge_delta takes it. */
+bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader);
+/* Whether a frame may state these sizes. */
+bool bloom_is_sound_geometry(roost_layout layout, uint64_t bits, uint64_t probes);
+
 /* ---- the blocked pattern: one place for all kernels ---------------------------------------------------------------
  */
 

@@ -69,6 +69,8 @@ static void add_batch(const struct bloom_blocks *blocks, bool *changed, const ro
         add_loop(blocks, changed, hashes, count, 8, true);
     else if (blocks->probes == 8)
         add_loop(blocks, changed, hashes, count, 8, false);
+    else if (blocks->probes == 16)
+        add_loop(blocks, changed, hashes, count, 16, blocks->prefetch);
     else
         add_loop(blocks, changed, hashes, count, blocks->probes, blocks->prefetch);
 }
@@ -79,6 +81,8 @@ static void contains_batch(const struct bloom_blocks *blocks, bool *found, const
         contains_loop(blocks, found, hashes, count, 8, true);
     else if (blocks->probes == 8)
         contains_loop(blocks, found, hashes, count, 8, false);
+    else if (blocks->probes == 16)
+        contains_loop(blocks, found, hashes, count, 16, blocks->prefetch);
     else if (blocks->prefetch)
         contains_loop(blocks, found, hashes, count, blocks->probes, true);
     else

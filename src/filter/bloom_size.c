@@ -109,6 +109,14 @@ double bloom_blocked_rate(uint32_t probes, double keys_a_block)
     return walk_words(&walk, 0, avoid);
 }
 
+double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double elements)
+{
+    double bits = (double)geometry.bits, probes = geometry.probes;
+    if (layout == ROOST_BLOCKED)
+        return bloom_blocked_rate(geometry.probes, elements * BLOCK_BITS / bits);
+    return pow(-expm1(-probes * elements / bits), probes);
+}
+
 double bloom_blocked_survival(uint32_t probes)
 {
     return pow(1 - 1 / 64.0, probes / 8) * (1 - (probes % 8) / 512.0);

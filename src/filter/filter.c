@@ -18,12 +18,16 @@
 #define CAPACITY_A_CHANGE 8
 
 static const struct filter_kind *const filter_kinds[][2] = {
-    {&bloom_kind, &series_bloom_kind}, {&gcuckoo_kind, &series_gcuckoo_kind}, {&orcuckoo_kind, &series_orcuckoo_kind}};
+    {&bloom_kind, &series_bloom_kind},
+    {&gcuckoo_kind, &series_gcuckoo_kind},
+    {&orcuckoo_kind, &series_orcuckoo_kind},
+    {&window_kind, NULL},
+    {&counter_kind, NULL}};
 
 const struct filter_kind *filter_kind_of(roost_kind code, bool scalable)
 {
     for (size_t i = 0; i < sizeof filter_kinds / sizeof *filter_kinds; i++)
-        if (filter_kinds[i][scalable]->code == code)
+        if (filter_kinds[i][0]->code == code)
             return filter_kinds[i][scalable];
     return NULL;
 }

@@ -126,6 +126,10 @@ struct filter_kind {
     uint32_t *(*numbers_after_decode)(const roost_filter *filter, uint8_t table);
     /* The reverse: for each number after a decode the one that the actor has in this filter, or UINT32_MAX. */
     uint32_t *(*numbers_before_decode)(const roost_filter *filter, uint8_t table);
+    /* Only where the parts of a filter come and go, so that their numbers in the journal mean something only here: the
+     * number that the part of a record has after a decode; and the reverse, before a stored record is checked. */
+    uint8_t (*table_after_decode)(const roost_filter *filter, uint64_t record);
+    uint8_t (*table_before_decode)(const roost_filter *filter, uint8_t table);
     /* Whether a change that was stored could be one of this filter's. */
     bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
 
@@ -172,6 +176,12 @@ static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
     journal_note(filter->journal, filter->table, key, tag);
 }
 
+/* Whether records of the journal tell which part of the filter they are about. */
+static inline bool has_tables(const struct roost_filter *filter)
+{
+    return filter->config.scalable || filter->kind->table_after_decode != NULL;
+}
+
 /* Whether a record of the journal is about this filter. */
 static inline bool is_noted_here(const struct roost_filter *filter, uint64_t record)
 {
@@ -179,6 +189,7 @@ static inline bool is_noted_here(const struct roost_filter *filter, uint64_t rec
 }
 
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
+extern const struct filter_kind window_kind, counter_kind;
 extern const struct filter_kind series_bloom_kind, series_gcuckoo_kind, series_orcuckoo_kind;
 
 /* NULL for a code that is none. */

@@ -263,7 +263,7 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
     uint64_t record = read_varint(reader);
     uint32_t hash = read_half(reader);
-    if (reader->failed)
+    if (reader->failed || !filter->kind->summarize)
         return ROOST_CORRUPT;
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK)

@@ -51,7 +51,9 @@ static void write_journal(const roost_filter *filter, struct bit_writer *writer)
         struct change change = *journal_change(journal, i);
         uint8_t table = journal_table(journal, i);
         writer->failed |= !translate(&rows, table, &change);
-        if (filter->config.scalable)
+        if (filter->kind->table_after_decode)
+            table = filter->kind->table_after_decode(filter, i);
+        if (has_tables(filter))
             write_byte(writer, table);
         write_varint(writer, change.key);
         write_varint(writer, change.tag);
@@ -64,7 +66,9 @@ static roost_status read_changes(roost_filter *filter, struct bit_reader *reader
                                  struct number_rows *rows)
 {
     for (uint64_t i = 0; i < count; i++) {
-        uint8_t table = filter->config.scalable ? read_byte(reader) : 0;
+        uint8_t table = has_tables(filter) ? read_byte(reader) : 0;
+        if (filter->kind->table_before_decode)
+            table = filter->kind->table_before_decode(filter, table);
         uint64_t key = read_varint(reader), tag = read_varint(reader);
         struct change change = {key, tag};
         if (reader->failed || !filter->kind->is_change(filter, table, change))

@@ -543,6 +543,8 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
         return ROOST_CORRUPT;
     if (reader->failed || reader_bits_left(reader) != 0)
         return ROOST_CORRUPT;
+    if (!sync->filter->kind->summarize) /* positions that come and go with time */
+        return send_state(sync, request);
     roost_filter_info(sync->filter, &info);
     return is_lopsided(info.entries, entries) ? send_state(sync, request) : ask_about_all(sync, request);
 }
@@ -553,7 +555,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
 static roost_status read_trouble(struct bit_reader *reader)
 {
     uint8_t status = read_byte(reader), version = read_byte(reader);
-    if (reader->failed || version != SYNC_VERSION || status == ROOST_OK || status > ROOST_PROTOCOL)
+    if (reader->failed || version != SYNC_VERSION || status == ROOST_OK || status > ROOST_OVERFLOW)
         return ROOST_PROTOCOL;
     return (roost_status)status;
 }

@@ -9,7 +9,7 @@ for words in help --help -h; do
     [ "$status" -eq 0 ] && [ ! -s "$output/err" ] && grep -q '^usage: roost VERB' "$output/out"
     verdict "roost $words explains the program"
 done
-for verb in create add remove check merge sync info digest serve demo; do
+for verb in create add remove check merge sync info digest serve window counter demo; do
     roost help $verb
     cp "$output/out" "$output/help"
     [ "$status" -eq 0 ] && grep -q "^usage: roost $verb" "$output/help"
@@ -30,9 +30,9 @@ verdict "the help says where --writers has no effect"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, demo'
+refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, window, counter, demo'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
-for verb in link window counter; do
+for verb in link; do
     refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, remove, check" $verb f
 done
 refuses "help for an unknown verb" 'unknown verb' help frobnicate

@@ -1,0 +1,180 @@
+/*
+ * Lines from standard input to standard output, each once within the window, at the speed of the pipe: a batch of lines
+ * is split in place, hashed and looked up at once, and what is new is written out. All of a batch came at one time,
+ * that of the clock when it was read, which never goes back; with times in the lines, or a clock that ticks by the
+ * line, each comes at its own.
+ *
+ * Memory is what the window takes: as many slots as an even load of --capacity needs, and as many again for bursts.
+ * Past that it errs more instead of growing.
+ */
+#include "dedup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "json.h"
+#include "lines.h"
+#include "machine.h"
+#include "messages.h"
+#include "numbers.h"
+
+#define LINES_AT_ONCE    4096
+#define DEFAULT_CAPACITY 1000000
+#define LONGEST_STAMP    40
+#define SLOT_OVERHEAD    8192
+
+struct deduping {
+    const struct dedup_settings *settings;
+    roost_filter *window;
+    uint64_t time;
+    uint64_t lines, passed;
+};
+
+/* Room for bursts, and no more. */
+static roost_status open_window(struct deduping *deduping)
+{
+    roost_config config = timed_config(deduping->settings->timed, ROOST_WINDOW, DEFAULT_CAPACITY);
+    roost_environment environment = filter_environment();
+    roost_filter *trial;
+    roost_info info;
+    roost_status status = roost_filter_new(&trial, &config, &environment);
+    if (status != ROOST_OK)
+        return status;
+    roost_filter_info(trial, &info);
+    uint64_t slot = info.bits / 8 + info.bits / 512 + SLOT_OVERHEAD;
+    uint64_t needed = info.bytes_memory + 2 * slot * (roost_filter_config(trial)->past + 2);
+    roost_filter_free(trial);
+    if (needed / 2 > environment.memory_limit)
+        return ROOST_TOO_LARGE;
+    if (needed < environment.memory_limit)
+        environment.memory_limit = needed;
+    return roost_filter_new(&deduping->window, &config, &environment);
+}
+
+/* A clock that is set back stands still instead. */
+static void look_at_clock(struct deduping *deduping)
+{
+    uint64_t now = machine_time();
+    if (now > deduping->time)
+        deduping->time = now;
+    roost_window_set_latest(deduping->window, deduping->time);
+}
+
+static void print_line(roost_bytes line)
+{
+    fwrite_unlocked(line.data, 1, line.size, stdout);
+    putc_unlocked('\n', stdout);
+}
+
+static bool read_stamp(roost_bytes *id, uint64_t *time, roost_bytes line)
+{
+    const char *blank = memchr(line.data, ' ', line.size);
+    char stamp[LONGEST_STAMP];
+    size_t size = blank ? (size_t)(blank - (const char *)line.data) : 0;
+    if (size == 0 || size >= sizeof stamp)
+        return false;
+    memcpy(stamp, line.data, size);
+    stamp[size] = '\0';
+    *id = (roost_bytes){blank + 1, line.size - size - 1};
+    return parse_duration(time, stamp);
+}
+
+static bool complain_of_line(const struct deduping *deduping, const char *what)
+{
+    char subject[64];
+    snprintf(subject, sizeof subject, "line %llu", (unsigned long long)deduping->lines);
+    return complain(subject, "%s", what);
+}
+
+/* One at a time, each with a time of its own. */
+static bool pass_line(struct deduping *deduping, roost_bytes line)
+{
+    bool seen;
+    roost_bytes id = line;
+    deduping->lines++;
+    if (deduping->settings->stamped && !read_stamp(&id, &deduping->time, line))
+        return complain_of_line(deduping, "does not begin with a time in seconds and a blank");
+    roost_status status = roost_window_add(deduping->window, &seen, id.data, id.size, deduping->time);
+    deduping->time += deduping->settings->step;
+    if (status == ROOST_CLOCK)
+        return complain_of_line(deduping, "its time is older than the window, or far ahead of the lines before");
+    if (status != ROOST_OK)
+        return complain_of_status("dedup", status);
+    deduping->passed += !seen;
+    if (!seen)
+        print_line(line);
+    return true;
+}
+
+static bool pass_batch(struct deduping *deduping, const roost_bytes *lines, size_t count)
+{
+    static bool seen[LINES_AT_ONCE];
+    if (deduping->settings->stamped || deduping->settings->step) {
+        for (size_t i = 0; i < count; i++)
+            if (!pass_line(deduping, lines[i]))
+                return false;
+        return finish_output();
+    }
+    if (!deduping->settings->timed->time)
+        look_at_clock(deduping);
+    roost_status status = roost_window_add_many(deduping->window, seen, NULL, lines, count, deduping->time);
+    if (status != ROOST_OK)
+        return complain_of_status("dedup", status);
+    deduping->lines += count;
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i])
+            continue;
+        deduping->passed++;
+        print_line(lines[i]);
+    }
+    return finish_output();
+}
+
+static bool pass_all(struct deduping *deduping)
+{
+    static roost_bytes lines[LINES_AT_ONCE];
+    struct line_reader reader;
+    size_t count;
+    bool fine;
+    line_reader_open(&reader, STDIN_FILENO);
+    while ((fine = line_reader_next(&reader, lines, &count, LINES_AT_ONCE)) && count > 0)
+        if (!(fine = pass_batch(deduping, lines, count)))
+            break;
+    line_reader_close(&reader);
+    return fine;
+}
+
+/* On standard error: standard output is for lines. */
+static void report(const struct deduping *deduping)
+{
+    roost_info info;
+    char rate[NUMBER_ROOM];
+    if (!deduping->settings->json)
+        return;
+    roost_filter_info(deduping->window, &info);
+    format_shortest(rate, info.fpr_now);
+    fprintf(stderr, "{\"lines\":%llu,\"passed\":%llu,\"fpr_now\":%s,\"promise_holds\":%s,\"bytes_memory\":%llu}\n",
+            (unsigned long long)deduping->lines, (unsigned long long)deduping->passed, rate,
+            info.promise_holds ? "true" : "false", (unsigned long long)info.bytes_memory);
+}
+
+bool dedup(const struct dedup_settings *settings)
+{
+    struct deduping deduping = {.settings = settings, .time = settings->timed->time};
+    if (!settings->timed->window)
+        return complain("dedup", "--window is missing");
+    roost_status status = open_window(&deduping);
+    if (status == ROOST_INVALID)
+        return complain("dedup", "such a window cannot be made: its rate or its length is out of reach");
+    if (status != ROOST_OK)
+        return complain_of_status("dedup", status);
+    if (settings->step && deduping.time == 0)
+        deduping.time = machine_time();
+    bool fine = pass_all(&deduping);
+    if (fine)
+        report(&deduping);
+    roost_filter_free(deduping.window);
+    return fine;
+}

@@ -1,0 +1,207 @@
+/*
+ * roost window: what came lately. `add` and `check` work on a file as their namesakes do on filters, `dedup` on a pipe.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "dedup.h"
+#include "interrupt.h"
+#include "json.h"
+#include "keys.h"
+#include "messages.h"
+#include "numbers.h"
+#include "timed_file.h"
+#include "verb.h"
+
+static struct {
+    struct timed_settings timed;
+    bool verbose, count, quiet, json, stamped;
+    uint64_t step;
+} settings;
+
+static const struct option options[] = {
+    TIMED_OPTIONS(settings.timed, "keys that come in one window (default 100,000; dedup 1M)"),
+    RESUME_OPTION(settings.timed),
+    {.name = "stamped",
+     .type = OPTION_SWITCH,
+     .place = &settings.stamped,
+     .help = "dedup: each line begins with its time in seconds and a\nblank; what follows is the key"},
+    {.name = "step",
+     .type = OPTION_DURATION,
+     .place = &settings.step,
+     .value = "TIME",
+     .help = "dedup: the clock ticks by the line instead, so much each"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_SWITCH,
+     .place = &settings.verbose,
+     .help =
+         "add: say how many keys there were and how many were new;\ncheck: print the keys that did not come lately"},
+    {.name = "count",
+     .letter = 'c',
+     .type = OPTION_SWITCH,
+     .place = &settings.count,
+     .help = "check: print only how many keys were selected"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "check: print nothing"},
+    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "counts as a JSON object"},
+    {0},
+};
+
+struct tally {
+    uint64_t keys, selected;
+};
+
+/* ---- add ------------------------------------------------------------------------------------------------------- */
+
+static bool add_all(struct filter_file *file, const struct arguments *arguments, struct tally *tally)
+{
+    static struct key_source source;
+    static bool seen[KEYS_AT_ONCE];
+    size_t count;
+    bool fine;
+    key_source_open(&source, arguments, 2);
+    while ((fine = key_source_next(&source, &count)) && count > 0) {
+        roost_status status =
+            roost_window_add_many(file->filter, seen, NULL, source.keys, count, timed_now(&settings.timed));
+        if (status != ROOST_OK) {
+            fine = complain_of_status(file->name, status);
+            break;
+        }
+        tally->keys += count;
+        for (size_t i = 0; i < count; i++)
+            tally->selected += !seen[i];
+    }
+    key_source_close(&source);
+    return fine;
+}
+
+static void report_added(const struct tally *tally)
+{
+    char keys[THINGS_ROOM], fresh[COUNT_ROOM];
+    struct json json;
+    format_things(keys, tally->keys, "key");
+    format_count(fresh, tally->selected);
+    if (settings.json) {
+        json_begin(&json);
+        json_count(&json, "keys", tally->keys);
+        json_count(&json, "new", tally->selected);
+        json_end(&json);
+    } else if (settings.verbose) {
+        printf("%s, %s new\n", keys, fresh);
+    }
+}
+
+static int run_add(const struct arguments *arguments)
+{
+    struct filter_file file = {0};
+    struct tally tally = {0};
+    interrupt_catch();
+    bool done = timed_file_open(&file, arguments->operands[1], &settings.timed, ROOST_WINDOW) &&
+                add_all(&file, arguments, &tally) && filter_file_save(&file);
+    if (done)
+        report_added(&tally);
+    filter_file_close(&file);
+    return done ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* ---- check ----------------------------------------------------------------------------------------------------- */
+
+static bool prints_keys(void)
+{
+    return !settings.count && !settings.quiet && !settings.json;
+}
+
+static void check_key(const roost_filter *window, roost_bytes key, struct tally *tally)
+{
+    bool found = roost_window_contains(window, key.data, key.size, timed_now(&settings.timed));
+    tally->keys++;
+    if (found == settings.verbose)
+        return;
+    tally->selected++;
+    if (prints_keys()) {
+        fwrite_unlocked(key.data, 1, key.size, stdout);
+        putc_unlocked('\n', stdout);
+    }
+}
+
+static bool check_all(const roost_filter *window, const struct arguments *arguments, struct tally *tally)
+{
+    static struct key_source source;
+    size_t count;
+    bool fine;
+    key_source_open(&source, arguments, 2);
+    while ((fine = key_source_next(&source, &count)) && count > 0) {
+        for (size_t i = 0; i < count; i++)
+            check_key(window, source.keys[i], tally);
+        if (!(fine = finish_output()))
+            break;
+    }
+    key_source_close(&source);
+    return fine;
+}
+
+static int run_check(const struct arguments *arguments)
+{
+    struct filter_file file = {0};
+    struct tally tally = {0};
+    struct json json;
+    bool fine = filter_file_look(&file, arguments->operands[1]) &&
+                timed_file_fits(&file, &settings.timed, ROOST_WINDOW) && check_all(file.filter, arguments, &tally);
+    filter_file_close(&file);
+    if (!fine)
+        return EXIT_TROUBLE;
+    if (settings.json) {
+        json_begin(&json);
+        json_count(&json, "keys", tally.keys);
+        json_count(&json, "selected", tally.selected);
+        json_end(&json);
+    } else if (settings.count) {
+        printf("%llu\n", (unsigned long long)tally.selected);
+    }
+    return tally.selected > 0 ? EXIT_FINE : EXIT_NONE;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------------------------- */
+
+static int run_dedup(const struct arguments *arguments)
+{
+    const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step, settings.json};
+    if (arguments->count > 1)
+        return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_TROUBLE;
+    if (settings.stamped && (settings.step || settings.timed.time))
+        return complain("--stamped", "not together with --step or --time"), EXIT_TROUBLE;
+    return dedup(&dedup_settings) ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+static int run(const struct arguments *arguments)
+{
+    const char *action = arguments->operands[0];
+    bool is_dedup = strcmp(action, "dedup") == 0;
+    if (is_dedup)
+        return run_dedup(arguments);
+    if (strcmp(action, "add") != 0 && strcmp(action, "check") != 0)
+        return complain(action, "unknown action; there are add, check and dedup"), EXIT_TROUBLE;
+    if (arguments->count < 2)
+        return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_TROUBLE;
+    if (settings.stamped || settings.step)
+        return complain(settings.stamped ? "--stamped" : "--step", "only for dedup"), EXIT_TROUBLE;
+    return strcmp(action, "add") == 0 ? run_add(arguments) : run_check(arguments);
+}
+
+static const char *const operands[] = {"add|check|dedup", NULL};
+
+const struct verb verb_window = {
+    .name = "window",
+    .synopsis = "add|check FILE [KEY...] | dedup [OPTION...]",
+    .summary = "remember what came lately, and forget the rest",
+    .details = "window add FILE adds keys, which FILE remembers for --window and then forgets by itself;\n"
+               "FILE is made where it is missing. window check FILE prints the keys that came lately,\n"
+               "with the manners of roost check. Keys come as in roost add. merge, sync, info and\n"
+               "digest take such files as they take filters.\n"
+               "window dedup copies lines from standard input to standard output, except those that it\n"
+               "has seen within the window, in constant memory.\n",
+    .options = options,
+    .operands = operands,
+    .more_operands = true,
+    .run = run,
+};

@@ -1,0 +1,389 @@
+/*
+ * How each figure is run. Elements are random and never repeat; probes are 200,000 elements that were never added, for
+ * each repeat. "Simple", "optimised" and "estimate" are the paper's: any filter, pairs of neighbours (Algorithm 2, with
+ * the oldest filter asked for every N), Equation 3. "Slots" is how Roost asks.
+ *
+ *     8, 9, 10   basic filter, t = 5 s: elements come evenly within the first two slots, then it is probed. (The paper
+ *                does not say how they came. All at once, the two checks err alike; over more slots than two, the
+ *                optimised check errs by half as much; its tenth is that of two.)
+ *     11         four refresh periods, rates that double, three slots each
+ *     12         3, 6, 12 and 24 filters, a rate that rises evenly to 120 a second, 3,000 elements
+ *     13         a rate that rises, falls and rises again, with resizing; asked every second
+ *     16         counters before which a forgetful and a recyclable filter stand, of equal memory; operations are
+ *                retried within the window, more and more often
+ */
+#include "forgetful.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim.h"
+#include "fatal.h"
+#include "workload.h"
+
+#define PROBES       200000
+#define BITS         6250
+#define HASHES       5
+#define BEGIN        (1000000 * ROOST_SECOND)
+#define NO_RESIZING  0.999999 /* a rate that no slot ever reaches */
+#define RESIZE_UNDER 0.01     /* Figure 13's target */
+
+static void note(struct forgetful *experiment, unsigned figure, const char *series, double x, double y)
+{
+    if (experiment->count == MOST_POINTS)
+        fatal("forgetful", "too many points");
+    experiment->points[experiment->count++] = (struct forgetful_point){figure, series, x, y};
+}
+
+static double value_at(const struct forgetful *experiment, unsigned figure, const char *series, double x)
+{
+    for (unsigned i = 0; i < experiment->count; i++) {
+        const struct forgetful_point *point = &experiment->points[i];
+        if (point->figure == figure && strcmp(point->series, series) == 0 && fabs(point->x - x) < 1e-9)
+            return point->y;
+    }
+    fatal(series, "no such point");
+}
+
+static roost_hash draw(uint64_t *luck)
+{
+    uint64_t low = next_number(luck);
+    return (roost_hash){low, next_number(luck)};
+}
+
+static roost_filter *open_window(uint32_t past, double seconds, uint64_t bits, uint32_t probes, double fpr)
+{
+    roost_filter *window;
+    roost_config config = roost_window_config(ROOST_WINDOW, (uint64_t)(seconds * 1e6) * (past + 1));
+    config.layout = ROOST_CLASSIC;
+    config.past = past;
+    config.capacity = 1000;
+    config.fpr = fpr;
+    config.slot_bits = bits;
+    config.slot_probes = probes;
+    must(roost_filter_new(&window, &config, NULL), "a window");
+    return window;
+}
+
+static void add(roost_filter *window, uint64_t *luck, double seconds)
+{
+    must(roost_window_add_hash(window, NULL, draw(luck), BEGIN + (uint64_t)(seconds * 1e6)), "an addition");
+}
+
+/* The same probes for the same luck. */
+static double measure(const roost_filter *window, roost_window_check check, uint64_t luck, double seconds)
+{
+    uint64_t found = 0;
+    for (unsigned i = 0; i < PROBES; i++)
+        found += roost_window_check_hash(window, check, draw(&luck), BEGIN + (uint64_t)(seconds * 1e6));
+    return (double)found / PROBES;
+}
+
+static double estimate(const roost_filter *window, roost_window_check check, double seconds)
+{
+    return roost_window_estimate(window, check, BEGIN + (uint64_t)(seconds * 1e6));
+}
+
+/* ---- Figures 8, 9 and 10 ----------------------------------------------------------------------------------------- */
+
+struct rates {
+    double simple, optimised, slots, estimate;
+};
+
+static struct rates fill_and_probe(uint64_t *luck, unsigned elements, uint64_t bits)
+{
+    roost_filter *window = open_window(1, 5, bits, HASHES, NO_RESIZING);
+    for (unsigned i = 0; i < elements; i++)
+        add(window, luck, 10.0 * i / elements);
+    next_number(luck);
+    struct rates rates = {measure(window, ROOST_CHECK_ANY, *luck, 9.99),
+                          measure(window, ROOST_CHECK_PAIRS, *luck, 9.99),
+                          measure(window, ROOST_CHECK_SLOTS, *luck, 9.99), estimate(window, ROOST_CHECK_PAIRS, 9.99)};
+    *luck = ~*luck;
+    roost_filter_free(window);
+    return rates;
+}
+
+static struct rates average(const struct forgetful *experiment, uint64_t *luck, unsigned elements, uint64_t bits)
+{
+    struct rates sum = {0};
+    for (unsigned repeat = 0; repeat < experiment->scale.repeats; repeat++) {
+        struct rates rates = fill_and_probe(luck, elements, bits);
+        sum.simple += rates.simple / experiment->scale.repeats;
+        sum.optimised += rates.optimised / experiment->scale.repeats;
+        sum.slots += rates.slots / experiment->scale.repeats;
+        sum.estimate += rates.estimate / experiment->scale.repeats;
+    }
+    return sum;
+}
+
+static void run_checks(struct forgetful *experiment, uint64_t *luck)
+{
+    for (unsigned elements = 100; elements <= 1000; elements += 100) {
+        struct rates rates = average(experiment, luck, elements, BITS);
+        note(experiment, 8, "simple", elements, rates.simple);
+        note(experiment, 8, "optimised", elements, rates.optimised);
+        note(experiment, 8, "slots", elements, rates.slots);
+        note(experiment, 9, "measured", elements, rates.optimised);
+        note(experiment, 9, "estimate", elements, rates.estimate);
+    }
+    for (unsigned bits = 5000; bits <= 30000; bits += 5000) {
+        struct rates rates = average(experiment, luck, 300, bits);
+        note(experiment, 10, "measured", bits, rates.optimised);
+        note(experiment, 10, "estimate", bits, rates.estimate);
+    }
+}
+
+/* ---- Figures 11 and 12 ------------------------------------------------------------------------------------------- */
+
+static void run_refresh(struct forgetful *experiment, uint64_t *luck)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } periods[] = {{5, "t = 5 s"}, {3, "t = 3 s"}, {2, "t = 2 s"}, {1, "t = 1 s"}};
+    for (unsigned i = 0; i < sizeof periods / sizeof *periods; i++) {
+        double period = periods[i].seconds, time = 0;
+        roost_filter *window = open_window(1, period, 25000, HASHES, NO_RESIZING);
+        for (double rate = 12.5; rate <= 400; rate *= 2) {
+            for (double until = time + 3 * period; time < until - 1e-9; time += 1 / rate)
+                add(window, luck, time);
+            note(experiment, 11, periods[i].name, rate, estimate(window, ROOST_CHECK_PAIRS, time - 1e-3));
+        }
+        roost_filter_free(window);
+    }
+}
+
+/* At time s the rate is 2.4 s; in 50 seconds that makes 3,000 elements. */
+static void run_filters(struct forgetful *experiment, uint64_t *luck)
+{
+    static const struct {
+        uint32_t past;
+        const char *name;
+    } sizes[] = {{1, "3 filters"}, {4, "6 filters"}, {10, "12 filters"}, {22, "24 filters"}};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        roost_filter *window = open_window(sizes[i].past, 5, BITS, HASHES, NO_RESIZING);
+        for (unsigned element = 0, second = 0; element < 3000; element++) {
+            double time = sqrt(element / 1.2);
+            for (; second + 1 <= time; second++)
+                note(experiment, 12, sizes[i].name, 2.4 * (second + 1),
+                     estimate(window, ROOST_CHECK_PAIRS, second + 1 - 1e-3));
+            add(window, luck, time);
+        }
+        roost_filter_free(window);
+    }
+}
+
+/* ---- Figure 13 --------------------------------------------------------------------------------------------------- */
+
+static double load_at(double time)
+{
+    return time < 40 ? 10 + 3 * time : time < 70 ? 10 : time < 100 ? 10 + 5 * (time - 70) : time < 130 ? 160 : 10;
+}
+
+static void run_resizing(struct forgetful *experiment, uint64_t *luck)
+{
+    roost_filter *window = open_window(1, 11, BITS, HASHES, RESIZE_UNDER);
+    double time = 0;
+    for (unsigned second = 1; second <= 200; second++) {
+        roost_window_info info;
+        for (; time < second; time += 1 / load_at(time))
+            add(window, luck, time);
+        roost_window_info_of(window, &info);
+        note(experiment, 13, "load", second, load_at(second));
+        note(experiment, 13, "estimate", second, estimate(window, ROOST_CHECK_SLOTS, second));
+        note(experiment, 13, "measured", second,
+             second % 10 ? NAN : measure(window, ROOST_CHECK_SLOTS, ~*luck, second));
+        note(experiment, 13, "slots", second, info.slots);
+        note(experiment, 13, "shortest slot", second, (double)info.shortest_slot / 1e6);
+    }
+    roost_filter_free(window);
+}
+
+/* ---- Figure 16 --------------------------------------------------------------------------------------------------- */
+
+enum { COUNTED = 4000, A_SECOND = 4, MOST_RETRIES = 8 };
+
+/* Attempts in the order of time: each operation once, and again within ten seconds, so often on average. */
+struct attempt {
+    double time;
+    roost_hash hash;
+};
+
+static int compare_attempts(const void *a, const void *b)
+{
+    double x = ((const struct attempt *)a)->time, y = ((const struct attempt *)b)->time;
+    return (x > y) - (x < y);
+}
+
+static size_t draw_attempts(struct attempt *attempts, uint64_t *luck, double retries)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < COUNTED; i++) {
+        roost_hash hash = draw(luck);
+        double time = (double)i / A_SECOND;
+        attempts[count++] = (struct attempt){time, hash};
+        for (unsigned again = 0; again < MOST_RETRIES; again++)
+            if ((double)(next_number(luck) >> 11) * 0x1p-53 < retries / MOST_RETRIES)
+                attempts[count++] = (struct attempt){time + 9.9 * (double)(next_number(luck) >> 11) * 0x1p-53, hash};
+    }
+    qsort(attempts, count, sizeof *attempts, compare_attempts);
+    return count;
+}
+
+static double error_of(unsigned counted)
+{
+    return fabs((double)counted - COUNTED) / COUNTED * 100;
+}
+
+static double count_forgetful(const struct attempt *attempts, size_t count, roost_window_check check)
+{
+    unsigned counted = 0;
+    roost_filter *window = open_window(1, 5, 500, 3, NO_RESIZING);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t time = BEGIN + (uint64_t)(attempts[i].time * 1e6);
+        if (roost_window_check_hash(window, check, attempts[i].hash, time))
+            continue;
+        must(roost_window_add_hash(window, NULL, attempts[i].hash, time), "an addition");
+        counted++;
+    }
+    roost_filter_free(window);
+    return error_of(counted);
+}
+
+static double count_recyclable(const struct attempt *attempts, size_t count)
+{
+    unsigned counted = 0;
+    bool seen;
+    roost_recyclable *filter;
+    must(roost_recyclable_new(&filter, 1500, 3, 0.01, NULL), "a recyclable filter");
+    for (size_t i = 0; i < count; i++) {
+        must(roost_recyclable_add_hash(filter, &seen, attempts[i].hash), "an addition");
+        counted += !seen;
+    }
+    roost_recyclable_free(filter);
+    return error_of(counted);
+}
+
+static void run_baseline(struct forgetful *experiment, uint64_t *luck)
+{
+    struct attempt *attempts = must_allocate(COUNTED * (1 + MOST_RETRIES), sizeof *attempts);
+    for (double retries = 0.0625; retries <= MOST_RETRIES; retries *= 2) {
+        size_t count = draw_attempts(attempts, luck, retries);
+        note(experiment, 16, "forgetful as in the paper", retries * 100,
+             count_forgetful(attempts, count, ROOST_CHECK_PAIRS));
+        note(experiment, 16, "forgetful with slots apart", retries * 100,
+             count_forgetful(attempts, count, ROOST_CHECK_SLOTS));
+        note(experiment, 16, "recyclable", retries * 100, count_recyclable(attempts, count));
+    }
+    free(attempts);
+}
+
+void forgetful_run(struct forgetful *experiment, struct scale scale, uint64_t seed)
+{
+    uint64_t luck = seed;
+    *experiment = (struct forgetful){.scale = scale, .seed = seed};
+    if (scale.says_where_it_is)
+        fprintf(stderr, "roost-eval: forgetful filters\n");
+    run_checks(experiment, &luck);
+    run_refresh(experiment, &luck);
+    run_filters(experiment, &luck);
+    run_resizing(experiment, &luck);
+    run_baseline(experiment, &luck);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+/* Where enough probes were wrong to tell: the largest of estimate / measured and its reverse. */
+static double worst_ratio(const struct forgetful *experiment, unsigned figure)
+{
+    double worst = 1, least = 30.0 / (PROBES * experiment->scale.repeats);
+    for (unsigned i = 0; i < experiment->count; i++) {
+        const struct forgetful_point *point = &experiment->points[i];
+        if (point->figure != figure || strcmp(point->series, "measured") != 0 || point->y < least)
+            continue;
+        double ratio = value_at(experiment, figure, "estimate", point->x) / point->y;
+        worst = fmax(worst, fmax(ratio, 1 / ratio));
+    }
+    return worst;
+}
+
+static void claim_checks(const struct forgetful *experiment)
+{
+    double simple = value_at(experiment, 8, "simple", 300), optimised = value_at(experiment, 8, "optimised", 300);
+    double slots = value_at(experiment, 8, "slots", 300);
+    claim("Figure 8: the optimised check errs about 90 % less at 300 operations", optimised <= 0.12 * simple,
+          "%.2e against %.2e, %.1f %% less; slots apart %.2e", optimised, simple, 100 * (1 - optimised / simple),
+          slots);
+    claim("Figure 8: slots apart err no more than the optimised check", slots <= optimised, "%.2e against %.2e", slots,
+          optimised);
+    claim("Figure 9: Equation 3 agrees with what is measured", worst_ratio(experiment, 9) <= 1.6,
+          "off by a factor of at most %.2f", worst_ratio(experiment, 9));
+    claim("Figure 10: so it does for filters of 5,000 to 30,000 bits", worst_ratio(experiment, 10) <= 1.6,
+          "off by a factor of at most %.2f", worst_ratio(experiment, 10));
+}
+
+static void claim_knobs(const struct forgetful *experiment)
+{
+    double slow = value_at(experiment, 11, "t = 5 s", 100), fast = value_at(experiment, 11, "t = 1 s", 100);
+    claim("Figure 11: a refresh every second errs 1,000 times less than one every 5 s, at 100 operations a second",
+          slow >= 1000 * fast, "%.2e against %.2e, %.0f times", slow, fast, slow / fast);
+    double few = value_at(experiment, 12, "3 filters", 2.4 * 42),
+           many = value_at(experiment, 12, "24 filters", 2.4 * 42);
+    claim("Figure 12: 3 filters err several times as much as 24, at 100 operations a second", few >= 2 * many,
+          "%.2e against %.2e, %.1f times (the paper: 5.5)", few, many, few / many);
+}
+
+static double most_of(const struct forgetful *experiment, unsigned figure, const char *series, double sign)
+{
+    double most = -INFINITY;
+    for (unsigned i = 0; i < experiment->count; i++) {
+        const struct forgetful_point *point = &experiment->points[i];
+        if (point->figure == figure && strcmp(point->series, series) == 0 && !isnan(point->y))
+            most = fmax(most, sign * point->y);
+    }
+    return sign * most;
+}
+
+static void claim_resizing(const struct forgetful *experiment)
+{
+    double estimated = most_of(experiment, 13, "estimate", 1), measured = most_of(experiment, 13, "measured", 1);
+    double slots = most_of(experiment, 13, "slots", 1), shortest = most_of(experiment, 13, "shortest slot", -1);
+    double end = value_at(experiment, 13, "shortest slot", 200);
+    claim("Figure 13: the rate stays under its target while the load rises and falls",
+          estimated <= RESIZE_UNDER && measured <= RESIZE_UNDER * 1.1,
+          "at most %.4f estimated, %.4f measured, target %.2f", estimated, measured, RESIZE_UNDER);
+    claim("Figure 13: slots follow the load", slots >= 6 && shortest < 11 && end == 11,
+          "up to %.0f slots, the shortest %.3g s; at the end of %.3g s again", slots, shortest, end);
+}
+
+static void claim_baseline(const struct forgetful *experiment)
+{
+    double forgetful = most_of(experiment, 16, "forgetful as in the paper", 1);
+    double slots = most_of(experiment, 16, "forgetful with slots apart", 1),
+           recyclable = most_of(experiment, 16, "recyclable", 1);
+    double spread = forgetful - most_of(experiment, 16, "forgetful as in the paper", -1);
+    claim("Figure 16: the error of a counter with a forgetful filter stays as retries grow", spread <= 1.5,
+          "at most %.2f %%, by %.2f; slots apart at most %.2f %%", forgetful, spread, slots);
+    claim("Figure 16: that of one with a recyclable filter explodes", recyclable >= 10 * forgetful,
+          "%.2f %% at eight retries each, %.2f %% with a forgetful one", recyclable, forgetful);
+}
+
+void forgetful_claims(const struct forgetful *experiment)
+{
+    claim_checks(experiment);
+    claim_knobs(experiment);
+    claim_resizing(experiment);
+    claim_baseline(experiment);
+}
+
+void forgetful_write_table(const struct forgetful *experiment, FILE *csv)
+{
+    fprintf(csv, "figure,series,x,y\n");
+    for (unsigned i = 0; i < experiment->count; i++) {
+        const struct forgetful_point *point = &experiment->points[i];
+        if (!isnan(point->y))
+            fprintf(csv, "%u,%s,%.10g,%.6g\n", point->figure, point->series, point->x, point->y);
+    }
+}

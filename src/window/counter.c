@@ -1,0 +1,139 @@
+/*
+ * The idempotent counter: a tally of who counted how much, and a window over the operations that did.
+ *
+ * Section V of the paper puts a forgetful filter in front of a counter that is partitioned over replicas. There the two
+ * are merged apart, and an operation whose name arrives before what it counted is lost for ever once it is retried
+ * where only the name is known. Here they are one state: a frame, a delta, a merge has both or neither, and a replica
+ * that knows the name of an operation has counted it.
+ *
+ *     (actor -> added, taken)    and    (slot -> bits)           merged together, entry by entry, slot by slot
+ *
+ * What that promises. At one replica an operation is never counted twice while the window remembers it. At two it is
+ * not once the first attempt has arrived at the second. If it has not, it counts twice: without coordination neither
+ * can know of the other. An operation that was never seen is taken for a duplicate with the error rate of the window:
+ * the value is too low by at most that part. A retry makes the window remember the operation anew, so that a client
+ * which goes on trying goes on being recognised.
+ *
+ * A delta says what changed between two moments. A replica that got a later one and not the one before has counted
+ * operations, by the sums of their actor, whose names it does not know yet; a sync leaves no such gaps.
+ *
+ * The actor is one incarnation of one replica, drawn at random when it first counts; see ../causal/actors.h for why
+ * copies must not share one.
+ */
+#include "forgetful.h"
+
+#include <assert.h>
+
+#include "../base/entropy.h"
+
+uint64_t counter_actor(const roost_filter *filter)
+{
+    return as_const_window(filter)->actor;
+}
+
+roost_status roost_counter_value(const roost_filter *filter, int64_t *value)
+{
+    assert(filter->config.kind == ROOST_COUNTER);
+    __int128 sum = tally_value(&as_const_window(filter)->tally);
+    *value = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
+    return *value == sum ? ROOST_OK : ROOST_OVERFLOW;
+}
+
+/* ---- increment ------------------------------------------------------------------------------------------------- */
+
+/* The entry of an actor with `amount` on top; false where it does not fit. */
+static bool raised_entry(const struct window *window, struct tally_entry *entry, uint64_t actor, int64_t amount)
+{
+    size_t place = tally_find(&window->tally, actor);
+    *entry = place < window->tally.count ? window->tally.entries[place] : (struct tally_entry){.actor = actor};
+    if (amount >= 0)
+        entry->added += (uint64_t)amount;
+    else
+        entry->taken += -(uint64_t)amount;
+    return entry->added <= MOST_TALLY && entry->taken <= MOST_TALLY;
+}
+
+/* An actor whose entry is used up leaves it behind for a fresh one. */
+static roost_status prepare_entry(struct window *window, struct tally_entry *entry, int64_t amount)
+{
+    const roost_environment *environment = &window->base.environment;
+    __int128 value = tally_value(&window->tally) + amount;
+    uint64_t actor = window->actor;
+    if (value > INT64_MAX || value < INT64_MIN || amount == INT64_MIN)
+        return ROOST_OVERFLOW;
+    if (!actor || !raised_entry(window, entry, actor, amount)) {
+        if (!entropy_number(&environment->entropy, &actor))
+            return ROOST_EXHAUSTED;
+        raised_entry(window, entry, actor, amount);
+    }
+    return tally_reserve(&window->tally, &environment->allocator, 1) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static roost_status remember(struct window *window, roost_hash hash, uint64_t time)
+{
+    struct slot *slot;
+    uint64_t room;
+    bool changed;
+    size_t done;
+    roost_status status = window_target(window, &slot, &room, time);
+    if (status != ROOST_OK)
+        return status;
+    bloom_kind.add(slot->bits, &changed, &done, &hash, 1);
+    slot->held += changed;
+    return ROOST_OK;
+}
+
+static void count(struct window *window, const struct tally_entry *entry)
+{
+    if ((entry->added | entry->taken) == 0)
+        return;
+    window->actor = entry->actor;
+    if (tally_take(&window->tally, entry))
+        journal_note(window->base.journal, TALLY_TABLE, entry->actor, 0);
+}
+
+roost_status roost_counter_increment(roost_filter *filter, bool *applied, int64_t *value, const void *id, size_t size,
+                                     int64_t amount, uint64_t time)
+{
+    struct tally_entry entry;
+    struct window *window = as_window(filter);
+    *applied = false;
+    if (filter->config.kind != ROOST_COUNTER)
+        return ROOST_UNSUPPORTED;
+    if (size == 0 || size > ROOST_COUNTER_MOST_ID)
+        return ROOST_INVALID;
+    roost_hash hash = roost_filter_hash(filter, id, size);
+    bool duplicate = window_holds(window, hash, time);
+    roost_status status = duplicate ? ROOST_OK : prepare_entry(window, &entry, amount);
+    if (status == ROOST_OK)
+        status = remember(window, hash, time);
+    if (status != ROOST_OK)
+        return status;
+    if (!duplicate)
+        count(window, &entry);
+    *applied = !duplicate;
+    return value ? roost_counter_value(filter, value) : ROOST_OK;
+}
+
+/* ---- replica --------------------------------------------------------------------------------------------------- */
+
+void counter_write_replica(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_fixed64(writer, as_const_window(filter)->actor);
+}
+
+/* An actor that the state has never heard of is none that it was saved with. */
+roost_status counter_read_replica(roost_filter *filter, struct bit_reader *reader)
+{
+    struct window *window = as_window(filter);
+    uint64_t actor = read_fixed64(reader);
+    if (reader->failed || (actor && tally_find(&window->tally, actor) == window->tally.count))
+        return ROOST_CORRUPT;
+    window->actor = actor;
+    return ROOST_OK;
+}
+
+void counter_forget_replica(roost_filter *filter)
+{
+    as_window(filter)->actor = 0;
+}

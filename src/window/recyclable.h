@@ -1,0 +1,17 @@
+/* Inside the recyclable Bloom filter; `recyclable.c` tells what it is. */
+#ifndef WINDOW_RECYCLABLE_H
+#define WINDOW_RECYCLABLE_H
+
+#include "roost/window.h"
+#include "../filter/bloom.h"
+
+struct roost_recyclable {
+    roost_environment environment;
+    struct bloom_geometry geometry;
+    double fpr;
+    uint64_t held; /* elements since it was last cleared */
+    uint64_t recycled;
+    roost_filter *bits;
+};
+
+#endif

@@ -1,0 +1,1026 @@
+/*
+ * Windows beside an exact model (element -> the last time it came), their laws, the paper's own filters beside ours,
+ * clocks that go wrong, and everything that can be done to their bytes.
+ */
+#include "windows.h"
+
+#include <math.h>
+
+/* ---- never early, and not for ever ----------------------------------------------------------------------------- */
+
+enum { MODEL_KEYS = 400, MODEL_STEPS = 6000 };
+
+struct timed_model {
+    uint64_t last[MODEL_KEYS]; /* when it came, by the largest time so far; 0: never */
+    uint64_t now;
+};
+
+/* What the model is sure of: in the window, or older than any slot that could hold it. */
+static void assert_agrees(const roost_filter *window, const struct timed_model *model, uint64_t *kept, uint64_t *gone)
+{
+    roost_window_info info;
+    roost_window_info_of(window, &info);
+    for (uint64_t key = 0; key < MODEL_KEYS; key++) {
+        bool there = roost_window_contains_hash(window, hash_for_key(key), model->now);
+        uint64_t age = model->now - model->last[key];
+        if (model->last[key] && age <= info.window) {
+            assert_true(there);
+            ++*kept;
+        } else if (!model->last[key] || age >= info.window + info.slot) {
+            assert_false(there);
+            ++*gone;
+        }
+    }
+}
+
+static void windows_keep_what_came_and_nothing_else(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(61));
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        config.fpr = 3e-8; /* so that mistakes would be a wonder */
+        config.capacity = 2000;
+        roost_filter *window = new_filter(&config);
+        struct timed_model model = {.now = EPOCH};
+        uint64_t kept = 0, gone = 0;
+        for (uint32_t i = 0; i < MODEL_STEPS; i++) {
+            bool seen;
+            uint64_t key = random_choice(&random, MODEL_KEYS);
+            model.now +=
+                random_choice(&random, 300) == 0 ? random_choice(&random, 90000000) : random_choice(&random, 400000);
+            uint64_t behind = random_choice(&random, 10) == 0 ? random_choice(&random, 20000000) : 0;
+            bool expected = roost_window_contains_hash(window, hash_for_key(key), model.now - behind);
+            assert_ok(roost_window_add_hash(window, &seen, hash_for_key(key), model.now - behind));
+            assert_int_equal(seen, expected);
+            /* A clock that is behind loses what it is behind the newest addition, and no more. */
+            roost_window_info info;
+            roost_window_info_of(window, &info);
+            model.last[key] = model.now - behind > info.newest ? model.now - behind : info.newest;
+            if (i % 100 == 0)
+                assert_agrees(window, &model, &kept, &gone);
+        }
+        assert_true(kept > 500 && gone > 500);
+        assert_ok(roost_filter_check(window));
+        roost_filter_free(window);
+    }
+}
+
+/* The example in the essay of forgetful.c. */
+static void the_example_is_right(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_BLOCKED, 3, 1000, 1e-6);
+    roost_filter *window = new_filter(&config);
+    roost_window_info info;
+    uint64_t noon = SECONDS(3600) * 12;
+    bool seen = true;
+    roost_window_info_of(window, &info);
+    assert_int_equal(info.slot, SECONDS(15));
+    assert_int_equal(info.window, SECONDS(60));
+    assert_ok(roost_window_add(window, &seen, "swift", 5, noon + SECONDS(20)));
+    assert_false(seen);
+    assert_true(roost_window_contains(window, "swift", 5, noon + SECONDS(20)));
+    assert_true(roost_window_contains(window, "swift", 5, noon + SECONDS(90) - 1));
+    assert_false(roost_window_contains(window, "swift", 5, noon + SECONDS(90)));
+    assert_true(roost_filter_contains(window, "swift", 5)); /* as of the newest slot */
+    assert_ok(roost_window_add(window, &seen, "heron", 5, noon + SECONDS(90)));
+    assert_false(roost_filter_contains(window, "swift", 5));
+    roost_window_info_of(window, &info);
+    assert_int_equal(info.slots, 1);
+    assert_int_equal(info.newest, noon + SECONDS(90));
+    roost_filter_free(window);
+}
+
+static void a_window_is_never_shorter_than_asked(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(62));
+    for (uint32_t past = 1; past <= MOST_PAST; past++)
+        for (uint32_t i = 0; i < 40; i++) {
+            uint64_t asked = 1 + random_next(&random) % (UINT64_C(1) << (1 + i)), slot;
+            uint32_t finest;
+            window_lengths(&slot, &finest, asked, past);
+            assert_true(slot * (past + 1) >= asked);
+            assert_true(slot % (UINT64_C(1) << finest) == 0 && slot >> finest > 0);
+            assert_true(finest >= 1 && (past + 1) * ((2u << finest) - 1) + finest + 1 <= MOST_SLOTS);
+            assert_true(slot * (past + 1) <= asked + ((past + 1) << finest) + past + 1);
+        }
+}
+
+/* ---- laws ------------------------------------------------------------------------------------------------------ */
+
+static void merge_is_a_join(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(63));
+    uint64_t concurrent = 0, forgotten = 0;
+    for (uint64_t number = 0; number < 36; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *w[3];
+        uint64_t clock[3];
+        for (int i = 0; i < 3; i++) {
+            w[i] = new_filter(&config);
+            clock[i] = EPOCH + SECONDS(random_choice(&random, number % 4 == 0 ? 400 : 30));
+            live(w[i], &random, &clock[i], 1 + random_choice(&random, 120));
+        }
+        if (number % 3 == 0)
+            merge(w[1], w[0]);
+        concurrent += order_of(w[0], w[1]) == ROOST_CONCURRENT;
+        roost_filter *sum = merged(w[0], w[1]);
+        forgotten += info_of(sum).tables < info_of(w[0]).tables || info_of(sum).tables < info_of(w[1]).tables;
+        assert_laws(w[0], w[1], w[2]);
+        roost_filter_free(sum);
+        free_all(w, 3);
+    }
+    assert_true(concurrent > 5 && forgotten > 2);
+}
+
+static void an_addition_is_an_inflation(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(64));
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *window = new_filter(&config);
+        uint64_t clock = EPOCH;
+        for (uint32_t i = 0; i < 200; i++) {
+            roost_filter *before = clone_of(window);
+            step(window, &random, &clock, 300);
+            assert_true(included(before, window));
+            roost_filter *both = merged(before, window);
+            assert_same_frame(both, window);
+            FREE_ALL(before, both);
+        }
+        roost_filter_free(window);
+    }
+}
+
+static void idle_replicas_keep_equal_digests(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(65));
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, 2, 100, 1e-3);
+    roost_filter *a = new_filter(&config), *b = new_filter(&config);
+    uint64_t clock = EPOCH, other = EPOCH + SECONDS(17);
+    live(a, &random, &clock, 80);
+    live(b, &random, &other, 80);
+    merge(a, b);
+    merge(b, a);
+    for (uint64_t later = 0; later < 10; later++) {
+        bool found = roost_window_contains_hash(a, hash_for_key(1), clock + SECONDS(100 * later));
+        assert_int_equal(found, roost_window_contains_hash(b, hash_for_key(1), clock + SECONDS(100 * later)));
+        assert_same_digest(a, b);
+        assert_same_frame(a, b);
+    }
+    FREE_ALL(a, b);
+}
+
+/* What is in the window at one replica is there after any merge, as long as it is in the window. */
+static void merges_lose_nothing(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(66));
+    uint64_t asked = 0;
+    for (uint64_t number = 0; number < 24; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *a = new_filter(&config), *b = new_filter(&config);
+        uint64_t clock = EPOCH, other = EPOCH + random_choice(&random, 60000000);
+        live(a, &random, &clock, 150);
+        live(b, &random, &other, 150);
+        roost_filter *sum = merged(a, b);
+        roost_window_info info;
+        roost_window_info_of(sum, &info);
+        for (uint64_t key = 0; key < 500; key++) {
+            bool here = roost_window_contains_hash(a, hash_for_key(key), info.newest) ||
+                        roost_window_contains_hash(b, hash_for_key(key), info.newest);
+            assert_true(!here || roost_window_contains_hash(sum, hash_for_key(key), info.newest));
+            asked += here;
+        }
+        FREE_ALL(a, b, sum);
+    }
+    assert_true(asked > 1000);
+}
+
+/* ---- the paper's filters --------------------------------------------------------------------------------------- */
+
+enum { PAPER_BITS = 600, PAPER_PROBES = 3, MOST_FILTERS = 8 };
+
+/* Future, present, past 1 ... N as the paper has them: an element is set in two, a refresh moves all by one. */
+struct paper {
+    uint8_t filters[MOST_FILTERS][PAPER_BITS]; /* [0] is the future, [1] the present */
+    uint32_t past;
+};
+
+static void paper_refresh(struct paper *paper)
+{
+    memmove(paper->filters[1], paper->filters[0], sizeof paper->filters - sizeof *paper->filters);
+    memset(paper->filters[0], 0, sizeof *paper->filters);
+}
+
+static bool paper_get(const struct paper *paper, uint32_t filter, roost_hash hash)
+{
+    for (uint32_t probe = 0; probe < PAPER_PROBES; probe++)
+        if (!paper->filters[filter][classic_position(hash, probe, PAPER_BITS)])
+            return false;
+    return true;
+}
+
+static void paper_insert(struct paper *paper, roost_hash hash)
+{
+    for (uint32_t probe = 0; probe < PAPER_PROBES; probe++)
+        paper->filters[0][classic_position(hash, probe, PAPER_BITS)] =
+            paper->filters[1][classic_position(hash, probe, PAPER_BITS)] = 1;
+}
+
+static bool paper_any(const struct paper *paper, roost_hash hash)
+{
+    for (uint32_t i = 0; i < paper->past + 2; i++)
+        if (paper_get(paper, i, hash))
+            return true;
+    return false;
+}
+
+/* Algorithm 2; as printed, the last step is never reached for more than one past filter. */
+static bool paper_optimised(const struct paper *paper, roost_hash hash, bool as_printed)
+{
+    uint32_t oldest = paper->past + 1;
+    if (paper_get(paper, 0, hash))
+        return true;
+    if (paper_get(paper, 1, hash) && paper_get(paper, 2, hash))
+        return true;
+    if (oldest > 2)
+        for (uint32_t i = 2; i < oldest; i++)
+            if (paper_get(paper, i, hash) && paper_get(paper, i + 1, hash))
+                return true;
+    return (oldest == 2 || !as_printed) && paper_get(paper, oldest, hash);
+}
+
+/* Equation 3 from counts of elements, by the paper's indices. */
+static double paper_estimate(const struct paper *paper, const double *held)
+{
+    double rate[MOST_FILTERS], right;
+    for (uint32_t i = 0; i < paper->past + 2; i++)
+        rate[i] = pow(1 - exp(-PAPER_PROBES * held[i] / PAPER_BITS), PAPER_PROBES);
+    right = 1 - rate[0];
+    for (uint32_t i = 1; i <= paper->past; i++)
+        right *= 1 - rate[i] * rate[i + 1];
+    return 1 - right * (1 - rate[paper->past + 1]);
+}
+
+static roost_config paper_config(uint32_t past)
+{
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, past, 100, 0.99);
+    config.window = SECONDS(5) * (past + 1);
+    config.slot_bits = PAPER_BITS;
+    config.slot_probes = PAPER_PROBES;
+    return config;
+}
+
+static void the_papers_checks_come_out_as_in_the_paper(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(67));
+    uint64_t printed_misses = 0, any_only = 0, pairs_only = 0, mistakes = 0;
+    for (uint32_t past = 1; past <= 5; past++) {
+        roost_config config = paper_config(past);
+        roost_filter *window = new_filter(&config);
+        struct paper paper = {.past = past};
+        double held[MOST_FILTERS] = {0};
+        uint64_t key = 0;
+        for (uint32_t slot = 0; slot < 40; slot++) {
+            uint64_t time = EPOCH + SECONDS(5 * slot);
+            if (slot > 0) {
+                paper_refresh(&paper);
+                memmove(held + 1, held, sizeof held - sizeof *held);
+                held[0] = 0;
+            }
+            for (uint32_t i = 1 + random_choice(&random, 60); i > 0; i--, key++) {
+                bool seen;
+                assert_ok(roost_window_add_hash(window, &seen, hash_for_key(key), time + i));
+                paper_insert(&paper, hash_for_key(key));
+                held[0]++, held[1]++;
+            }
+            for (uint64_t probe = 0; probe < 600; probe++) {
+                bool fresh = probe >= 300;
+                roost_hash hash = hash_for_key(fresh ? UINT64_C(1) << 40 | random_next(&random) >> 30
+                                                     : key - 1 - random_choice(&random, (uint32_t)key));
+                bool any = roost_window_check_hash(window, ROOST_CHECK_ANY, hash, time);
+                bool pairs = roost_window_check_hash(window, ROOST_CHECK_PAIRS, hash, time);
+                bool slots = roost_window_check_hash(window, ROOST_CHECK_SLOTS, hash, time);
+                assert_int_equal(any, paper_any(&paper, hash));
+                assert_int_equal(pairs, paper_optimised(&paper, hash, false));
+                assert_true((!slots || pairs) && (!pairs || any));
+                printed_misses += slots && !paper_optimised(&paper, hash, true);
+                any_only += fresh && any && !pairs;
+                pairs_only += fresh && pairs && !slots;
+                mistakes += fresh && slots;
+            }
+            /* An element may share all its bits with one before it, and is then not counted. */
+            double estimate = roost_window_estimate(window, ROOST_CHECK_PAIRS, time),
+                   theirs = paper_estimate(&paper, held);
+            assert_true(estimate <= theirs + 1e-12 && estimate > theirs * 0.75);
+        }
+        roost_filter_free(window);
+    }
+    assert_true(printed_misses > 100 && any_only > 1000 && pairs_only > 100 && mistakes > 10);
+}
+
+/* ---- resizing -------------------------------------------------------------------------------------------------- */
+
+static void add_evenly(roost_filter *window, uint64_t from, uint64_t *key, uint64_t count, uint64_t span)
+{
+    for (uint64_t i = 0; i < count; i++)
+        assert_ok(roost_window_add_hash(window, NULL, hash_for_key((*key)++), from + span * i / count));
+}
+
+static uint64_t count_mistakes(const roost_filter *window, uint64_t time, uint64_t probes)
+{
+    uint64_t mistakes = 0;
+    for (uint64_t i = 0; i < probes; i++)
+        mistakes += roost_window_contains_hash(window, hash_for_key((UINT64_C(1) << 50) + i), time);
+    return mistakes;
+}
+
+static void the_promise_holds_for_even_loads_and_bursts(void **state)
+{
+    (void)state;
+    for (uint32_t layout = ROOST_BLOCKED; layout <= ROOST_CLASSIC; layout++)
+        for (uint32_t burst = 0; burst < 2; burst++) {
+            roost_config config = window_config(ROOST_WINDOW, layout, 3, 20000, 0.001);
+            roost_filter *window = new_filter(&config);
+            roost_window_info info;
+            uint64_t key = 0, time = EPOCH;
+            for (uint32_t round = 0; round < 4; round++, time += SECONDS(burst ? 75 : 60)) {
+                add_evenly(window, time, &key, config.capacity, burst ? 1000 : SECONDS(60));
+                assert_true(info_of(window).promise_holds);
+            }
+            roost_window_info_of(window, &info);
+            time = info.newest;
+            uint64_t mistakes = count_mistakes(window, time, 200000);
+            assert_true(mistakes < 200 + 5 * 15); /* 0.1 % and five standard errors */
+            assert_true(roost_window_estimate(window, ROOST_CHECK_SLOTS, time) <= config.fpr);
+            assert_int_equal(info.shortest_slot < info.slot, burst);
+            for (uint64_t i = key - config.capacity; i < key; i++)
+                assert_true(roost_window_contains_hash(window, hash_for_key(i), time));
+            roost_filter_free(window);
+        }
+}
+
+/* Three times the load, then a tenth: finer slots come and go, the rate stays, the window is as long as ever. */
+static void slots_follow_the_load(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, 3, 4000, 0.001);
+    roost_filter *window = new_filter(&config);
+    roost_window_info calm, busy, calm_again;
+    uint64_t key = 0, time = EPOCH;
+    for (uint32_t round = 0; round < 3; round++, time += SECONDS(60))
+        add_evenly(window, time, &key, 3000, SECONDS(60));
+    roost_window_info_of(window, &calm);
+    for (uint32_t round = 0; round < 3; round++, time += SECONDS(60))
+        add_evenly(window, time, &key, 12000, SECONDS(60));
+    roost_window_info_of(window, &busy);
+    for (uint32_t round = 0; round < 4; round++, time += SECONDS(60))
+        add_evenly(window, time, &key, 400, SECONDS(60));
+    roost_window_info_of(window, &calm_again);
+    assert_int_equal(calm.shortest_slot, calm.slot);
+    assert_true(busy.shortest_slot < busy.slot && busy.slots >= 2 * calm.slots);
+    assert_int_equal(calm_again.shortest_slot, calm.slot);
+    assert_true(calm_again.slots <= calm.slots);
+    assert_true(info_of(window).promise_holds);
+    roost_filter_free(window);
+}
+
+/* Where memory is short, additions go on in the slots that there are. */
+static void a_memory_limit_costs_the_promise_and_nothing_else(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_BLOCKED, 1, 2000, 0.001);
+    roost_filter *window;
+    roost_environment environment = {.memory_limit = sizeof(struct window) + 4 * (4000 * 2 + 600)};
+    assert_ok(roost_filter_new(&window, &config, &environment));
+    uint64_t key = 0;
+    for (uint32_t round = 0; round < 4; round++)
+        add_evenly(window, EPOCH + SECONDS(60 * round), &key, 20000, SECONDS(60));
+    assert_true(info_of(window).bytes_memory <= environment.memory_limit);
+    assert_false(info_of(window).promise_holds);
+    for (uint64_t i = key - 19000; i < key; i++)
+        assert_true(roost_filter_contains_hash(window, hash_for_key(i)));
+    roost_filter_free(window);
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------------------------- */
+
+static void assert_clock_refused(roost_filter *window, uint64_t time)
+{
+    bool seen, applied;
+    struct portrait before = portrait_of(window);
+    if (roost_filter_config(window)->kind == ROOST_WINDOW)
+        assert_int_equal(roost_window_add(window, &seen, "x", 1, time), ROOST_CLOCK);
+    else
+        assert_int_equal(roost_counter_increment(window, &applied, NULL, "x", 1, 1, time), ROOST_CLOCK);
+    assert_still(&before, window);
+}
+
+static void clocks_that_go_wrong_change_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t kind = ROOST_WINDOW; kind <= ROOST_COUNTER; kind++) {
+        struct random_source random = random_from_seed(68);
+        roost_config config = window_config(kind, ROOST_BLOCKED, 3, 500, 1e-4);
+        roost_filter *window = new_filter(&config), *later = new_filter(&config);
+        uint64_t clock = EPOCH, year = SECONDS(365 * 86400), ahead = EPOCH + year;
+        live(window, &random, &clock, 100);
+        live(later, &random, &ahead, 20);
+        assert_clock_refused(window, clock + year);
+        assert_clock_refused(window, clock - year);
+        assert_clock_refused(window, 0);
+        assert_clock_refused(window, clock - SECONDS(120));
+        assert_clock_refused(window, UINT64_MAX);
+        assert_clock_refused(window, ROOST_WINDOW_MOST_TIME + 1);
+        roost_window_set_latest(window, clock + SECONDS(10));
+        assert_clock_refused(window, clock + SECONDS(11));
+        struct portrait before = portrait_of(window);
+        assert_int_equal(roost_filter_merge(window, NULL, later), ROOST_CLOCK);
+        assert_still(&before, window);
+        roost_buffer frame;
+        roost_cursor cursor = {0};
+        assert_ok(roost_filter_delta(later, &frame, &cursor, &cursor));
+        roost_buffer_release(&frame);
+        live(later, &random, &ahead, 5);
+        assert_ok(roost_filter_delta(later, &frame, &cursor, &cursor));
+        assert_int_equal(frame.data[5], 2);
+        before = portrait_of(window);
+        assert_int_equal(roost_filter_merge_frame(window, NULL, frame.data, frame.size), ROOST_CLOCK);
+        assert_still(&before, window);
+        roost_window_set_latest(window, ahead + SECONDS(10));
+        assert_ok(roost_filter_merge_frame(window, NULL, frame.data, frame.size));
+        live(window, &random, &ahead, 1); /* he vouches for it */
+        roost_buffer_release(&frame);
+        FREE_ALL(window, later);
+    }
+}
+
+static void what_is_not_for_windows_says_so(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_BLOCKED, 3, 500, 1e-4),
+                 plain = bloom_config(ROOST_BLOCKED, 9, 0.1);
+    roost_filter *window = new_filter(&config), *bloom = new_filter(&plain);
+    bool seen, applied;
+    size_t done = 7;
+    assert_int_equal(roost_filter_add(window, &seen, "x", 1), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_filter_add_many(window, NULL, &done, &(roost_bytes){"x", 1}, 1), ROOST_UNSUPPORTED);
+    assert_int_equal(done, 0);
+    assert_int_equal(roost_filter_remove(window, &seen, "x", 1), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_window_add(bloom, &seen, "x", 1, EPOCH), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_window_add_many(bloom, &seen, &done, &(roost_bytes){"x", 1}, 1, EPOCH), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_counter_increment(bloom, &applied, NULL, "x", 1, 1, EPOCH), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_counter_increment(window, &applied, NULL, "x", 1, 1, EPOCH), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_filter_merge(window, NULL, bloom), ROOST_MISMATCH);
+    FREE_ALL(window, bloom);
+}
+
+static void configurations_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    const roost_config good = window_config(ROOST_WINDOW, ROOST_BLOCKED, 3, 500, 1e-4);
+    roost_config bad[10];
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        bad[i] = good;
+    bad[0].window = 0;
+    bad[1].window = UINT64_C(1) << 51;
+    bad[2].past = 65;
+    bad[3].capacity = 0;
+    bad[4].fpr = 0;
+    bad[5].fpr = 1;
+    bad[6].scalable = true;
+    bad[7].slot_bits = 1000; /* no multiple of a block, and no probes */
+    bad[8].multiset = true;
+    bad[9].layout = 3;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        roost_filter *filter;
+        assert_int_equal(roost_filter_new(&filter, &bad[i], NULL), ROOST_INVALID);
+        assert_null(filter);
+    }
+    roost_filter *window = new_filter(&good), *again = new_filter(roost_filter_config(window));
+    assert_same_frame(window, again);
+    FREE_ALL(window, again);
+}
+
+/* ---- batches --------------------------------------------------------------------------------------------------- */
+
+static void batches_do_as_single_additions_do(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(69));
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *one = new_filter(&config), *many = new_filter(&config);
+        uint64_t time = EPOCH;
+        for (uint32_t round = 0; round < 20; round++, time += random_choice(&random, 20000000)) {
+            static roost_hash hashes[1500];
+            static roost_bytes keys[1500];
+            static uint64_t numbers[1500];
+            static bool seen[1500];
+            size_t count = random_choice(&random, 1500), done;
+            for (size_t i = 0; i < count; i++) {
+                numbers[i] = random_choice(&random, 2000);
+                keys[i] = (roost_bytes){&numbers[i], sizeof numbers[i]};
+                hashes[i] = roost_filter_hash(one, keys[i].data, keys[i].size);
+            }
+            if (round % 2)
+                assert_ok(roost_window_add_many(many, seen, &done, keys, count, time));
+            else
+                assert_ok(roost_window_add_many_hash(many, seen, &done, hashes, count, time));
+            assert_int_equal(done, count);
+            for (size_t i = 0; i < count; i++) {
+                bool was_seen;
+                assert_ok(roost_window_add_hash(one, &was_seen, hashes[i], time));
+                assert_int_equal(was_seen, seen[i]);
+            }
+            assert_same_frame(one, many);
+        }
+        FREE_ALL(one, many);
+    }
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+
+static void frames_come_back_or_are_refused(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(70));
+    uint64_t accepted = 0;
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *window = new_filter(&config);
+        uint64_t clock = EPOCH;
+        assert_frames_hold(window);
+        live(window, &random, &clock, 1 + (uint32_t)number * 4);
+        assert_frames_hold(window);
+        accepted += count_canonical_forgeries(window, &random, 3000);
+        roost_filter_free(window);
+    }
+    assert_true(accepted > 0);
+}
+
+/* A frame with these slots; each has the one bit 5 set, or none. */
+struct forged_slot {
+    uint8_t level;
+    uint64_t index;
+    uint32_t bits;
+};
+
+static void forge(roost_buffer *frame, const roost_filter *like, uint8_t type, uint64_t told,
+                  const struct forged_slot *slots, size_t count)
+{
+    struct bit_writer body, whole;
+    const roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    bit_writer_init(&body, allocator);
+    write_configuration(like, &body);
+    write_varint(&body, told);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t part[64];
+        struct bit_writer bits = bit_writer_over(part, sizeof part);
+        write_byte(&bits, 1);
+        write_varint(&bits, slots[i].bits);
+        for (uint32_t bit = 0; bit < slots[i].bits; bit++)
+            write_rice(&bits, 5, rice_parameter(roost_filter_config(like)->slot_bits, slots[i].bits));
+        write_alignment(&bits);
+        write_byte(&body, slots[i].level);
+        write_varint(&body, slots[i].index);
+        if (type == 2)
+            write_varint(&body, bits.buffer.size);
+        write_bytes(&body, part, bits.buffer.size);
+    }
+    bit_writer_init(&whole, allocator);
+    write_bytes(&whole, "Rost\1", 5);
+    write_byte(&whole, type);
+    write_varint(&whole, body.buffer.size);
+    write_bytes(&whole, body.buffer.data, body.buffer.size);
+    write_fixed64(&whole, checksum_bytes(whole.buffer.data, whole.buffer.size));
+    bit_writer_release(&body);
+    *frame = whole.buffer;
+}
+
+static void hostile_slots_are_refused(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, 3, 500, 1e-4);
+    const uint64_t at = EPOCH / SECONDS(15);
+    const struct {
+        roost_status status;
+        uint64_t told;
+        struct forged_slot slots[3];
+        size_t count;
+    } cases[] = {
+        {ROOST_OK, 1, {{0, at, 1}}, 1},
+        {ROOST_OK, 2, {{0, at, 1}, {1, at * 2, 1}}, 2},
+        {ROOST_OK, 2, {{0, at, 1}, {0, at + 4, 1}}, 2},
+        {ROOST_CORRUPT, 2, {{0, at, 1}, {0, at + 5, 1}}, 2}, /* the first is forgotten by then */
+        {ROOST_CORRUPT, 2, {{0, at + 1, 1}, {0, at, 1}}, 2}, /* out of order */
+        {ROOST_CORRUPT, 2, {{1, at * 2, 1}, {0, at, 1}}, 2}, /* likewise */
+        {ROOST_CORRUPT, 2, {{0, at, 1}, {0, at, 1}}, 2},     /* twice */
+        {ROOST_CORRUPT, 1, {{5, at, 1}}, 1},                 /* no such level */
+        {ROOST_CORRUPT, 1, {{255, at, 1}}, 1},               /* likewise */
+        {ROOST_CORRUPT, 1, {{0, UINT64_MAX, 1}}, 1},         /* no such time */
+        {ROOST_CORRUPT, 1, {{0, UINT64_C(1) << 55, 1}}, 1},  /* likewise */
+        {ROOST_CORRUPT, 1, {{0, at, 0}}, 1},                 /* empty */
+        {ROOST_CORRUPT, 2, {{0, at, 1}}, 1},                 /* fewer than told */
+        {ROOST_CORRUPT, 0, {{0, at, 1}}, 1},                 /* more than told */
+        {ROOST_CORRUPT, 251, {{0, at, 1}}, 1},               /* more than there can be */
+        {ROOST_CORRUPT, UINT64_MAX, {{0, at, 1}}, 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (uint8_t type = 1; type <= 2; type++) {
+            roost_filter *window = new_filter(&config), *decoded;
+            roost_buffer frame;
+            assert_ok(roost_window_add(window, NULL, "x", 1, EPOCH));
+            struct portrait before = portrait_of(window);
+            forge(&frame, window, type, cases[i].told, cases[i].slots, cases[i].count);
+            assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, NULL), cases[i].status);
+            roost_filter_free(decoded);
+            assert_int_equal(roost_filter_merge_frame(window, NULL, frame.data, frame.size), cases[i].status);
+            if (cases[i].status != ROOST_OK)
+                assert_still(&before, window);
+            else
+                portrait_release(&before);
+            assert_ok(roost_filter_check(window));
+            roost_buffer_release(&frame);
+            roost_filter_free(window);
+        }
+}
+
+/* Slots are few bytes and much memory: the limit counts all of them. */
+static void small_frames_cannot_take_all_memory(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, 3, 10000000, 1e-4);
+    roost_filter *window = new_filter(&config), *decoded;
+    struct forged_slot slots[5];
+    for (uint64_t i = 0; i < COUNT_OF(slots); i++)
+        slots[i] = (struct forged_slot){0, EPOCH / SECONDS(15) + i, 1};
+    roost_environment environment = {.memory_limit = 24 << 20};
+    for (uint8_t type = 1; type <= 2; type++) {
+        roost_buffer frame;
+        forge(&frame, window, type, COUNT_OF(slots), slots, COUNT_OF(slots));
+        assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, &environment), ROOST_TOO_LARGE);
+        roost_buffer_release(&frame);
+    }
+    roost_filter_free(window);
+}
+
+static void golden_windows_are_written(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_WINDOW, ROOST_CLASSIC, 3, 100, 1e-3);
+    roost_filter *window = new_filter(&config);
+    assert_golden_frame("window-empty", window);
+    for (uint64_t i = 0; i < 60; i++)
+        assert_ok(roost_window_add_hash(window, NULL, hash_for_key(i), EPOCH + SECONDS(i) / 2));
+    assert_golden_frame("window", window);
+    roost_filter_free(window);
+    config.layout = ROOST_BLOCKED;
+    window = new_filter(&config);
+    for (uint64_t i = 0; i < 90; i++)
+        assert_ok(roost_window_add_hash(window, NULL, hash_for_key(i), EPOCH));
+    assert_golden_frame("window-burst", window);
+    roost_filter_free(window);
+}
+
+/* ---- deltas, replicas, sync ------------------------------------------------------------------------------------ */
+
+/* So many slots come and go that their numbers in the journal are used again and again. */
+static void deltas_tell_what_changed(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(71));
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_environment environment = {.journal = 100000};
+        roost_filter *a, *b = new_filter(&config), *slow = new_filter(&config);
+        assert_ok(roost_filter_new(&a, &config, &environment));
+        roost_cursor cursor = {0}, old = {0};
+        uint64_t clock = EPOCH, deltas = 0;
+        for (uint32_t round = 0; round < 150; round++) {
+            roost_buffer frame;
+            live(a, &random, &clock, random_choice(&random, 12));
+            clock += random_choice(&random, 30000000);
+            assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+            deltas += frame.data[5] == 2;
+            assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
+            assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
+            assert_same_frame(a, b);
+            assert_same_digest(a, b);
+            roost_buffer_release(&frame);
+            if (round % 40 == 0) {
+                assert_ok(roost_filter_delta(a, &frame, &old, &old));
+                assert_ok(roost_filter_merge_frame(slow, NULL, frame.data, frame.size));
+                assert_same_frame(a, slow);
+                roost_buffer_release(&frame);
+            }
+        }
+        assert_true(deltas > 140);
+        FREE_ALL(a, b, slow);
+    }
+}
+
+static void a_replica_that_slept_goes_on(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(72));
+    for (uint64_t number = 0; number < 24; number++) {
+        roost_config config = some_window_config(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, number / 2);
+        roost_environment environment = {.journal = 20000};
+        roost_filter *a, *b = new_filter(&config);
+        assert_ok(roost_filter_new(&a, &config, &environment));
+        roost_cursor cursor = {0};
+        uint64_t clock = EPOCH;
+        for (uint32_t round = 0; round < 40; round++) {
+            roost_buffer frame;
+            live(a, &random, &clock, random_choice(&random, 20));
+            if (round % 3 == 0) {
+                struct asleep asleep = put_to_sleep(a);
+                uint64_t actor = roost_filter_actor(a);
+                roost_filter_free(a);
+                a = wake(&asleep, &environment, true);
+                assert_int_equal(roost_filter_actor(a), actor);
+                asleep_release(&asleep);
+            }
+            live(a, &random, &clock, random_choice(&random, 5));
+            assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+            assert_int_equal(frame.data[5], round == 0 ? 1 : 2);
+            assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
+            assert_same_frame(a, b);
+            roost_buffer_release(&frame);
+        }
+        FREE_ALL(a, b);
+    }
+}
+
+static void damaged_replicas_are_refused(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(73));
+    roost_config config = some_window_config(ROOST_COUNTER, 2);
+    roost_filter *a = new_filter(&config);
+    roost_cursor cursor = {0};
+    roost_buffer frame;
+    uint64_t clock = EPOCH, refused = 0;
+    assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+    roost_buffer_release(&frame);
+    live(a, &random, &clock, 60);
+    struct asleep asleep = put_to_sleep(a);
+    for (size_t byte = 0; byte < asleep.replica.size - 8; byte++) {
+        roost_buffer forged = copy_of(&asleep.replica);
+        roost_filter *woken = wake(&asleep, NULL, false);
+        forged.data[byte] ^= (uint8_t)(1 + random_choice(&random, 255));
+        store_word(forged.data + forged.size - 8, checksum_bytes(forged.data, forged.size - 8));
+        roost_status status = roost_filter_restore_replica(woken, forged.data, forged.size);
+        assert_same_frame(woken, a);
+        if (status != ROOST_OK)
+            assert_true(roost_filter_actor(woken) == 0 && !journal_is_on(woken->journal));
+        else /* whatever it tells, it can be told */
+            assert_ok(roost_filter_delta(woken, &frame, &cursor,
+                                         &(roost_cursor){woken->journal->incarnation, woken->journal->oldest}));
+        if (status == ROOST_OK)
+            roost_buffer_release(&frame);
+        refused += status != ROOST_OK;
+        roost_filter_free(woken);
+        roost_buffer_release(&forged);
+    }
+    assert_true(refused > 10);
+    asleep_release(&asleep);
+    roost_filter_free(a);
+}
+
+static void syncs_make_equal(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(74));
+    uint64_t by_cursor = 0, whole = 0;
+    for (uint64_t number = 0; number < 24; number++) {
+        roost_config config = some_window_config(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, number / 2);
+        roost_filter *a = new_filter(&config), *b = new_filter(&config);
+        roost_buffer memory = {0};
+        uint64_t clock = EPOCH;
+        for (uint32_t round = 0; round < 12; round++) {
+            uint64_t other = clock;
+            live(a, &random, &clock, random_choice(&random, 30));
+            live(b, &random, &other, random_choice(&random, 30));
+            clock = other > clock ? other : clock;
+            if (round % 5 == 4)
+                roost_buffer_release(&memory);
+            struct exchange exchange = sync_alone(a, b, &memory);
+            by_cursor += exchange.types >> DELTA & 1;
+            whole += exchange.types >> WHOLE & 1;
+        }
+        roost_buffer_release(&memory);
+        FREE_ALL(a, b);
+    }
+    assert_true(by_cursor > 100 && whole > 24);
+}
+
+/* Ten changes in a window of ten thousand. */
+static void the_bytes_of_a_sync_follow_the_change(void **state)
+{
+    (void)state;
+    roost_config config = window_config(ROOST_COUNTER, ROOST_BLOCKED, 3, 10000, 1e-6);
+    roost_filter *a = new_filter(&config), *b = new_filter(&config);
+    roost_buffer memory = {0};
+    bool applied;
+    for (uint64_t i = 0; i < 10000; i++)
+        assert_ok(roost_counter_increment(a, &applied, NULL, &i, sizeof i, 1, EPOCH + i * 6000));
+    struct exchange first = sync_alone(a, b, &memory);
+    for (uint64_t i = 10000; i < 10010; i++)
+        assert_ok(roost_counter_increment(i % 2 ? a : b, &applied, NULL, &i, sizeof i, 1, EPOCH + i * 6000));
+    struct exchange then = sync_alone(a, b, &memory);
+    print_message("first %llu bytes, then %llu\n", (unsigned long long)(first.sent + first.received),
+                  (unsigned long long)(then.sent + then.received));
+    assert_true(then.sent + then.received < 800);
+    roost_buffer_release(&memory);
+    FREE_ALL(a, b);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+struct peer_and_frame {
+    roost_filter *other;
+    roost_buffer frame;
+    const roost_environment *environment;
+    uint64_t time;
+    roost_cursor cursor;
+};
+
+static roost_status call_merge(roost_filter *filter, void *context)
+{
+    return roost_filter_merge(filter, NULL, ((struct peer_and_frame *)context)->other);
+}
+
+static roost_status call_merge_frame(roost_filter *filter, void *context)
+{
+    struct peer_and_frame *peer = context;
+    return roost_filter_merge_frame(filter, NULL, peer->frame.data, peer->frame.size);
+}
+
+static roost_status call_add(roost_filter *filter, void *context)
+{
+    bool flag;
+    uint64_t time = ((struct peer_and_frame *)context)->time;
+    return roost_filter_config(filter)->kind == ROOST_WINDOW
+               ? roost_window_add(filter, &flag, "news", 4, time)
+               : roost_counter_increment(filter, &flag, NULL, "news", 4, -7, time);
+}
+
+static roost_status call_clone(roost_filter *filter, void *context)
+{
+    roost_filter *copy;
+    (void)context;
+    roost_status status = roost_filter_clone(filter, &copy);
+    roost_filter_free(copy);
+    return status;
+}
+
+static roost_status call_decode(roost_filter *filter, void *context)
+{
+    struct peer_and_frame *peer = context;
+    roost_filter *decoded;
+    (void)filter;
+    roost_status status = roost_filter_decode(&decoded, peer->frame.data, peer->frame.size, peer->environment);
+    roost_filter_free(decoded);
+    return status;
+}
+
+static roost_status call_delta(roost_filter *filter, void *context)
+{
+    roost_buffer frame;
+    roost_cursor next;
+    roost_status status = roost_filter_delta(filter, &frame, &next, &((struct peer_and_frame *)context)->cursor);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+static roost_status call_save(roost_filter *filter, void *context)
+{
+    roost_buffer bytes;
+    (void)context;
+    roost_status status = roost_filter_save_replica(filter, &bytes);
+    roost_buffer_release(&bytes);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 8; number++) {
+        struct meter meter = {0};
+        roost_environment environment = metered_environment(&meter);
+        roost_config config = some_window_config(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, number);
+        struct random_source random = random_from_seed(75 + number);
+        struct peer_and_frame peer = {.environment = &environment};
+        roost_filter *a, *b;
+        uint64_t clock = EPOCH, other = EPOCH + SECONDS(20);
+        assert_ok(roost_filter_new(&a, &config, &environment));
+        assert_ok(roost_filter_new(&b, &config, &environment));
+        roost_cursor cursor = {0};
+        assert_ok(roost_filter_delta(b, &peer.frame, &cursor, &cursor));
+        roost_buffer_release(&peer.frame);
+        live(a, &random, &clock, 60);
+        assert_ok(roost_filter_delta(a, &peer.frame, &peer.cursor, &peer.cursor));
+        roost_buffer_release(&peer.frame);
+        live(a, &random, &clock, 20);
+        live(b, &random, &other, 60);
+        peer.other = b;
+        peer.time = (clock > other ? clock : other) + SECONDS(31);
+        survive(a, &meter, call_clone, &peer);
+        survive(a, &meter, call_delta, &peer);
+        survive(a, &meter, call_save, &peer);
+        roost_filter *listener;
+        assert_ok(roost_filter_new(&listener, &config, &environment));
+        assert_ok(roost_filter_encode(b, &peer.frame));
+        survive(a, &meter, call_decode, &peer);
+        survive(a, &meter, call_merge_frame, &peer);
+        roost_buffer_release(&peer.frame);
+        assert_ok(roost_filter_delta(b, &peer.frame, &cursor, &cursor));
+        assert_int_equal(peer.frame.data[5], 2);
+        survive(listener, &meter, call_merge_frame, &peer);
+        roost_buffer_release(&peer.frame);
+        roost_filter_free(listener);
+        survive(a, &meter, call_add, &peer);
+        roost_filter *third;
+        assert_ok(roost_filter_new(&third, &config, &environment));
+        survive(third, &meter, call_merge, &peer);
+        FREE_ALL(a, b, third);
+        assert_int_equal(meter.outstanding, 0);
+    }
+}
+
+/* ---- the baseline ---------------------------------------------------------------------------------------------- */
+
+static void a_recyclable_filter_is_cleared_whole(void **state)
+{
+    (void)state;
+    roost_recyclable *filter;
+    bool seen;
+    assert_int_equal(roost_recyclable_new(&filter, 0, 3, 0.01, NULL), ROOST_INVALID);
+    assert_int_equal(roost_recyclable_new(&filter, 1500, 0, 0.01, NULL), ROOST_INVALID);
+    assert_int_equal(roost_recyclable_new(&filter, 1500, 3, 1, NULL), ROOST_INVALID);
+    assert_ok(roost_recyclable_new(&filter, 1500, 3, 0.01, NULL));
+    uint64_t held = 0, most = 0;
+    for (uint64_t key = 0; key < 2000; key++) {
+        uint64_t recycled = roost_recyclable_recycled(filter);
+        assert_ok(roost_recyclable_add_hash(filter, &seen, hash_for_key(key)));
+        held = roost_recyclable_recycled(filter) > recycled ? 1 : held + !seen;
+        most = held > most ? held : most;
+        assert_true(roost_recyclable_contains_hash(filter, hash_for_key(key)));
+    }
+    /* (1 - exp(-3 l / 1500))^3 passes 0.01 at l = 121.4 */
+    assert_int_equal(most, 122);
+    assert_true(roost_recyclable_recycled(filter) >= 16);
+    assert_false(roost_recyclable_contains_hash(filter, hash_for_key(0)) &&
+                 roost_recyclable_contains_hash(filter, hash_for_key(1)));
+    roost_recyclable_free(filter);
+    for (int64_t allowed = 0; allowed < 6; allowed++) {
+        struct meter meter;
+        roost_environment environment = metered_environment(&meter);
+        meter = (struct meter){.allowed = allowed};
+        if (roost_recyclable_new(&filter, 1500, 3, 0.01, &environment) == ROOST_OK)
+            roost_recyclable_free(filter);
+        assert_int_equal(meter.outstanding, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_keep_what_came_and_nothing_else),
+        cmocka_unit_test(the_example_is_right),
+        cmocka_unit_test(a_window_is_never_shorter_than_asked),
+        cmocka_unit_test(merge_is_a_join),
+        cmocka_unit_test(an_addition_is_an_inflation),
+        cmocka_unit_test(idle_replicas_keep_equal_digests),
+        cmocka_unit_test(merges_lose_nothing),
+        cmocka_unit_test(the_papers_checks_come_out_as_in_the_paper),
+        cmocka_unit_test(the_promise_holds_for_even_loads_and_bursts),
+        cmocka_unit_test(slots_follow_the_load),
+        cmocka_unit_test(a_memory_limit_costs_the_promise_and_nothing_else),
+        cmocka_unit_test(clocks_that_go_wrong_change_nothing),
+        cmocka_unit_test(what_is_not_for_windows_says_so),
+        cmocka_unit_test(configurations_that_make_no_sense_are_refused),
+        cmocka_unit_test(batches_do_as_single_additions_do),
+        cmocka_unit_test(frames_come_back_or_are_refused),
+        cmocka_unit_test(hostile_slots_are_refused),
+        cmocka_unit_test(small_frames_cannot_take_all_memory),
+        cmocka_unit_test(golden_windows_are_written),
+        cmocka_unit_test(deltas_tell_what_changed),
+        cmocka_unit_test(a_replica_that_slept_goes_on),
+        cmocka_unit_test(damaged_replicas_are_refused),
+        cmocka_unit_test(syncs_make_equal),
+        cmocka_unit_test(the_bytes_of_a_sync_follow_the_change),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_recyclable_filter_is_cleared_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
