@@ -32,7 +32,11 @@ extern "C" {
 #define ROOST_WINDOW_MOST_JUMP (31 * 24 * 3600 * ROOST_SECOND)
 #define ROOST_WINDOW_MOST_TIME (UINT64_C(1) << 55) /* later than this is no time */
 
-/* Kind ROOST_WINDOW or ROOST_COUNTER, one in a million, blocked, three past slots. Capacity is 0 and must be set. */
+/*
+ * Kind ROOST_WINDOW or ROOST_COUNTER, one in a million, blocked, three past slots. Capacity is 0 and must be set: what
+ * comes within one window, over all replicas, an element that comes again being counted once a slot. More than that
+ * takes more memory while the limit of the environment allows it, and then errs more.
+ */
 ROOST_API roost_config roost_window_config(roost_kind kind, uint64_t window);
 
 /*

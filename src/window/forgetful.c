@@ -272,7 +272,7 @@ static void find_thresholds(struct window *window)
         return;
     window->full_at = elements_at(window, GROW_AT * slot_rate(window));
     double half = bloom_rate(window->base.config.layout, window->geometry, (double)window->full_at / 2);
-    window->slope = fmax(1, log2(GROW_AT * slot_rate(window) / half));
+    window->slope = fmax(1, fmin(window->geometry.probes, log2(GROW_AT * slot_rate(window) / half)));
     window->idle_at = (uint64_t)((double)window->full_at * fmin(0.5, pow(SHRINK_AT / GROW_AT, 1 / window->slope)));
 }
 
