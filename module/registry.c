@@ -1,0 +1,273 @@
+/* See registry.h. An entry outlives its value by a little where that was freed on another thread: it is then marked as
+   orphaned, and swept away as other entries come. */
+#include "registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "arguments.h"
+#include "checksum.h"
+#include "replies.h"
+
+struct registry_entry {
+    struct registry_entry *older, *newer;
+    struct value *value;
+    RedisModuleString *name;
+    int database;
+    bool orphaned;
+    bool stale; /* its part of the digest is not up to date */
+    uint64_t sequence;
+    sum128 part;
+};
+
+#define SWEPT_AT_ONCE 2
+
+static struct {
+    struct registry_entry *newest, *oldest, *sweep;
+    uint64_t sequence, incarnation, keys;
+    sum128 digest;
+} registry;
+
+/* ---- the list ------------------------------------------------------------------------------------------------------
+ */
+
+static void take_out(struct registry_entry *entry)
+{
+    if (registry.sweep == entry)
+        registry.sweep = entry->newer;
+    *(entry->newer ? &entry->newer->older : &registry.newest) = entry->older;
+    *(entry->older ? &entry->older->newer : &registry.oldest) = entry->newer;
+}
+
+static void put_first(struct registry_entry *entry)
+{
+    entry->newer = NULL;
+    entry->older = registry.newest;
+    *(registry.newest ? &registry.newest->newer : &registry.oldest) = entry;
+    registry.newest = entry;
+}
+
+static void drop(struct registry_entry *entry)
+{
+    take_out(entry);
+    registry.digest -= entry->part;
+    registry.keys--;
+    RedisModule_FreeString(NULL, entry->name);
+    RedisModule_Free(entry);
+}
+
+static bool is_orphaned(const struct registry_entry *entry)
+{
+    return __atomic_load_n(&entry->orphaned, __ATOMIC_ACQUIRE);
+}
+
+static void sweep(void)
+{
+    for (int i = 0; i < SWEPT_AT_ONCE; i++) {
+        struct registry_entry *entry = registry.sweep ? registry.sweep : registry.oldest;
+        if (!entry)
+            return;
+        registry.sweep = entry->newer;
+        if (is_orphaned(entry))
+            drop(entry);
+    }
+}
+
+void registry_leave(struct value *value)
+{
+    if (value->entry)
+        drop(value->entry);
+    value->entry = NULL;
+}
+
+void registry_orphan(struct value *value)
+{
+    if (value->entry)
+        __atomic_store_n(&value->entry->orphaned, true, __ATOMIC_RELEASE);
+}
+
+static void name_entry(struct registry_entry *entry, RedisModuleString *name, int database)
+{
+    if (entry->name)
+        RedisModule_FreeString(NULL, entry->name);
+    entry->name = RedisModule_CreateStringFromString(NULL, name);
+    entry->database = database;
+}
+
+static struct registry_entry *join(struct value *value)
+{
+    sweep();
+    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
+    entry->value = value;
+    put_first(entry);
+    registry.keys++;
+    value->entry = entry;
+    return entry;
+}
+
+static void move_to_front(struct registry_entry *entry)
+{
+    entry->stale = true;
+    if (registry.newest != entry) {
+        take_out(entry);
+        put_first(entry);
+    }
+    entry->sequence = ++registry.sequence;
+}
+
+void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+{
+    if (!value->entry)
+        name_entry(join(value), name, RedisModule_GetSelectedDb(ctx));
+    move_to_front(value->entry);
+}
+
+uint64_t registry_keys(void)
+{
+    return registry.keys;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    RedisModuleKey *key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_OPEN_KEY_NOTOUCH);
+    struct value *value =
+        key && RedisModule_ModuleTypeGetType(key) == value_type ? RedisModule_ModuleTypeGetValue(key) : NULL;
+    RedisModule_CloseKey(key);
+    return value;
+}
+
+static bool gives_a_name(const char *event)
+{
+    static const char *const events[] = {"loaded", "rename_to", "move_to", "copy_to", "restore"};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (strcmp(event, events[i]) == 0)
+            return true;
+    return false;
+}
+
+static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
+{
+    (void)type;
+    if (!gives_a_name(event))
+        return REDISMODULE_OK;
+    /* while loading, the name is on the server's stack and must not be held */
+    RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, name);
+    struct value *value = value_at(ctx, copy);
+    if (value) {
+        if (!value->entry)
+            join(value);
+        name_entry(value->entry, copy, RedisModule_GetSelectedDb(ctx));
+        move_to_front(value->entry);
+    }
+    RedisModule_FreeString(NULL, copy);
+    return REDISMODULE_OK;
+}
+
+int registry_begin(RedisModuleCtx *ctx)
+{
+    if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) < 0)
+        return REDISMODULE_ERR;
+    return RedisModule_SubscribeToKeyspaceEvents(ctx, REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_LOADED, on_event);
+}
+
+void registry_end(void)
+{
+    while (registry.oldest) {
+        if (!is_orphaned(registry.oldest))
+            registry.oldest->value->entry = NULL;
+        drop(registry.oldest);
+    }
+}
+
+/* ---- ROOST.SUMMARY -------------------------------------------------------------------------------------------------
+ */
+
+static sum128 part_of(const struct registry_entry *entry, const uint8_t digest[16])
+{
+    size_t size;
+    const char *name = RedisModule_StringPtrLen(entry->name, &size);
+    sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
+    return checksum_wide(checksum_wide(sum, name, size), digest, 16);
+}
+
+/* Whether the value is still at the key that it was last seen at. */
+static bool is_there(RedisModuleCtx *ctx, struct registry_entry *entry)
+{
+    return !is_orphaned(entry) && RedisModule_SelectDb(ctx, entry->database) == REDISMODULE_OK &&
+           value_at(ctx, entry->name) == entry->value;
+}
+
+static void refresh(struct registry_entry *entry)
+{
+    uint8_t digest[16];
+    if (!entry->stale)
+        return;
+    entry->value->class->digest(entry->value, digest);
+    registry.digest -= entry->part;
+    entry->part = part_of(entry, digest);
+    registry.digest += entry->part;
+    entry->stale = false;
+}
+
+static void refresh_all(RedisModuleCtx *ctx)
+{
+    int database = RedisModule_GetSelectedDb(ctx);
+    for (struct registry_entry *entry = registry.newest, *older; entry; entry = older) {
+        older = entry->older;
+        if (is_there(ctx, entry)) {
+            refresh(entry);
+        } else {
+            if (!is_orphaned(entry))
+                entry->value->entry = NULL;
+            drop(entry);
+        }
+    }
+    RedisModule_SelectDb(ctx, database);
+}
+
+/* "incarnation-sequence", in hexadecimal; 0 for a mark that is none of this server's. */
+static uint64_t sequence_of(RedisModuleString *mark)
+{
+    unsigned long long incarnation, sequence;
+    if (sscanf(RedisModule_StringPtrLen(mark, NULL), "%llx-%llx", &incarnation, &sequence) != 2)
+        return 0;
+    return incarnation == registry.incarnation ? sequence : 0;
+}
+
+static void reply_changed(RedisModuleCtx *ctx, uint64_t since)
+{
+    long count = 0;
+    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    for (struct registry_entry *entry = registry.newest; entry && entry->sequence > since; entry = entry->older) {
+        RedisModule_ReplyWithArray(ctx, 2);
+        RedisModule_ReplyWithLongLong(ctx, entry->database);
+        RedisModule_ReplyWithString(ctx, entry->name);
+        count++;
+    }
+    RedisModule_ReplySetArrayLength(ctx, count);
+}
+
+int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    char mark[40], digest[33];
+    roost_digest sum;
+    if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
+        return RedisModule_WrongArity(ctx);
+    refresh_all(ctx);
+    sum128_bytes(registry.digest, sum.bytes);
+    roost_digest_text(sum, digest);
+    snprintf(mark, sizeof mark, "%016llx-%llx", (unsigned long long)registry.incarnation,
+             (unsigned long long)registry.sequence);
+    reply_map_begin(ctx, 4);
+    reply_text_pair(ctx, "digest", digest);
+    reply_text_pair(ctx, "mark", mark);
+    reply_number_pair(ctx, "keys", (long long)registry.keys);
+    reply_name(ctx, "changed");
+    reply_changed(ctx, argc == 3 ? sequence_of(argv[2]) : 0);
+    return REDISMODULE_OK;
+}
