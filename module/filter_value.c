@@ -14,6 +14,7 @@
 #define FEWEST_CHANGES    256   /* in the journal of a filter */
 #define MOST_CHANGES      65536 /* about a megabyte */
 #define ELEMENTS_A_CHANGE 16
+#define WORTH_TRYING      100000 /* elements */
 
 /* ---- environment ---------------------------------------------------------------------------------------------------
  */
@@ -66,6 +67,21 @@ static void filter_free(struct value *value)
     RedisModule_Free(filter);
 }
 
+/* A scalable filter takes the memory of its first table with the first addition; a size that cannot be had is refused
+   now, by making one of fixed size for a moment. */
+static roost_status can_grow(const roost_config *config, const roost_environment *environment)
+{
+    roost_filter *table = NULL;
+    roost_config fixed = *config;
+    fixed.scalable = false;
+    fixed.writers = fixed.growth = fixed.schedule = 0;
+    if (!config->scalable || config->capacity < WORTH_TRYING)
+        return ROOST_OK;
+    roost_status status = roost_filter_new(&table, &fixed, environment);
+    roost_filter_free(table);
+    return status == ROOST_INVALID ? ROOST_OK : status;
+}
+
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
@@ -74,7 +90,9 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     made->value.limit = settings.memory_limit;
     made->changes = changes_kept(config->capacity);
     roost_environment environment = environment_of(made);
-    roost_status status = roost_filter_new(&made->filter, config, &environment);
+    roost_status status = can_grow(config, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_new(&made->filter, config, &environment);
     made->value.limit = 0;
     if (status != ROOST_OK) {
         filter_free(&made->value);

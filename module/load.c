@@ -1,6 +1,9 @@
 /* The module is loaded: settings first, since they say which commands there are; then the data type, then commands. */
 #include "server.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "commands.h"
 #include "pieces.h"
 #include "registry.h"
@@ -53,6 +56,17 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
     return RedisModule_SetCommandInfo(registered, &info);
 }
 
+/* Redis 7.0 has no categories for commands of modules: its users are given them by name. */
+static void categorize(RedisModuleCommand *registered, const struct command *command, const char *category)
+{
+    char categories[64];
+    bool fast = strstr(command->flags, "fast") != NULL;
+    snprintf(categories, sizeof categories, "%s %s %s", category, writes(command) ? "write" : "read",
+             fast ? "fast" : "slow");
+    if (newer.set_command_acl_categories && newer.add_acl_category)
+        newer.set_command_acl_categories(registered, categories);
+}
+
 static int register_commands(RedisModuleCtx *ctx, const struct command *commands, const char *category)
 {
     for (const struct command *command = commands; command->name; command++) {
@@ -63,8 +77,7 @@ static int register_commands(RedisModuleCtx *ctx, const struct command *commands
         RedisModuleCommand *registered = RedisModule_GetCommand(ctx, command->name);
         if (!registered || describe(registered, command) != REDISMODULE_OK)
             return REDISMODULE_ERR;
-        if (newer.set_command_acl_categories && newer.add_acl_category)
-            newer.set_command_acl_categories(registered, category);
+        categorize(registered, command, category);
     }
     return REDISMODULE_OK;
 }

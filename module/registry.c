@@ -27,6 +27,7 @@ struct registry_entry {
 static struct {
     struct registry_entry *newest, *oldest, *sweep;
     uint64_t sequence, incarnation, keys;
+    bool incomplete; /* there may be keys that it has not been told of */
     sum128 digest;
 } registry;
 
@@ -150,6 +151,14 @@ static bool gives_a_name(const char *event)
     return false;
 }
 
+static void name_value(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+{
+    if (!value->entry)
+        join(value);
+    name_entry(value->entry, name, RedisModule_GetSelectedDb(ctx));
+    move_to_front(value->entry);
+}
+
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
 {
     (void)type;
@@ -158,14 +167,37 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
     /* while loading, the name is on the server's stack and must not be held */
     RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, name);
     struct value *value = value_at(ctx, copy);
-    if (value) {
-        if (!value->entry)
-            join(value);
-        name_entry(value->entry, copy, RedisModule_GetSelectedDb(ctx));
-        move_to_front(value->entry);
-    }
+    /* a replica may load beside the data that it has, which cannot be looked at before it takes their place */
+    if (strcmp(event, "loaded") == 0 && (value ? value->entry != NULL : !RedisModule_KeyExists(ctx, copy)))
+        registry.incomplete = true;
+    else if (value)
+        name_value(ctx, value, copy);
     RedisModule_FreeString(NULL, copy);
     return REDISMODULE_OK;
+}
+
+static void scan_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key, void *unused)
+{
+    (void)unused;
+    struct value *value = key ? NULL : value_at(ctx, name);
+    if (key && RedisModule_ModuleTypeGetType(key) == value_type)
+        value = RedisModule_ModuleTypeGetValue(key);
+    if (value && !value->entry)
+        name_value(ctx, value, name);
+}
+
+/* Walks through all keys of the server, once after such a load. */
+static void complete(RedisModuleCtx *ctx)
+{
+    int database = RedisModule_GetSelectedDb(ctx);
+    for (int i = 0; RedisModule_SelectDb(ctx, i) == REDISMODULE_OK; i++) {
+        RedisModuleScanCursor *cursor = RedisModule_ScanCursorCreate();
+        while (RedisModule_Scan(ctx, cursor, scan_key, NULL))
+            continue;
+        RedisModule_ScanCursorDestroy(cursor);
+    }
+    RedisModule_SelectDb(ctx, database);
+    registry.incomplete = false;
 }
 
 int registry_begin(RedisModuleCtx *ctx)
@@ -258,6 +290,8 @@ int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     roost_digest sum;
     if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
         return RedisModule_WrongArity(ctx);
+    if (registry.incomplete)
+        complete(ctx);
     refresh_all(ctx);
     sum128_bytes(registry.digest, sum.bytes);
     roost_digest_text(sum, digest);
