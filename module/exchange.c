@@ -140,6 +140,8 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
+        if (!target.filter->mark.incarnation)
+            target.filter->mark = cursor; /* nothing was left untold so far */
         RedisModule_ReplyWithArray(ctx, 2);
         reply_cursor(ctx, cursor);
         RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);

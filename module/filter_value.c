@@ -193,7 +193,7 @@ roost_status filter_value_begin_journal(struct filter_value *filter)
     roost_buffer_release(&frame);
     roost_buffer_release(&replica);
     roost_filter_free(twin);
-    return status;
+    return status == ROOST_INVALID ? begin_at_cost(filter) : status; /* it had begun already */
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
