@@ -46,7 +46,7 @@ check-redis: module
 
 bench-redis: module
 	@packaging/dependencies redis
-	@bench/redis.py
+	@bench/module.py
 
 # A build folder of its own, so that another PREFIX leaves build/ alone; the loader is told where it is its own system.
 install: all

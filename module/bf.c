@@ -190,7 +190,9 @@ static roost_status add(struct target *target, bool *changed, size_t *done, cons
                         RedisModuleString **items, size_t count)
 {
     const roost_config *config = config_of(target->filter);
-    bool roomy = config->scalable || filter_value_inserted(target->filter) + count <= config->capacity;
+    bool roomy =
+        config->scalable || target->mirrored || filter_value_inserted(target->filter) + count <= config->capacity;
+    target->as_it_came = roomy;
     roost_status status = roomy ? target_add(target, changed, done, keys, items, count)
                                 : add_within_capacity(target, changed, done, keys, items, count);
     for (size_t i = 0; i < *done; i++)

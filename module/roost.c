@@ -36,6 +36,7 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     size_t count = (size_t)argc - 2;
     bool *changed = pool_switches(ctx, count);
+    target.as_it_came = true;
     roost_status status = target_add(&target, changed, &done, argument_keys(ctx, argv + 2, count), argv + 2, count);
     if (done)
         target_changed(&target, "roost.add");

@@ -5,7 +5,7 @@
  *
  *     creation               ROOST.RESTORE key 0 bytes      the empty filter, with all that the defaults filled in
  *     an identity is drawn   ROOST.IDENTITY key number
- *     additions, Bloom       ROOST.ADD key item...          a function of state and identity, both of which they have
+ *     additions, Bloom       BF.ADD or ROOST.ADD            a function of state and identity, both of which they have
  *     all other changes      ROOST.MERGE key frame          the delta that the change made
  *
  * A command that changed nothing tells nothing. A command that comes from a primary or from the AOF is a mirrored one:
@@ -24,6 +24,8 @@ struct target {
     bool missing;                /* the key does not exist */
     bool staged;                 /* it holds a value that is not whole yet */
     bool mirrored;
+    bool as_it_came; /* the command does nothing but add the items that target_add is given: it may be passed on itself
+                      */
 };
 
 /* Whatever the key holds; close it after use. */

@@ -641,7 +641,11 @@ static uint64_t bloom_bytes(const roost_filter *filter)
 static bool bloom_is_bottom(const roost_filter *filter)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    return all_zero(words_of(bloom), word_count(bloom));
+    const size_t some = CHUNK_BYTES / sizeof(uint64_t), words = word_count(bloom);
+    for (size_t i = 0; i < words; i += some)
+        if (!all_zero(words_of(bloom) + i, words - i < some ? words - i : some))
+            return false;
+    return true;
 }
 
 static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct change change)
