@@ -42,7 +42,7 @@ run-redis: module
 
 check-redis: module
 	@packaging/dependencies redis
-	@tests/module/run --long
+	@tests/module/run
 
 bench-redis: module
 	@packaging/dependencies redis

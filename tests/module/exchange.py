@@ -132,6 +132,20 @@ def test_the_program_reads_the_same_frames():
             assert roost("check", back, "heron", "swift", "wren") == b"heron\nswift\n"
 
 
+def test_a_sync_through_hiredis():
+    """The asking side is a program of its own; what it brings reaches the replica of the server too."""
+    client = os.path.join(os.path.dirname(MODULE), "tests", "sync-hiredis")
+    if not os.path.exists(client):
+        print("skipped: hiredis")
+        return
+    with servers(*[lambda: Server(port=free_port())] * 2) as (a, replica):
+        replicate(replica, a)
+        done = subprocess.run([client, a.path], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and done.stdout.count("ok ") == 5, done.stdout
+        caught_up(replica, a)
+        same_digests(a, replica, ["sync-bloom", "sync-scalable", "sync-cuckoo", "sync-set", "sync-multi"])
+
+
 def test_summary():
     with servers(Server, Server) as (a, b):
         def summary(s, *since):

@@ -67,7 +67,7 @@ class Server:
         if "sanitize" in MODULE:
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
             environment["LD_PRELOAD"] = library
-            environment["ASAN_OPTIONS"] = f"detect_leaks=0:log_path={self.folder}/asan:allocator_may_return_null=1"
+            environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1"
         self.process = subprocess.Popen(self.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.client = redis.Redis(unix_socket_path=self.path)
         wait_for(lambda: self.alive() and self.client.ping(), f"{self.program} to start\n{self.log()}")
