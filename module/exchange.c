@@ -12,7 +12,6 @@
 #include "load_piece.h"
 #include "pieces.h"
 #include "replies.h"
-#include "settings.h"
 #include "target.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
@@ -22,21 +21,10 @@
 static roost_status create_from_frame(struct target *target, roost_bytes frame)
 {
     struct filter_value *filter;
-    roost_filter *decoded;
-    roost_environment environment = {.memory_limit = settings.memory_limit};
-    roost_status status = roost_filter_decode(&decoded, frame.data, frame.size, &environment);
-    if (status != ROOST_OK)
-        return status;
-    status = filter_value_new(&filter, roost_filter_config(decoded), (struct shown){0});
-    bool changed;
-    if (status == ROOST_OK && (status = roost_filter_merge(filter->filter, &changed, decoded)) != ROOST_OK)
-        value_free(&filter->value);
-    roost_filter_free(decoded);
-    if (status != ROOST_OK)
-        return status;
-    filter->inserted_known = false;
-    target_put(target, filter);
-    return ROOST_OK;
+    roost_status status = filter_value_decode(&filter, frame.data, frame.size);
+    if (status == ROOST_OK)
+        target_put(target, filter);
+    return status;
 }
 
 int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -102,6 +102,22 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     return status;
 }
 
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->changes = changes_kept(size);
+    made->value.limit = settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
+    made->value.limit = 0;
+    if (status != ROOST_OK) {
+        filter_free(&made->value);
+        made = NULL;
+    }
+    *filter = made;
+    return status;
+}
+
 bool filter_value_identify(struct filter_value *filter)
 {
     if (!spends_shares(filter) || filter->identity)
@@ -181,7 +197,10 @@ roost_status filter_value_begin_journal(struct filter_value *filter)
     roost_environment environment = environment_of(filter);
     roost_filter *twin;
     roost_buffer frame = {0}, replica = {0};
-    roost_status status = roost_filter_new(&twin, config_of(filter), &environment);
+    roost_config config = *config_of(filter);
+    if (config.scalable && config.kind == ROOST_CUCKOO)
+        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
+    roost_status status = roost_filter_new(&twin, &config, &environment);
     if (status == ROOST_OK)
         status = roost_filter_delta(twin, &frame, &filter->mark, &nothing);
     if (status == ROOST_OK)

@@ -56,6 +56,9 @@ static inline bool spends_shares(const struct filter_value *filter)
 
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown);
 
+/* From the frame of a state, within the memory limit. */
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
+
 /* Draws an identity if there is none; whether it did. */
 bool filter_value_identify(struct filter_value *filter);
 

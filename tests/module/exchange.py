@@ -10,7 +10,7 @@ from servers import MODULE, ROOT, Server, caught_up, free_port, replicate, run, 
 
 PROGRAM = os.path.join(os.path.dirname(MODULE), "roost")
 KINDS = {"bf": "CAPACITY 5000", "scalable": "SCALABLE CAPACITY 100 WRITERS 4", "cuckoo": "KIND cuckoo CAPACITY 5000",
-         "set": "KIND orcuckoo SCALABLE CAPACITY 100", "multi": "KIND orcuckoo MULTISET CAPACITY 5000"}
+         "growing": "KIND cuckoo SCALABLE CAPACITY 100", "set": "KIND orcuckoo SCALABLE CAPACITY 100", "multi": "KIND orcuckoo MULTISET CAPACITY 5000"}
 
 
 def create(*all_servers):
@@ -144,6 +144,39 @@ def test_a_sync_through_hiredis():
         assert done.returncode == 0 and done.stdout.count("ok ") == 5, done.stdout
         caught_up(replica, a)
         same_digests(a, replica, ["sync-bloom", "sync-scalable", "sync-cuckoo", "sync-set", "sync-multi"])
+
+
+def test_roost_sync_with_a_key():
+    with server(port=free_port()) as s, tempfile.TemporaryDirectory() as folder:
+        path, address = os.path.join(folder, "file"), f"127.0.0.1:{s.port}"
+        s("ACL", "SETUSER", "syncer", "on", ">se:c/r@t", "~b*", "+roost.sync", "+roost.merge", "+exists")
+        for kind in "bloom", "cuckoo", "orcuckoo":
+            for options in ["--capacity", "5000"], ["--scalable"]:
+                key = f"b {kind}{len(options)}/{options[0]}"
+                peer = f"redis://syncer:se%3Ac%2Fr%40t@{address}/b%20{key[2:]}"
+                roost("create", path, "--kind", kind, *options, "--force"), roost("add", path, *items("here"))
+                assert b"the two are equal" in roost("sync", path, peer)
+                s("ROOST.ADD", key, *items("there")), roost("add", path, "late")
+                assert b"the two are equal" in roost("sync", path, peer)
+                assert s.digest(key) == roost("digest", path).decode().split()[0]
+                assert all(s("ROOST.EXISTS", key, *items("here"), "late")) and roost("check", path, "-c", *items("there")) == b"300\n"
+                if kind == "orcuckoo":
+                    s("ROOST.REM", key, "here-0"), roost("remove", path, "here-1")
+                    report = roost("sync", path, peer, "--json")
+                    assert b'"equal": true' in report or b'"equal":true' in report, report
+                    assert s("ROOST.EXISTS", key, "here-0", "here-1", "here-2") == [0, 0, 1]
+                    roost("check", path, "-q", "here-0", "here-1", status=1)
+        def complaint(peer):
+            done = subprocess.run([PROGRAM, "sync", path, peer], capture_output=True, text=True, timeout=120)
+            assert done.returncode == 2 and "secret" not in done.stderr and done.stderr.count("\n") == 1, done.stderr
+            return done.stderr
+        assert "WRONGPASS" in complaint(f"redis://syncer:secret@{address}/b") or "invalid" in complaint(f"redis://syncer:secret@{address}/b")
+        assert "NOPERM" in complaint(f"redis://syncer:se%3Ac%2Fr%40t@{address}/other")
+        assert "other options" in complaint(f"redis://{address}/b%20bloom2/--capacity")
+        s("SET", "text", "x")
+        assert "WRONGTYPE" in complaint(f"redis://{address}/text")
+        for bad in "redis://", f"redis://{address}", f"redis://{address}/", "redis://host:x/k", "redis://host:70000/k", "redis://[::1/k":
+            assert "a key is redis://" in complaint(bad), bad
 
 
 def test_summary():
