@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "module"))
 from servers import KIND, server  # noqa: E402
 
-ROUNDS, CALLS, KEYS = 3, 200000, 1000000
+ROUNDS, CALLS, KEYS = 7, 200000, 1000000
 ITEM, HUNDRED = ["__rand_int__"], ["__rand_int__"] * 100
 LOADS = {  # name: the command, calls a round
     "SET": (["SET", "key:__rand_int__", "x"], CALLS), "GET": (["GET", "key:__rand_int__"], CALLS),
@@ -66,9 +66,9 @@ def holding(s):
     s("ROOST.CREATE", "large", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
     s("ROOST.CREATE", "delta", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
     worst = {}
-    for begin in range(0, 400000, 10000):
-        items = list(range(begin, begin + 10000))
-        worst["ROOST.ADD of 10,000"] = max(worst.get("ROOST.ADD of 10,000", 0), longest(s, "ROOST.ADD", "large", *items))
+    for size, calls in (1, 1000), (100, 1000), (10000, 20):
+        name = f"BF.MADD of {size:,}, worst of {calls:,}"
+        worst[name] = max(longest(s, "BF.MADD", "large", *range(i * size, (i + 1) * size)) for i in range(calls))
     for name, command in (("BF.ADD", ("BF.ADD", "large", "x")), ("BF.EXISTS", ("BF.EXISTS", "large", "y")), ("BF.CARD", ("BF.CARD", "large")),
                           ("BF.INFO", ("BF.INFO", "large")), ("ROOST.INFO", ("ROOST.INFO", "large")),
                           ("ROOST.DIGEST, first", ("ROOST.DIGEST", "large")), ("ROOST.DIGEST, again", ("ROOST.DIGEST", "large")),
