@@ -218,6 +218,12 @@ roost_status filter_value_begin_journal(struct filter_value *filter)
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
  */
 
+/* Whether the identity is part of what is told. */
+static bool tells_identity(const struct filter_value *filter, enum telling telling)
+{
+    return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
+}
+
 static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
 {
     struct filter_value *filter = (struct filter_value *)value;
@@ -228,12 +234,12 @@ static roost_status filter_tell(struct value *value, struct value_bytes *bytes, 
     header_write(&place, filter->shown.iterations, 4);
     header_write(&place, filter->changes << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
-    header_write(&place, telling == TELL_MIRROR ? filter->identity : 0, 8);
+    header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
     header_end(bytes->header, place, bytes->body.size);
     return status;
 }
 
-static bool read_fields(struct filter_value *filter, const uint8_t *header, enum telling telling)
+static bool read_fields(struct filter_value *filter, const uint8_t *header)
 {
     struct header_place place = header_open(header);
     filter->shown.expansion = (uint32_t)header_read(&place, 4);
@@ -241,9 +247,8 @@ static bool read_fields(struct filter_value *filter, const uint8_t *header, enum
     filter->shown.iterations = (uint32_t)header_read(&place, 4);
     uint64_t flags = header_read(&place, 4);
     filter->inserted = header_read(&place, 8);
-    uint64_t identity = header_read(&place, 8);
+    filter->identity = header_read(&place, 8);
     filter->inserted_known = flags & INSERTED_KNOWN;
-    filter->identity = telling == TELL_MIRROR ? identity : 0;
     filter->changes = flags >> CHANGES_SHIFT;
     return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && filter->changes >= FEWEST_CHANGES &&
            filter->changes <= MOST_CHANGES;
@@ -253,12 +258,14 @@ static roost_status filter_take_in(struct value *value, const uint8_t *header, c
                                    enum telling telling)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    if (!read_fields(filter, header, telling))
+    if (!read_fields(filter, header))
         return ROOST_CORRUPT;
     value->limit = telling == TELL_MIRROR ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
     roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
     value->limit = 0;
+    if (status == ROOST_OK && !tells_identity(filter, telling))
+        filter->identity = 0;
     return status;
 }
 

@@ -9,8 +9,9 @@
  *
  * *Identity*: of a scalable Bloom filter, the actor whose shares it spends (docs/error-bounds.md). It stays the same
  * through restarts and promotions, so that shares are not used up by them, and it is told to replicas of the server,
- * who repeat each addition and so spend the same shares. A copy starts without. Observed-remove filters have no such
- * number: their actors name additions, and a fresh one is drawn after every load.
+ * who repeat each addition and so spend the same shares. A copy starts without, unless the filter is for one writer
+ * alone: there is but one share of each table then, and a copy, or a key that moves to another server, goes on with it.
+ * Observed-remove filters have no such number: their actors name additions, and a fresh one is drawn after every load.
  *
  * *Mark*: up to where changes of a filter that replicas cannot repeat were told to them; see effects.h.
  */

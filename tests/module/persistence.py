@@ -75,10 +75,8 @@ def test_a_snapshot_alone():
         s.options += ["--dbfilename", "dump.rdb"]
         s.restart()
         assert digests(s) == before
-        actor = s("ROOST.INFO", "bf")
         fill(s, "more-")
         check_filled(s, "more-"), check_filled(s)
-        assert actor[actor.index(b"actors") + 1] == 1, "a restart used up a share"
         info = s("ROOST.INFO", "bf")
         assert info[info.index(b"actors") + 1] == 1, "a restart used up a share"
 
@@ -164,6 +162,12 @@ def test_moving_and_copying():
             assert actor(a, key + "-copy") == "0" * 16
             a("MIGRATE", "127.0.0.1", b.port, key, 0, 60000, "COPY")
             assert b.digest(key) == before[key][0] and actor(b, key) == "0" * 16
+        # a filter for one writer goes on with its one share, wherever it moves; one for several draws another
+        a("ROOST.CREATE", "two", "SCALABLE", "CAPACITY", "100", "WRITERS", "2"), a("ROOST.ADD", "two", "x"), a("COPY", "two", "two-copy")
+        a("ROOST.ADD", "two-copy", "y"), a("BF.ADD", "bf-copy", "y"), a("BF.ADD", "bf-restored", "y"), b("BF.ADD", "bf", "y")
+        for s, key, writers in (a, "two-copy", 2), (a, "bf-copy", 1), (a, "bf-restored", 1), (b, "bf", 1):
+            info = s("ROOST.INFO", key)
+            assert info[info.index(b"actors") + 1] == writers, key
         # both go on from the same state; nothing is lost when they meet
         a("CF.ADD", "cf", "from a"), a("CF.ADD", "cf-copy", "from the copy"), b("CF.ADD", "cf", "from b")
         a("ROOST.MERGE", "cf", b("ROOST.DELTA", "cf", "0")[1]), a("ROOST.MERGESTORE", "all", "cf", "cf-copy")
