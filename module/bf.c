@@ -19,12 +19,18 @@
 #define LEAST_BLOCKED_RATE 1e-5
 #define MOST_EXPANSION     32768
 #define MOST_CAPACITY      (1LL << 40)
+#define REFUSAL            "ERR could not create filter"
 
 struct reserve {
     double rate;
     long long capacity, expansion;
     bool fixed, no_create, expansion_given;
 };
+
+static bool is_ours(const struct target *target)
+{
+    return is_bloom(target->filter);
+}
 
 static struct reserve defaults(void)
 {
@@ -48,16 +54,11 @@ static roost_config bloom_config(const struct reserve *reserve)
     return config;
 }
 
-static roost_status create(struct target *target, const struct reserve *reserve)
+static roost_status create(struct target *target, const void *options)
 {
+    const struct reserve *reserve = options;
     roost_config config = bloom_config(reserve);
     return target_create(target, &config, (struct shown){.expansion = (uint32_t)reserve->expansion});
-}
-
-static int reply_create_error(RedisModuleCtx *ctx, roost_status status)
-{
-    return status == ROOST_INVALID ? RedisModule_ReplyWithError(ctx, "ERR could not create filter")
-                                   : reply_status(ctx, status);
 }
 
 /* ---- arguments -----------------------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
     target_close(&target);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    return status == ROOST_OK ? reply_ok(ctx) : reply_create_error(ctx, status);
+    return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
 }
 
 /* ---- additions -----------------------------------------------------------------------------------------------------
@@ -210,23 +211,11 @@ static const char *add_error(roost_status status)
                                                                     : "ERR problem inserting into filter";
 }
 
-/* Opens the filter or makes one; false when the error was replied. */
 static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct reserve *reserve)
 {
-    target_open(target, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
-    if (target->missing && !reserve->no_create) {
-        roost_status status = create(target, reserve);
-        if (status == ROOST_OK)
-            return true;
-        target_close(target);
-        reply_create_error(ctx, status);
-        return false;
-    }
-    if (target->filter && is_bloom(target->filter))
-        return true;
-    target_refuse(target, ERROR_NOT_FOUND);
-    return false;
+    struct adding adding = {is_ours, create, REFUSAL, reserve, reserve->no_create};
+    return target_open_to_add(target, ctx, name, &adding);
 }
 
 /* An error ends the array: clients expect it in the place of the first item that was refused. */
@@ -312,15 +301,7 @@ static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc < 3)
-        return RedisModule_WrongArity(ctx);
-    size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
-    if (open_to_ask(&target, ctx, argv[1]))
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
-    target_close(&target);
-    return reply_switches(ctx, found, count);
+    return reply_contained(ctx, argv, argc, is_ours);
 }
 
 static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

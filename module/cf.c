@@ -19,6 +19,7 @@
 #define MOST_BUCKET_SIZE 255
 #define MOST_ITERATIONS  65535
 #define WRITERS          4
+#define REFUSAL          "Couldn't create filter!"
 
 struct reserve {
     long long capacity, bucket_size, iterations, expansion;
@@ -41,8 +42,9 @@ static uint32_t power_of_two(long long number, uint32_t least, uint32_t most)
     return power;
 }
 
-static roost_status create(struct target *target, const struct reserve *reserve)
+static roost_status create(struct target *target, const void *options)
 {
+    const struct reserve *reserve = options;
     roost_config config = roost_config_default();
     config.kind = ROOST_ORCUCKOO;
     config.multiset = true;
@@ -59,12 +61,6 @@ static roost_status create(struct target *target, const struct reserve *reserve)
                           .bucket_size = (uint32_t)reserve->bucket_size,
                           .iterations = (uint32_t)reserve->iterations};
     return target_create(target, &config, shown);
-}
-
-static int reply_create_error(RedisModuleCtx *ctx, roost_status status)
-{
-    return status == ROOST_INVALID ? RedisModule_ReplyWithError(ctx, "Couldn't create filter!")
-                                   : reply_status(ctx, status);
 }
 
 static bool is_ours(const struct target *target)
@@ -132,7 +128,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
     if (status == ROOST_OK)
         target_changed(&target, "cf.reserve");
     target_close(&target);
-    return status == ROOST_OK ? reply_ok(ctx) : reply_create_error(ctx, status);
+    return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
 }
 
 /* ---- additions -----------------------------------------------------------------------------------------------------
@@ -148,19 +144,8 @@ static const char *add_error(const struct target *target, roost_status status)
 static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct reserve *reserve)
 {
-    target_open(target, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
-    if (target->missing && !reserve->no_create) {
-        roost_status status = create(target, reserve);
-        if (status == ROOST_OK)
-            return true;
-        target_close(target);
-        reply_create_error(ctx, status);
-        return false;
-    }
-    if (is_ours(target))
-        return true;
-    target_refuse(target, ERROR_NOT_FOUND);
-    return false;
+    struct adding adding = {is_ours, create, REFUSAL, reserve, reserve->no_create};
+    return target_open_to_add(target, ctx, name, &adding);
 }
 
 static bool is_in(const struct target *target, roost_bytes key)
@@ -316,16 +301,7 @@ static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc < 3)
-        return RedisModule_WrongArity(ctx);
-    size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (is_ours(&target))
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
-    target_close(&target);
-    return reply_switches(ctx, found, count);
+    return reply_contained(ctx, argv, argc, is_ours);
 }
 
 static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -45,7 +45,7 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ROOST.REM key [ONE] ITEMS item... would be clumsy: ROOST.REM takes all copies, ROOST.REMONE one. */
+/* ROOST.REM takes all copies, ROOST.REMONE one. */
 static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool one)
 {
     struct target target;

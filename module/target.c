@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "arguments.h"
 #include "pieces.h"
 #include "registry.h"
 #include "replies.h"
@@ -44,6 +45,20 @@ int target_refuse(struct target *target, const char *when_missing)
     return RedisModule_ReplyWithError(target->ctx, target->missing  ? when_missing
                                                    : target->staged ? ERROR_STAGED
                                                                     : REDISMODULE_ERRORMSG_WRONGTYPE);
+}
+
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool (*takes)(const struct target *target))
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    size_t count = (size_t)argc - 2;
+    bool *found = pool_switches(ctx, count);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (target.filter && takes(&target))
+        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
+    target_close(&target);
+    return reply_switches(ctx, found, count);
 }
 
 void target_changed(struct target *target, const char *event)
@@ -140,6 +155,29 @@ void target_put(struct target *target, struct filter_value *filter)
         RedisModule_ReplicateVerbatim(target->ctx);
     else
         tell_whole(target);
+}
+
+int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
+{
+    return status == ROOST_INVALID ? RedisModule_ReplyWithError(ctx, refusal) : reply_status(ctx, status);
+}
+
+bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
+                        const struct adding *adding)
+{
+    target_open(target, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
+    if (target->missing && !adding->no_create) {
+        roost_status status = adding->create(target, adding->options);
+        if (status == ROOST_OK)
+            return true;
+        target_close(target);
+        reply_creation_error(ctx, status, adding->refusal);
+        return false;
+    }
+    if (target->filter && adding->takes(target))
+        return true;
+    target_refuse(target, ERROR_NOT_FOUND);
+    return false;
 }
 
 /* ---- additions -----------------------------------------------------------------------------------------------------

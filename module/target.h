@@ -46,6 +46,26 @@ roost_status target_create(struct target *target, const roost_config *config, st
 /* Puts a filter in the place of what is there, and tells of it whole. */
 void target_put(struct target *target, struct filter_value *filter);
 
+/*
+ * How a family of commands comes to the filter that it adds to: which it takes, how it makes one where the key is
+ * missing, and what it says where that fails.
+ */
+struct adding {
+    bool (*takes)(const struct target *target);
+    roost_status (*create)(struct target *target, const void *options);
+    const char *refusal; /* where the options make no sense */
+    const void *options;
+    bool no_create;
+};
+/* False when an error was replied; the target is closed then. */
+bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
+                        const struct adding *adding);
+int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal);
+
+/* BF.MEXISTS and CF.MEXISTS. A key that is missing, or holds something else, contains nothing. */
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                    bool (*takes)(const struct target *target));
+
 /* Additions with their effects; as filter_value_add. `items` are the arguments that `keys` are the bytes of. */
 roost_status target_add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
                         RedisModuleString **items, size_t count);
