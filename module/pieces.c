@@ -10,11 +10,13 @@
 #include "checksum.h"
 #include "filter_value.h"
 #include "registry.h"
+#include "settings.h"
 
 #define POSITION_BITS  20
 #define MOST_DUMPS     8
 #define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
 #define FIRST_POSITION 1
+#define FORGET_AFTER   300000 /* milliseconds in which nobody asks for the next piece */
 
 /* ---- dumping -------------------------------------------------------------------------------------------------------
  */
@@ -23,8 +25,10 @@ static struct dump {
     long long serial;
     uint8_t *bytes;
     size_t size;
+    long long touched;
 } dumps[MOST_DUMPS];
 static long long last_serial;
+static bool watched; /* a timer looks after them */
 
 static void end_dump(struct dump *dump)
 {
@@ -38,7 +42,21 @@ void forget_dumps(void)
         end_dump(&dumps[i]);
 }
 
-static struct dump *begin_dump(struct value *value)
+/* Drops what nobody has asked for in a while, and comes again as long as there is anything. */
+static void watch(RedisModuleCtx *ctx, void *unused)
+{
+    (void)unused;
+    watched = false;
+    for (int i = 0; i < MOST_DUMPS; i++) {
+        if (dumps[i].serial && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
+            end_dump(&dumps[i]);
+        watched |= dumps[i].serial != 0;
+    }
+    if (watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+}
+
+static struct dump *begin_dump(RedisModuleCtx *ctx, struct value *value)
 {
     struct dump *dump = &dumps[0];
     for (int i = 1; i < MOST_DUMPS; i++)
@@ -48,6 +66,9 @@ static struct dump *begin_dump(struct value *value)
     dump->bytes = value_tell_whole(value, &dump->size, TELL_COPY);
     if (!dump->bytes)
         return NULL;
+    if (!watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+    watched = true;
     last_serial = last_serial + 1 < MOST_SERIALS ? last_serial + 1 : 1;
     dump->serial = last_serial;
     return dump;
@@ -87,9 +108,10 @@ static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
 int reply_piece(RedisModuleCtx *ctx, struct value *value, long long iterator, const char *error)
 {
     long long position = (iterator & ((1LL << POSITION_BITS) - 1)) + 1;
-    struct dump *dump = iterator == 0 ? begin_dump(value) : find_dump(iterator >> POSITION_BITS);
+    struct dump *dump = iterator == 0 ? begin_dump(ctx, value) : find_dump(iterator >> POSITION_BITS);
     if (!dump || iterator < 0)
         return RedisModule_ReplyWithError(ctx, error);
+    dump->touched = RedisModule_Milliseconds();
     return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
 }
 
@@ -222,6 +244,8 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
 {
     struct staged *staged = (struct staged *)staged_make();
     roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
+    if (status == ROOST_OK && telling == TELL_COPY && staged->whole > settings.memory_limit)
+        status = ROOST_TOO_LARGE;
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
         status = finish(key, bytes, size, telling, kind);
     else if (status == ROOST_OK) {

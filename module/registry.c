@@ -1,7 +1,13 @@
-/* See registry.h. An entry outlives its value by a little where that was freed on another thread: it is then marked as
-   orphaned, and swept away as other entries come. */
+/*
+ * See registry.h.
+ *
+ * Values may be freed on another thread, and after FLUSHALL without a word before. So entry and value know each other
+ * through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is an
+ * orphan; it is swept away as other entries come. Everything else is the main thread's alone.
+ */
 #include "registry.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +19,9 @@
 
 struct registry_entry {
     struct registry_entry *older, *newer;
-    struct value *value;
+    struct value *value; /* NULL: an orphan */
     RedisModuleString *name;
     int database;
-    bool orphaned;
     bool stale; /* its part of the digest is not up to date */
     uint64_t sequence;
     sum128 part;
@@ -50,18 +55,33 @@ static void put_first(struct registry_entry *entry)
     registry.newest = entry;
 }
 
+static pthread_mutex_t ties = PTHREAD_MUTEX_INITIALIZER;
+
+static void cut(struct registry_entry *entry)
+{
+    pthread_mutex_lock(&ties);
+    if (entry->value)
+        entry->value->entry = NULL;
+    entry->value = NULL;
+    pthread_mutex_unlock(&ties);
+}
+
+static bool is_orphan(const struct registry_entry *entry)
+{
+    pthread_mutex_lock(&ties);
+    bool orphan = entry->value == NULL;
+    pthread_mutex_unlock(&ties);
+    return orphan;
+}
+
 static void drop(struct registry_entry *entry)
 {
+    cut(entry);
     take_out(entry);
     registry.digest -= entry->part;
     registry.keys--;
     RedisModule_FreeString(NULL, entry->name);
     RedisModule_Free(entry);
-}
-
-static bool is_orphaned(const struct registry_entry *entry)
-{
-    return __atomic_load_n(&entry->orphaned, __ATOMIC_ACQUIRE);
 }
 
 static void sweep(void)
@@ -71,7 +91,7 @@ static void sweep(void)
         if (!entry)
             return;
         registry.sweep = entry->newer;
-        if (is_orphaned(entry))
+        if (is_orphan(entry))
             drop(entry);
     }
 }
@@ -80,13 +100,15 @@ void registry_leave(struct value *value)
 {
     if (value->entry)
         drop(value->entry);
-    value->entry = NULL;
 }
 
 void registry_orphan(struct value *value)
 {
+    pthread_mutex_lock(&ties);
     if (value->entry)
-        __atomic_store_n(&value->entry->orphaned, true, __ATOMIC_RELEASE);
+        value->entry->value = NULL;
+    value->entry = NULL;
+    pthread_mutex_unlock(&ties);
 }
 
 static void name_entry(struct registry_entry *entry, RedisModuleString *name, int database)
@@ -209,11 +231,8 @@ int registry_begin(RedisModuleCtx *ctx)
 
 void registry_end(void)
 {
-    while (registry.oldest) {
-        if (!is_orphaned(registry.oldest))
-            registry.oldest->value->entry = NULL;
+    while (registry.oldest)
         drop(registry.oldest);
-    }
 }
 
 /* ---- ROOST.SUMMARY -------------------------------------------------------------------------------------------------
@@ -230,8 +249,10 @@ static sum128 part_of(const struct registry_entry *entry, const uint8_t digest[1
 /* Whether the value is still at the key that it was last seen at. */
 static bool is_there(RedisModuleCtx *ctx, struct registry_entry *entry)
 {
-    return !is_orphaned(entry) && RedisModule_SelectDb(ctx, entry->database) == REDISMODULE_OK &&
-           value_at(ctx, entry->name) == entry->value;
+    if (RedisModule_SelectDb(ctx, entry->database) != REDISMODULE_OK)
+        return false;
+    const struct value *value = value_at(ctx, entry->name);
+    return value && value->entry == entry;
 }
 
 static void refresh(struct registry_entry *entry)
@@ -251,13 +272,10 @@ static void refresh_all(RedisModuleCtx *ctx)
     int database = RedisModule_GetSelectedDb(ctx);
     for (struct registry_entry *entry = registry.newest, *older; entry; entry = older) {
         older = entry->older;
-        if (is_there(ctx, entry)) {
+        if (is_there(ctx, entry))
             refresh(entry);
-        } else {
-            if (!is_orphaned(entry))
-                entry->value->entry = NULL;
+        else
             drop(entry);
-        }
     }
     RedisModule_SelectDb(ctx, database);
 }
