@@ -48,11 +48,14 @@ def free_port():
 
 class Server:
     def __init__(self, *options, program=None, port=None, module=True, folder=None, module_arguments=()):
-        self.folder = folder or tempfile.mkdtemp(prefix="roost-")
+        short = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"  # paths of sockets are short
+        self.folder = folder or tempfile.mkdtemp(prefix="roost-", dir=short)
         self.options, self.program, self.port = list(options), program or PROGRAM, port
         self.module, self.module_arguments, self.process = module, module_arguments, None
         self.path = os.path.join(self.folder, "socket")
+        self.begun = False
         self.start()
+        self.begun = True
 
     def command(self):
         command = [self.program, "--port", str(self.port or 0), "--bind", "127.0.0.1", "--unixsocket", self.path,
@@ -68,10 +71,19 @@ class Server:
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
             environment["LD_PRELOAD"] = library
             environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1"
-        self.process = subprocess.Popen(self.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.client = redis.Redis(unix_socket_path=self.path)
-        wait_for(lambda: self.alive() and self.client.ping(), f"{self.program} to start\n{self.log()}")
+        for attempt in range(20):
+            self.process = subprocess.Popen(self.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.client = redis.Redis(unix_socket_path=self.path)
+            wait_for(lambda: self.lost_its_port() or (self.alive() and self.client.ping()), f"{self.program} to start\n{self.log()}")
+            if not self.lost_its_port():
+                break
+            if not self.begun:  # somebody else was faster; later on others know us by our port
+                self.port = free_port()
+            time.sleep(0.1)
         wait_for(lambda: self.client.info("persistence")["loading"] == 0, "its data")
+
+    def lost_its_port(self):
+        return self.port and self.process.poll() is not None and "already in use" in self.log()
 
     def alive(self):
         if self.process.poll() is not None:
