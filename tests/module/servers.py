@@ -229,7 +229,7 @@ class Speaker:
         self.socket.close()
 
 
-def run(names, seed=20240607):
+def run(names, seed=int(os.environ.get("ROOST_SEED", "20240607"))):
     random.seed(seed)
     print(f"# {KIND}, seed {seed}")
     failed = 0
