@@ -117,6 +117,30 @@ def test_replicas_and_promotion():
         assert digests(b) == before, "the AOF of what was a replica"
 
 
+def test_replicas_decide_nothing():
+    """Other defaults, a smaller limit: a replica does as it is told, and so does a server that loads its AOF."""
+    other = [x for name, value in (("bf-capacity", 7), ("bf-error-rate", "0.2"), ("bf-expansion", 8), ("cf-capacity", 5000), ("cf-bucket-size", 8),
+                                   ("cf-expansion", 4), ("memory-limit", "2kb"), ("bf-writers", 9)) for x in (f"roost.{name}", value)]
+    with servers(*[lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())] * 2) as (a, b):
+        b("CONFIG", "SET", *other)
+        replicate(b, a)
+        a("BF.RESERVE", "full", "0.01", "10", "NONSCALING")
+        a("BF.MADD", "full", *range(30)), a("BF.MADD", "b", *range(3000)), a("CF.INSERT", "c", "ITEMS", *range(3000))
+        a.client.eval("redis.call('BF.ADD', KEYS[1], 'script') redis.call('CF.ADD', KEYS[1] .. 'c', 'script')", 1, "s")
+        with a.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("BF.ADD", "t", "x"), transaction.execute_command("CF.DEL", "c", "5"), transaction.execute()
+        caught_up(b, a)
+        keys = ["full", "b", "c", "s", "sc", "t"]
+        same_digests(a, b, keys)
+        assert a("BF.CARD", "full") == b("BF.CARD", "full") <= 10 and a("BF.INFO", "b") [:2] == b("BF.INFO", "b")[:2]
+        assert "memory" in a.error("BF.RESERVE", "new", "0.01", "100000000000", "NONSCALING").lower()
+        before = {key: a.digest(key) for key in keys}
+        a("CONFIG", "SET", *other), a("CONFIG", "SET", "aof-use-rdb-preamble", "no")
+        a.options += [y for x in range(0, len(other), 2) for y in ("--" + other[x], str(other[x + 1]))]
+        a.restart()
+        assert {key: a.digest(key) for key in keys} == before, "the AOF was decided anew"
+
+
 def quiet(s):
     """No file is being written."""
     def is_quiet():
