@@ -1,9 +1,10 @@
 # The front door. Meson and Ninja do the work; each target installs the Debian packages that it needs.
 #
-#   make            the program at build/roost, the library below build/src
+#   make            the program at build/roost, the library below build/src, the module for Redis and Valkey at build/roost.so
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
+#   make run-redis  two servers with the module, filled apart and synced
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -11,21 +12,41 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
 
-.PHONY: all run check install bench bench-small repro exhaust fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-redis install bench bench-redis bench-small repro exhaust fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
 
+# The module needs a header that is fetched; without it all the rest is built.
 build/build.ninja:
 	@packaging/dependencies build
+	@packaging/apart header build || echo "roost: redismodule.h cannot be had: the module is left out (make module tries again)"
 	@meson setup build --prefix $(PREFIX) --libdir lib >/dev/null
+
+module: build/build.ninja
+	@packaging/apart header build
+	@test -f build/roost.so || meson setup --reconfigure build >/dev/null
+	@ninja -C build --quiet
 
 run: all
 	@build/roost demo
 
 check: all
 	@packaging/dependencies check
+	@packaging/apart header build || true
 	@tests/run
+
+run-redis: module
+	@packaging/dependencies redis
+	@tests/module/two_servers.py
+
+check-redis: module
+	@packaging/dependencies redis
+	@tests/module/run
+
+bench-redis: module
+	@packaging/dependencies redis
+	@bench/module.py
 
 # A build folder of its own, so that another PREFIX leaves build/ alone; the loader is told where it is its own system.
 install: all

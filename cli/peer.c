@@ -20,10 +20,7 @@ static bool names_no_peer(const char *name)
     const char *scheme_end = strstr(name, "://");
     if (!scheme_end || strcspn(name, "/@") < (size_t)(scheme_end - name))
         return false;
-    if (strncmp(name, "redis://", strlen("redis://")) == 0) /* there may be a password behind it */
-        complain("redis://", "syncing with Redis and Valkey is not available in this version");
-    else
-        complain(name, "a peer is a path or HOST:PATH");
+    complain(name, "a peer is a path, HOST:PATH or redis://HOST/KEY");
     return true;
 }
 
@@ -60,11 +57,23 @@ static bool open_file(struct peer *peer, const roost_filter *ours)
     return status == ROOST_OK || complain_of_status(peer->name, status);
 }
 
+/* From here on it is called by a name without a password. */
+static bool open_key(struct peer *peer, const char *name, const roost_filter *ours)
+{
+    bool opened = server_key_open(&peer->server, name, ours);
+    peer->name = opened ? peer->server.name : name;
+    peer->known_as = opened ? strdup(peer->name) : NULL;
+    return opened && (peer->known_as || complain(peer->name, "%s", strerror(errno)));
+}
+
 bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell, const roost_filter *ours)
 {
-    *peer = (struct peer){.name = name, .is_remote = is_remote_name(name)};
+    *peer = (struct peer){.name = name, .is_server = is_server_name(name)};
+    if (peer->is_server)
+        return open_key(peer, name, ours);
     if (names_no_peer(name))
         return false;
+    peer->is_remote = is_remote_name(name);
     peer->known_as = peer->is_remote ? strdup(name) : absolute_path(name);
     if (!peer->known_as)
         return complain(name, "%s", strerror(errno));
@@ -74,6 +83,7 @@ bool peer_open(struct peer *peer, const char *name, const struct remote_shell *s
 void peer_close(struct peer *peer)
 {
     remote_end(&peer->remote);
+    server_key_close(&peer->server);
     filter_file_close(&peer->file);
     free(peer->known_as);
     peer->known_as = NULL;
@@ -94,8 +104,18 @@ static bool ask_file(struct peer *peer, struct byte_buffer *reply, roost_bytes r
     return answered && (!reply->failed || complain_of_status(peer->name, ROOST_NO_MEMORY));
 }
 
+static bool ask_server(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
+{
+    bool answered = server_key_ask(&peer->server, reply, request);
+    peer->sent = peer->server.sent;
+    peer->received = peer->server.received;
+    return answered;
+}
+
 bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 {
+    if (peer->is_server)
+        return ask_server(peer, reply, request);
     if (!peer->is_remote)
         return ask_file(peer, reply, request);
     bool answered = remote_ask(&peer->remote, reply, request);
@@ -106,7 +126,7 @@ bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 
 bool peer_finish(struct peer *peer)
 {
-    if (peer->is_remote || peer->file.on_disk)
+    if (peer->is_remote || peer->is_server || peer->file.on_disk)
         return true;
     bool made =
         filter_file_lock(&peer->file, peer->name) && (filter_file_exists(&peer->file) || filter_file_save(&peer->file));

@@ -1,15 +1,17 @@
-/* The other end of a sync: a file, or a roost on another machine. */
+/* The other end of a sync: a file, a roost on another machine, or a key of a server. */
 #ifndef CLI_PEER_H
 #define CLI_PEER_H
 
 #include "filter_file.h"
 #include "remote.h"
+#include "server_key.h"
 
 struct peer {
     const char *name; /* as the user wrote it */
-    char *known_as;   /* how a file remembers it: an absolute path, or HOST:PATH */
-    bool is_remote;
+    char *known_as;   /* how a file remembers it: an absolute path, HOST:PATH, or redis:// without a password */
+    bool is_remote, is_server;
     struct remote remote;
+    struct server_key server;
     struct filter_file file;
     uint64_t sent, received; /* on the wire, or what would be there */
 };

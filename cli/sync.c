@@ -210,7 +210,8 @@ const struct verb verb_sync = {
     .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--json] [-q]",
     .summary = "make two replicas equal, sending only what differs",
     .details = "FILE and PEER exchange what the other lacks, additions and removals; then they are equal.\n"
-               "PEER is a path, or HOST:PATH: then roost serve is started there through ssh. A path that\n"
+               "PEER is a path, or HOST:PATH: then roost serve is started there through ssh, or a key of a\n"
+               "server with the module, redis://[user[:password]@]host[:port]/KEY. A path or key that\n"
                "does not exist is made. What is sent follows what changed since the two last synced.\n"
                "Should the connection break, nothing is half done: sync again.\n",
     .options = options,

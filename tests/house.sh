@@ -13,7 +13,7 @@ expect_none "filter does not include multiset or sync" includes filter 'multiset
 expect_none "multiset does not include window or sync" includes multiset 'window|sync'
 expect_none "window does not include multiset or sync" includes window 'multiset|sync'
 outside() { grep -nE '#include "(\.\./|base/|causal/|filter/|multiset/|window/|sync/)' "$1"/*.[ch]; }
-for room in cli eval bench examples; do
+for room in cli module eval bench examples; do
     expect_none "$room includes only the public headers" outside "$room"
 done
 expect_none "no file is about nothing" bash -c "git ls-files | grep -E '(^|/)(util|utils|helpers|common|misc)\.[ch]$'"

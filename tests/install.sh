@@ -14,6 +14,7 @@ for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/gos
     usr/share/man/man1/roost.1 usr/lib/libroost.a usr/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
 done
+[ ! -f build/roost.so ] || check "has the module" test -f "$lib/roost/roost.so"
 check "has a shared library" test -e "$lib/libroost.so"
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 check "pkg-config knows it, and asks for nothing else" sh -c "pkg-config --exists roost && ! pkg-config --print-requires-private roost | grep ."

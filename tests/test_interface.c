@@ -342,9 +342,13 @@ static void cursors_may_share_their_place(void **state)
 static void foreign_frames_do_not_fit(void **state)
 {
     (void)state;
-    roost_config configs[] = {orcuckoo_config(24, 64, false, 100), orcuckoo_config(24, 64, false, 101),
-                              orcuckoo_config(24, 64, true, 100), cuckoo_config(12, 4, 100), cuckoo_config(12, 4, 101),
-                              bloom_config(ROOST_BLOCKED, 100, 0.01), bloom_config(ROOST_BLOCKED, 10000, 0.01)};
+    roost_config configs[] = {orcuckoo_config(24, 64, false, 100),
+                              orcuckoo_config(24, 64, false, 101),
+                              orcuckoo_config(24, 64, true, 100),
+                              cuckoo_config(12, 4, 100),
+                              cuckoo_config(12, 4, 101),
+                              bloom_config(ROOST_BLOCKED, 100, 0.01),
+                              bloom_config(ROOST_BLOCKED, 10000, 0.01)};
     roost_filter *filters[COUNT_OF(configs)];
     for (size_t i = 0; i < COUNT_OF(configs); i++) {
         filters[i] = new_filter(&configs[i]);
@@ -441,6 +445,33 @@ static void environment_is_not_state(void **state)
         roost_filter_free(filters[i]);
 }
 
+/* Brief says what info says, or nothing. */
+static void brief_is_a_part_of_info(void **state)
+{
+    (void)state;
+    for (int kind = ROOST_BLOOM; kind <= ROOST_ORCUCKOO; kind++)
+        for (int scalable = 0; scalable <= 1; scalable++) {
+            roost_config config = roost_config_default();
+            config.kind = kind;
+            config.capacity = 500;
+            config.scalable = scalable;
+            roost_filter *filter = new_filter(&config);
+            for (uint64_t key = 0; key < 450; key++)
+                assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+            roost_info info, brief;
+            roost_filter_info(filter, &info);
+            roost_filter_brief(filter, &brief);
+            assert_true(brief.tables == info.tables && brief.bytes_memory == info.bytes_memory);
+            assert_true(brief.bits == info.bits && brief.probes == info.probes && brief.buckets == info.buckets);
+            assert_true(brief.actors == info.actors && brief.dots == info.dots && brief.journal == info.journal);
+            if (kind == ROOST_BLOOM)
+                assert_true(brief.entries == 0 && brief.inserted == (scalable ? info.inserted : 0));
+            else
+                assert_memory_equal(&brief, &info, sizeof info);
+            roost_filter_free(filter);
+        }
+}
+
 static void freeing_nothing_is_fine(void **state)
 {
     (void)state;
@@ -468,6 +499,7 @@ int main(void)
         cmocka_unit_test(digest_is_thirty_two_digits),
         cmocka_unit_test(seeds_separate),
         cmocka_unit_test(environment_is_not_state),
+        cmocka_unit_test(brief_is_a_part_of_info),
         cmocka_unit_test(freeing_nothing_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

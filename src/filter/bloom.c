@@ -677,7 +677,11 @@ static uint64_t bloom_bytes(const roost_filter *filter)
 static bool bloom_is_bottom(const roost_filter *filter)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    return all_zero(words_of(bloom), word_count(bloom));
+    const size_t some = CHUNK_BYTES / sizeof(uint64_t), words = word_count(bloom);
+    for (size_t i = 0; i < words; i += some)
+        if (!all_zero(words_of(bloom) + i, words - i < some ? words - i : some))
+            return false;
+    return true;
 }
 
 static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct change change)
@@ -744,18 +748,24 @@ static bool beyond_capacity(const struct bloom *bloom, double elements)
     return elements - 3 * error > (double)bloom->base.config.capacity;
 }
 
+static void bloom_brief(const roost_filter *filter, roost_info *info)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    info->bits = bloom->geometry.bits;
+    info->probes = bloom->geometry.probes;
+    info->bytes_memory = bloom_bytes(filter);
+    info->journal = journal_length(filter->journal);
+}
+
 static void bloom_info(const roost_filter *filter, roost_info *info)
 {
     const struct bloom *bloom = as_const_bloom(filter);
+    bloom_brief(filter, info);
     info->entries = count_set(bloom);
     info->load = (double)info->entries / (double)bloom->geometry.bits;
     info->elements = elements_for(bloom, 1 - info->load);
     info->fpr_now = rate_now(bloom, info->load);
     info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
-    info->bits = bloom->geometry.bits;
-    info->probes = bloom->geometry.probes;
-    info->bytes_memory = bloom_bytes(filter);
-    info->journal = journal_length(filter->journal);
 }
 
 static roost_status bloom_check(const roost_filter *filter)
@@ -798,5 +808,6 @@ const struct filter_kind bloom_kind = {
     .settle = bloom_settle,
     .is_change = bloom_is_change,
     .info = bloom_info,
+    .brief = bloom_brief,
     .check = bloom_check,
 };

@@ -448,6 +448,14 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
         info->inserted = info->entries;
 }
 
+void roost_filter_brief(const roost_filter *filter, roost_info *info)
+{
+    *info = (roost_info){.tables = 1};
+    (filter->kind->brief ? filter->kind->brief : filter->kind->info)(filter, info);
+    if (!info->inserted)
+        info->inserted = info->entries;
+}
+
 roost_status roost_filter_check(const roost_filter *filter)
 {
     return filter->kind->check(filter);

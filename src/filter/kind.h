@@ -134,6 +134,8 @@ struct filter_kind {
     bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
 
     void (*info)(const roost_filter *filter, roost_info *info);
+    /* What of it is known without reading the filter; NULL where that is all. */
+    void (*brief)(const roost_filter *filter, roost_info *info);
     roost_status (*check)(const roost_filter *filter);
 };
 

@@ -810,7 +810,9 @@ static void add_table_info(roost_info *info, const roost_info *table)
     info->tables++;
 }
 
-static void series_info(const roost_filter *filter, roost_info *info)
+typedef void table_report(const roost_filter *table, roost_info *info);
+
+static void report(const roost_filter *filter, roost_info *info, table_report *report_table)
 {
     const struct series *series = as_const_series(filter);
     double right = 1, slots = 0;
@@ -819,7 +821,7 @@ static void series_info(const roost_filter *filter, roost_info *info)
         roost_info table = {0};
         if (!series->tables[i])
             continue;
-        series->table_kind->info(series->tables[i], &table);
+        report_table(series->tables[i], &table);
         add_table_info(info, &table);
         right *= 1 - table.fpr_now;
         slots += table.load > 0 ? (double)table.entries / table.load : 0;
@@ -835,6 +837,17 @@ static void series_info(const roost_filter *filter, roost_info *info)
         info->elements = (double)info->inserted;
         info->actors = ledger_actors(&series->ledger);
     }
+}
+
+static void series_info(const roost_filter *filter, roost_info *info)
+{
+    report(filter, info, as_const_series(filter)->table_kind->info);
+}
+
+static void series_brief(const roost_filter *filter, roost_info *info)
+{
+    const struct filter_kind *kind = as_const_series(filter)->table_kind;
+    report(filter, info, kind->brief ? kind->brief : kind->info);
 }
 
 static bool follows_plan(const struct series *series, uint32_t index)
@@ -876,7 +889,7 @@ static roost_status series_check(const roost_filter *filter)
     .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
     .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
     .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
-    .check = series_check
+    .brief = series_brief, .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",

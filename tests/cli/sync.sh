@@ -213,9 +213,9 @@ refuses "a host that is an option" '^roost: -oProxyCommand=x:b: a host must stan
 refuses "no path" '^roost: host:: a path is missing behind the colon' sync a host:
 refuses "an empty shell" '^roost: --rsh: must name a program' sync a host:b --rsh ' '
 refuses "no shell at all" '^roost: --rsh: must not be empty' sync a host:b --rsh ''
-refuses "Redis is not there yet, and its password is nobody's business" \
-    '^roost: redis://: syncing with Redis and Valkey is not available in this version$' sync a redis://me:secret@host/key
-refuses "what else looks like an address" '^roost: ssh://host/b: a peer is a path or HOST:PATH' sync a ssh://host/b
+refuses "a server that is not there, and its password is nobody's business" \
+    '^roost: redis://(127.0.0.1:1/key: Connection refused|: this roost was built without hiredis.*)$' sync a redis://me:secret@127.0.0.1:1/key
+refuses "what else looks like an address" '^roost: ssh://host/b: a peer is a path, HOST:PATH or redis://HOST/KEY' sync a ssh://host/b
 env --default-signal=INT "$ROOST" sync a host:b --rsh "$PWD/shells/silent" >"$output/out" 2>"$output/err" &
 asker=$!
 wait_until pgrep -P $asker sleep >"$output/child"

@@ -1,0 +1,231 @@
+/*
+ * Frames in and out: what the library, its files and `roost sync` speak.
+ *
+ * A cursor is written as two numbers in hexadecimal with a hyphen between them; 0 means "nothing so far". It is good
+ * for one key of one server as long as that runs; any other gets the whole state.
+ */
+#include "exchange.h"
+
+#include <stdio.h>
+
+#include "arguments.h"
+#include "load_piece.h"
+#include "pieces.h"
+#include "replies.h"
+#include "target.h"
+
+/* ---- merge ---------------------------------------------------------------------------------------------------------
+ */
+
+/* A state at a missing key becomes the filter there. */
+static roost_status create_from_frame(struct target *target, roost_bytes frame)
+{
+    struct filter_value *filter;
+    roost_status status = filter_value_decode(&filter, frame.data, frame.size);
+    if (status == ROOST_OK)
+        target_put(target, filter);
+    return status;
+}
+
+int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    bool changed = true;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_bytes frame = argument_bytes(argv[2]);
+    roost_status status =
+        target.missing ? create_from_frame(&target, frame) : target_merge(&target, &changed, frame.data, frame.size);
+    if (status == ROOST_OK && changed)
+        target_changed(&target, "roost.merge");
+    target_close(&target);
+    return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed) : reply_status(ctx, status);
+}
+
+/* The result so far takes in one more source, or begins as a copy of it. NULL, or the error; closes nothing. */
+static const char *take_source(struct filter_value **result, roost_status *status, RedisModuleCtx *ctx,
+                               RedisModuleString *name)
+{
+    struct target source;
+    struct value *copy;
+    const char *error = NULL;
+    target_open(&source, ctx, name, REDISMODULE_READ);
+    if (!source.filter) {
+        error = source.missing ? ERROR_NOT_FOUND : source.staged ? ERROR_STAGED : REDISMODULE_ERRORMSG_WRONGTYPE;
+    } else if (*result) {
+        (*result)->inserted_known = false;
+        *status = roost_filter_merge((*result)->filter, NULL, source.filter->filter);
+    } else {
+        size_t size;
+        uint8_t *bytes = value_tell_whole(&source.filter->value, &size, TELL_COPY);
+        *status = bytes ? value_take_in_whole(&copy, bytes, size, TELL_COPY) : ROOST_NO_MEMORY;
+        *result = *status == ROOST_OK ? (struct filter_value *)copy : NULL;
+        RedisModule_Free(bytes);
+    }
+    target_close(&source);
+    return error;
+}
+
+int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct filter_value *result = NULL;
+    roost_status status = ROOST_OK;
+    const char *error = NULL;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    for (int i = 2; i < argc && status == ROOST_OK && !error; i++)
+        error = take_source(&result, &status, ctx, argv[i]);
+    if (error || status != ROOST_OK) {
+        value_free(result ? &result->value : NULL);
+        return error ? RedisModule_ReplyWithError(ctx, error) : reply_status(ctx, status);
+    }
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    target_put(&target, result);
+    target_changed(&target, "roost.mergestore");
+    target_close(&target);
+    return reply_ok(ctx);
+}
+
+/* ---- delta and digest ----------------------------------------------------------------------------------------------
+ */
+
+static bool read_cursor(roost_cursor *cursor, const RedisModuleString *argument)
+{
+    unsigned long long incarnation, sequence;
+    char rest;
+    *cursor = (roost_cursor){0, 0};
+    if (argument_is(argument, "0"))
+        return true;
+    if (sscanf(RedisModule_StringPtrLen(argument, NULL), "%llx-%llx%c", &incarnation, &sequence, &rest) != 2)
+        return false;
+    *cursor = (roost_cursor){incarnation, sequence};
+    return true;
+}
+
+static void reply_cursor(RedisModuleCtx *ctx, roost_cursor cursor)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%llx-%llx", (unsigned long long)cursor.incarnation,
+             (unsigned long long)cursor.sequence);
+    RedisModule_ReplyWithCString(ctx, text);
+}
+
+int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    roost_cursor cursor;
+    roost_buffer frame;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!read_cursor(&cursor, argv[2]))
+        return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
+    if (status == ROOST_OK) {
+        if (!target.filter->mark.incarnation)
+            target.filter->mark = cursor; /* nothing was left untold so far */
+        RedisModule_ReplyWithArray(ctx, 2);
+        reply_cursor(ctx, cursor);
+        RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);
+        roost_buffer_release(&frame);
+    } else {
+        reply_status(ctx, status);
+    }
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    char text[33];
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_digest_text(roost_filter_digest(target.filter->filter), text);
+    target_close(&target);
+    return RedisModule_ReplyWithStringBuffer(ctx, text, 32);
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------
+ */
+
+int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    long long iterator;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    reply_piece(ctx, &target.filter->value, iterator, "ERR invalid iterator");
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return load_piece(ctx, argv, argc,
+                      &(struct load_errors){.number = "ERR invalid iterator",
+                                            .position = "ERR not the piece that is due here",
+                                            .data = ERROR_BAD_DATA,
+                                            .event = "roost.restore"});
+}
+
+/* ---- sync ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A message that makes no sense gets an answer that says so, in the language of sync. */
+int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    roost_buffer reply;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_bytes message = argument_bytes(argv[2]);
+    roost_status status = target_sync(&target, &reply, message.data, message.size);
+    if (reply.size)
+        RedisModule_ReplyWithStringBuffer(ctx, (const char *)reply.data, reply.size);
+    else
+        reply_status(ctx, status == ROOST_OK ? ROOST_PROTOCOL : status);
+    roost_buffer_release(&reply);
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+/* ---- identity ------------------------------------------------------------------------------------------------------
+ */
+
+/* Comes from a primary or from the AOF, before the first additions that depend on it. */
+int identity_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    long long identity;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!argument_number(argv[2], &identity, INT64_MIN, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, "ERR invalid identity");
+    if (!is_mirrored(ctx))
+        return RedisModule_ReplyWithError(ctx, "ERR only a primary tells identities");
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    target.filter->identity = (uint64_t)identity;
+    RedisModule_ReplicateVerbatim(ctx);
+    target_close(&target);
+    return reply_ok(ctx);
+}

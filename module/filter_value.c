@@ -1,0 +1,285 @@
+/* See filter_value.h. */
+#include "filter_value.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "pieces.h"
+#include "registry.h"
+#include "settings.h"
+
+#define INSERTED_KNOWN    1
+#define CHANGES_SHIFT     8
+#define FEWEST_CHANGES    256   /* in the journal of a filter */
+#define MOST_CHANGES      65536 /* about a megabyte */
+#define ELEMENTS_A_CHANGE 16
+#define WORTH_TRYING      100000 /* elements */
+
+/* ---- environment ---------------------------------------------------------------------------------------------------
+ */
+
+/* A scalable Bloom filter draws only when it needs an actor or begins a journal. */
+static bool draw(void *context, void *bytes, size_t size)
+{
+    const struct filter_value *filter = context;
+    if (filter->spending && filter->identity && size == sizeof filter->identity) {
+        memcpy(bytes, &filter->identity, size);
+        return true;
+    }
+    return getrandom(bytes, size, 0) == (ssize_t)size;
+}
+
+/* A power of two, so that a header has room for it. */
+static uint64_t changes_kept(uint64_t capacity)
+{
+    uint64_t changes = FEWEST_CHANGES;
+    while (changes < MOST_CHANGES && changes < capacity / ELEMENTS_A_CHANGE)
+        changes *= 2;
+    return changes;
+}
+
+static roost_environment environment_of(struct filter_value *filter)
+{
+    return (roost_environment){.allocator = value_allocator(&filter->value),
+                               .memory_limit = settings_machine_memory(),
+                               .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
+                               .entropy = {.context = filter, .draw = draw},
+                               .journal = filter->changes};
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
+
+static struct value *filter_make(void)
+{
+    struct filter_value *filter = RedisModule_Calloc(1, sizeof *filter);
+    filter->value.class = &filter_class;
+    filter->value.bytes = RedisModule_MallocSize(filter);
+    return &filter->value;
+}
+
+static void filter_free(struct value *value)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    registry_orphan(value);
+    roost_filter_free(filter->filter);
+    RedisModule_Free(filter);
+}
+
+/* A scalable filter takes the memory of its first table with the first addition; a size that cannot be had is refused
+   now, by making one of fixed size for a moment. */
+static roost_status can_grow(const roost_config *config, const roost_environment *environment)
+{
+    roost_filter *table = NULL;
+    roost_config fixed = *config;
+    fixed.scalable = false;
+    fixed.writers = fixed.growth = fixed.schedule = 0;
+    if (!config->scalable || config->capacity < WORTH_TRYING)
+        return ROOST_OK;
+    roost_status status = roost_filter_new(&table, &fixed, environment);
+    roost_filter_free(table);
+    return status == ROOST_INVALID ? ROOST_OK : status;
+}
+
+roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->shown = shown;
+    made->inserted_known = true;
+    made->value.limit = settings.memory_limit;
+    made->changes = changes_kept(config->capacity);
+    roost_environment environment = environment_of(made);
+    roost_status status = can_grow(config, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_new(&made->filter, config, &environment);
+    made->value.limit = 0;
+    if (status != ROOST_OK) {
+        filter_free(&made->value);
+        made = NULL;
+    }
+    *filter = made;
+    return status;
+}
+
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->changes = changes_kept(size);
+    made->value.limit = settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
+    made->value.limit = 0;
+    if (status != ROOST_OK) {
+        filter_free(&made->value);
+        made = NULL;
+    }
+    *filter = made;
+    return status;
+}
+
+bool filter_value_identify(struct filter_value *filter)
+{
+    if (!spends_shares(filter) || filter->identity)
+        return false;
+    while (filter->identity == 0)
+        if (getrandom(&filter->identity, sizeof filter->identity, 0) != sizeof filter->identity)
+            return false;
+    return true;
+}
+
+roost_status filter_value_add(struct filter_value *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                              size_t count)
+{
+    filter->spending = spends_shares(filter);
+    roost_status status = roost_filter_add_many(filter->filter, changed, done, keys, count);
+    filter->spending = false;
+    for (size_t i = 0; i < *done; i++)
+        filter->inserted += changed[i];
+    return status;
+}
+
+static roost_info brief_of(const struct filter_value *filter)
+{
+    roost_info info;
+    roost_filter_brief(filter->filter, &info);
+    return info;
+}
+
+uint64_t filter_value_inserted(struct filter_value *filter)
+{
+    roost_info info;
+    if (!is_bloom(filter) || spends_shares(filter))
+        return brief_of(filter).inserted;
+    if (!filter->inserted_known) {
+        roost_filter_info(filter->filter, &info);
+        filter->inserted = (uint64_t)llround(info.elements);
+        filter->inserted_known = true;
+    }
+    return filter->inserted;
+}
+
+uint32_t filter_value_tables(const struct filter_value *filter)
+{
+    uint32_t tables = brief_of(filter).tables;
+    return tables ? tables : 1;
+}
+
+uint64_t filter_value_capacity(const struct filter_value *filter)
+{
+    const roost_config *config = config_of(filter);
+    uint64_t capacity = 0, table = config->capacity;
+    for (uint32_t i = filter_value_tables(filter); i > 0; i--, table *= config->growth)
+        capacity += table;
+    return capacity;
+}
+
+/* ---- journal -------------------------------------------------------------------------------------------------------
+ */
+
+static const roost_cursor nothing = {0, 0};
+
+/* The first cursor costs the whole state. */
+static roost_status begin_at_cost(struct filter_value *filter)
+{
+    roost_buffer frame = {0};
+    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &nothing);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+/* An empty twin gets one for nothing, and its replica section, which has no actor and no changes, begins the journal
+   here: where there is no actor yet. */
+roost_status filter_value_begin_journal(struct filter_value *filter)
+{
+    if (roost_filter_actor(filter->filter))
+        return begin_at_cost(filter);
+    roost_environment environment = environment_of(filter);
+    roost_filter *twin;
+    roost_buffer frame = {0}, replica = {0};
+    roost_config config = *config_of(filter);
+    if (config.scalable && config.kind == ROOST_CUCKOO)
+        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
+    roost_status status = roost_filter_new(&twin, &config, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_delta(twin, &frame, &filter->mark, &nothing);
+    if (status == ROOST_OK)
+        status = roost_filter_save_replica(twin, &replica);
+    if (status == ROOST_OK)
+        status = roost_filter_restore_replica(filter->filter, replica.data, replica.size);
+    if (status != ROOST_OK)
+        filter->mark = nothing;
+    roost_buffer_release(&frame);
+    roost_buffer_release(&replica);
+    roost_filter_free(twin);
+    return status == ROOST_INVALID ? begin_at_cost(filter) : status; /* it had begun already */
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether the identity is part of what is told. */
+static bool tells_identity(const struct filter_value *filter, enum telling telling)
+{
+    return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
+}
+
+static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
+    struct header_place place = header_begin(bytes->header, value);
+    header_write(&place, filter->shown.expansion, 4);
+    header_write(&place, filter->shown.bucket_size, 4);
+    header_write(&place, filter->shown.iterations, 4);
+    header_write(&place, filter->changes << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
+    header_write(&place, filter->inserted, 8);
+    header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
+    header_end(bytes->header, place, bytes->body.size);
+    return status;
+}
+
+static bool read_fields(struct filter_value *filter, const uint8_t *header)
+{
+    struct header_place place = header_open(header);
+    filter->shown.expansion = (uint32_t)header_read(&place, 4);
+    filter->shown.bucket_size = (uint32_t)header_read(&place, 4);
+    filter->shown.iterations = (uint32_t)header_read(&place, 4);
+    uint64_t flags = header_read(&place, 4);
+    filter->inserted = header_read(&place, 8);
+    filter->identity = header_read(&place, 8);
+    filter->inserted_known = flags & INSERTED_KNOWN;
+    filter->changes = flags >> CHANGES_SHIFT;
+    return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && filter->changes >= FEWEST_CHANGES &&
+           filter->changes <= MOST_CHANGES;
+}
+
+static roost_status filter_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                   enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    if (!read_fields(filter, header))
+        return ROOST_CORRUPT;
+    value->limit = telling == TELL_MIRROR ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(filter);
+    roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
+    value->limit = 0;
+    if (status == ROOST_OK && !tells_identity(filter, telling))
+        filter->identity = 0;
+    return status;
+}
+
+static void filter_digest(struct value *value, uint8_t digest[16])
+{
+    memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
+}
+
+const struct value_class filter_class = {.code = 1,
+                                         .name = "filter",
+                                         .free = filter_free,
+                                         .tell = filter_tell,
+                                         .take_in = filter_take_in,
+                                         .digest = filter_digest,
+                                         .make = filter_make};
+
+const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};

@@ -1,0 +1,144 @@
+/* The module is loaded: settings first, since they say which commands there are; then the data type, then commands. */
+#include "server.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "commands.h"
+#include "pieces.h"
+#include "registry.h"
+#include "report.h"
+#include "settings.h"
+#include "value.h"
+
+#define MODULE_VERSION 1
+
+struct newer_calls newer;
+
+void find_newer_calls(void)
+{
+    newer = (struct newer_calls){0};
+    RedisModule_GetApi("RedisModule_AddACLCategory", (void *)&newer.add_acl_category);
+    RedisModule_GetApi("RedisModule_SetCommandACLCategories", (void *)&newer.set_command_acl_categories);
+    RedisModule_GetApi("RedisModule_TryCalloc", (void *)&newer.try_calloc);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------------------
+ */
+
+static bool writes(const struct command *command)
+{
+    return command->flags[0] == 'w';
+}
+
+static int describe(RedisModuleCommand *registered, const struct command *command)
+{
+    uint64_t write = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE;
+    uint64_t read = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
+    RedisModuleCommandKeySpec specs[3] = {{.flags = writes(command) ? write : read,
+                                           .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+                                           .bs.index.pos = 1,
+                                           .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
+                                           .fk.range = {0, 1, 0}}};
+    if (command->keys == KEYS_FROM_FIRST) {
+        specs[0].flags = REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE;
+        specs[1] = specs[0];
+        specs[1].flags = read;
+        specs[1].bs.index.pos = 2;
+        specs[1].fk.range.lastkey = -1;
+    }
+    RedisModuleCommandInfo info = {.version = REDISMODULE_COMMAND_INFO_VERSION,
+                                   .summary = command->summary,
+                                   .complexity = command->complexity,
+                                   .since = "0.1.0",
+                                   .arity = command->arity,
+                                   .key_specs = command->keys == NO_KEY ? NULL : specs};
+    return RedisModule_SetCommandInfo(registered, &info);
+}
+
+/* Redis 7.0 has no categories for commands of modules: its users are given them by name. */
+static void categorize(RedisModuleCommand *registered, const struct command *command, const char *category)
+{
+    char categories[64];
+    bool fast = strstr(command->flags, "fast") != NULL;
+    snprintf(categories, sizeof categories, "%s %s %s", category, writes(command) ? "write" : "read",
+             fast ? "fast" : "slow");
+    if (newer.set_command_acl_categories && newer.add_acl_category)
+        newer.set_command_acl_categories(registered, categories);
+}
+
+static int register_commands(RedisModuleCtx *ctx, const struct command *commands, const char *category)
+{
+    for (const struct command *command = commands; command->name; command++) {
+        int first = command->keys == NO_KEY ? 0 : 1, last = command->keys == KEYS_FROM_FIRST ? -1 : first;
+        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, first, last, first) !=
+            REDISMODULE_OK)
+            return REDISMODULE_ERR;
+        RedisModuleCommand *registered = RedisModule_GetCommand(ctx, command->name);
+        if (!registered || describe(registered, command) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+        categorize(registered, command, category);
+    }
+    return REDISMODULE_OK;
+}
+
+/* Where the server knows categories of modules; one that another module has made is shared. */
+static void add_categories(RedisModuleCtx *ctx)
+{
+    static const char *const categories[] = {"roost", "bloom", "cuckoo"};
+    for (size_t i = 0; i < sizeof categories / sizeof *categories && newer.add_acl_category; i++)
+        newer.add_acl_category(ctx, categories[i]);
+}
+
+static int register_all_commands(RedisModuleCtx *ctx)
+{
+    add_categories(ctx);
+    if (register_commands(ctx, roost_commands, "roost") != REDISMODULE_OK)
+        return REDISMODULE_ERR;
+    if (!settings.bf_cf)
+        return REDISMODULE_OK;
+    return register_commands(ctx, bf_commands, "bloom") == REDISMODULE_OK
+               ? register_commands(ctx, cf_commands, "cuckoo")
+               : REDISMODULE_ERR;
+}
+
+/* Filters ask the kernel for huge pages. In a server those cost more than they save: the first touch of each clears two
+   megabytes, and so does each change while a child saves. The server turns them off by itself where they are the
+   default, as it advises; here they are turned off where they are for those who ask. */
+static void do_without_huge_pages(void)
+{
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
+/* ---- load and unload -----------------------------------------------------------------------------------------------
+ */
+
+ROOST_API int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+ROOST_API int RedisModule_OnUnload(RedisModuleCtx *ctx);
+
+int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (RedisModule_Init(ctx, "roost", MODULE_VERSION, REDISMODULE_APIVER_1) != REDISMODULE_OK)
+        return REDISMODULE_ERR;
+    if (!RedisModule_RegisterNumericConfig || !RedisModule_SetCommandInfo) {
+        RedisModule_Log(ctx, "warning", "this server is too old for the module: Redis 7.0 or Valkey 7.2 is needed");
+        return REDISMODULE_ERR;
+    }
+    find_newer_calls();
+    do_without_huge_pages();
+    RedisModule_SetModuleOptions(ctx,
+                                 REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
+    bool loaded = settings_register(ctx, argv, argc) == REDISMODULE_OK && value_type_create(ctx) == REDISMODULE_OK &&
+                  register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
+                  report_register(ctx) == REDISMODULE_OK;
+    return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
+}
+
+int RedisModule_OnUnload(RedisModuleCtx *ctx)
+{
+    (void)ctx;
+    forget_dumps();
+    registry_end();
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,291 @@
+/* See pieces.h.
+
+   An iterator is serial * 2^POSITION_BITS + position. Position 1 comes with the header, 2 with the first piece of the
+   body, and so on; loading looks at positions alone. Position 0 means header and body in one, which is how replicas are
+   told of a creation. */
+#include "pieces.h"
+
+#include <string.h>
+
+#include "checksum.h"
+#include "filter_value.h"
+#include "registry.h"
+#include "settings.h"
+
+#define POSITION_BITS  20
+#define MOST_DUMPS     8
+#define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
+#define FIRST_POSITION 1
+#define FORGET_AFTER   300000 /* milliseconds in which nobody asks for the next piece */
+
+/* ---- dumping -------------------------------------------------------------------------------------------------------
+ */
+
+static struct dump {
+    long long serial;
+    uint8_t *bytes;
+    size_t size;
+    long long touched;
+} dumps[MOST_DUMPS];
+static long long last_serial;
+static bool watched; /* a timer looks after them */
+
+static void end_dump(struct dump *dump)
+{
+    RedisModule_Free(dump->bytes);
+    *dump = (struct dump){0};
+}
+
+void forget_dumps(void)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        end_dump(&dumps[i]);
+}
+
+/* Drops what nobody has asked for in a while, and comes again as long as there is anything. */
+static void watch(RedisModuleCtx *ctx, void *unused)
+{
+    (void)unused;
+    watched = false;
+    for (int i = 0; i < MOST_DUMPS; i++) {
+        if (dumps[i].serial && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
+            end_dump(&dumps[i]);
+        watched |= dumps[i].serial != 0;
+    }
+    if (watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+}
+
+static struct dump *begin_dump(RedisModuleCtx *ctx, struct value *value)
+{
+    struct dump *dump = &dumps[0];
+    for (int i = 1; i < MOST_DUMPS; i++)
+        if (dumps[i].serial < dump->serial)
+            dump = &dumps[i];
+    end_dump(dump);
+    dump->bytes = value_tell_whole(value, &dump->size, TELL_COPY);
+    if (!dump->bytes)
+        return NULL;
+    if (!watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+    watched = true;
+    last_serial = last_serial + 1 < MOST_SERIALS ? last_serial + 1 : 1;
+    dump->serial = last_serial;
+    return dump;
+}
+
+static struct dump *find_dump(long long serial)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        if (serial > 0 && dumps[i].serial == serial)
+            return &dumps[i];
+    return NULL;
+}
+
+/* Where the piece of a position begins. */
+static size_t piece_begin(long long position)
+{
+    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * PIECE;
+}
+
+static int reply_part(RedisModuleCtx *ctx, struct dump *dump, long long position)
+{
+    size_t begin = piece_begin(position), end = piece_begin(position + 1);
+    end = end < dump->size ? end : dump->size;
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, dump->serial << POSITION_BITS | position);
+    return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
+}
+
+static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
+{
+    end_dump(dump);
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, 0);
+    return RedisModule_ReplyWithStringBuffer(ctx, "", 0);
+}
+
+int reply_piece(RedisModuleCtx *ctx, struct value *value, long long iterator, const char *error)
+{
+    long long position = (iterator & ((1LL << POSITION_BITS) - 1)) + 1;
+    struct dump *dump = iterator == 0 ? begin_dump(ctx, value) : find_dump(iterator >> POSITION_BITS);
+    if (!dump || iterator < 0)
+        return RedisModule_ReplyWithError(ctx, error);
+    dump->touched = RedisModule_Milliseconds();
+    return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
+}
+
+/* ---- staged values -------------------------------------------------------------------------------------------------
+ */
+
+struct staged {
+    struct value value;
+    uint8_t *bytes; /* header and body, as far as they have come */
+    size_t size;
+    uint64_t whole; /* what it will be */
+    long long next; /* the position that is expected */
+};
+
+static struct value *staged_make(void)
+{
+    struct staged *staged = RedisModule_Calloc(1, sizeof *staged);
+    staged->value.class = &staged_class;
+    staged->value.bytes = sizeof *staged;
+    return &staged->value;
+}
+
+static void staged_free(struct value *value)
+{
+    registry_orphan(value);
+    RedisModule_Free(((struct staged *)value)->bytes);
+    RedisModule_Free(value);
+}
+
+static void staged_append(struct staged *staged, const void *bytes, size_t size)
+{
+    staged->bytes = RedisModule_Realloc(staged->bytes, staged->size + size);
+    memcpy(staged->bytes + staged->size, bytes, size);
+    staged->size += size;
+    staged->value.bytes += size;
+}
+
+static roost_status staged_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct staged *staged = (struct staged *)value;
+    (void)telling;
+    struct header_place place = header_begin(bytes->header, value);
+    header_write(&place, (uint64_t)staged->next, 8);
+    header_end(bytes->header, place, staged->size);
+    bytes->body.allocator = value_allocator(value);
+    bytes->body.data = value_allocate(value, staged->size);
+    if (!bytes->body.data)
+        return ROOST_NO_MEMORY;
+    bytes->body.size = staged->size;
+    memcpy(bytes->body.data, staged->bytes, staged->size);
+    return ROOST_OK;
+}
+
+static roost_status staged_begin(struct staged *staged, const void *bytes, size_t size)
+{
+    uint64_t body;
+    if (size < HEADER_BYTES || !header_body_size(bytes, &body) || ((const uint8_t *)bytes)[5] == staged_class.code)
+        return ROOST_NOT_FRAME;
+    staged->whole = HEADER_BYTES + body;
+    staged->next = 2;
+    if (size > staged->whole)
+        return ROOST_CORRUPT;
+    staged_append(staged, bytes, size);
+    return ROOST_OK;
+}
+
+static roost_status staged_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                   enum telling telling)
+{
+    struct staged *staged = (struct staged *)value;
+    struct header_place place = header_open(header);
+    uint64_t next = header_read(&place, 8);
+    (void)telling;
+    roost_status status = staged_begin(staged, body, size);
+    staged->next = (long long)next;
+    bool fits =
+        size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) && piece_begin((long long)next) == size;
+    return status != ROOST_OK ? status : fits ? ROOST_OK : ROOST_CORRUPT;
+}
+
+static void staged_digest(struct value *value, uint8_t digest[16])
+{
+    const struct staged *staged = (const struct staged *)value;
+    sum128_bytes(checksum_wide(SUM128_START, staged->bytes, staged->size), digest);
+}
+
+const struct value_class staged_class = {.code = 255,
+                                         .name = "staged",
+                                         .free = staged_free,
+                                         .tell = staged_tell,
+                                         .take_in = staged_take_in,
+                                         .digest = staged_digest,
+                                         .make = staged_make};
+
+/* ---- loading -------------------------------------------------------------------------------------------------------
+ */
+
+/* In the place of what the key holds, which keeps its time to live. */
+static void put_value(RedisModuleKey *key, struct value *value)
+{
+    void *old = NULL;
+    if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
+        RedisModule_ModuleTypeSetValue(key, value_type, value);
+    else if (RedisModule_ModuleTypeReplaceValue(key, value_type, value, &old) == REDISMODULE_OK)
+        value_free(old);
+}
+
+static bool is_filter_of(const struct value *value, roost_kind kind)
+{
+    return value->class == &filter_class && config_of((const struct filter_value *)value)->kind == kind;
+}
+
+/* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
+static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum telling telling,
+                           roost_kind kind)
+{
+    struct value *whole;
+    roost_status status = value_take_in_whole(&whole, bytes, size, telling);
+    if (status == ROOST_OK && kind && !is_filter_of(whole, kind)) {
+        value_free(whole);
+        return ROOST_MISMATCH;
+    }
+    if (status == ROOST_OK)
+        put_value(key, whole);
+    return status;
+}
+
+static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum telling telling,
+                               roost_kind kind)
+{
+    struct staged *staged = (struct staged *)staged_make();
+    roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
+    if (status == ROOST_OK && telling == TELL_COPY && staged->whole > settings.memory_limit)
+        status = ROOST_TOO_LARGE;
+    if (status == ROOST_OK && staged->whole == HEADER_BYTES)
+        status = finish(key, bytes, size, telling, kind);
+    else if (status == ROOST_OK) {
+        put_value(key, &staged->value);
+        return ROOST_OK;
+    }
+    staged_free(&staged->value);
+    return status;
+}
+
+static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
+                              enum telling telling, roost_kind kind)
+{
+    uint64_t left = staged->whole - staged->size;
+    if (size != (left < PIECE ? left : PIECE))
+        return ROOST_CORRUPT;
+    if (size < left) {
+        staged_append(staged, bytes, size);
+        staged->next++;
+        return ROOST_OK;
+    }
+    size_t before = staged->size;
+    staged_append(staged, bytes, size);
+    roost_status status = finish(key, staged->bytes, staged->size, telling, kind);
+    if (status != ROOST_OK)
+        staged->size = before;
+    return status;
+}
+
+roost_status take_piece(RedisModuleKey *key, long long iterator, const void *bytes, size_t size, enum telling telling,
+                        roost_kind kind)
+{
+    long long position = iterator & ((1LL << POSITION_BITS) - 1);
+    bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
+    struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
+    if (iterator == 0)
+        return empty ? finish(key, bytes, size, telling, kind) : ROOST_INVALID;
+    if (position == FIRST_POSITION)
+        return empty ? take_first(key, bytes, size, telling, kind) : ROOST_INVALID;
+    if (empty || value->class != &staged_class || ((struct staged *)value)->next != position)
+        return ROOST_INVALID;
+    return take_next(key, (struct staged *)value, bytes, size, telling, kind);
+}

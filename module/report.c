@@ -1,0 +1,108 @@
+/* See report.h. */
+#include "report.h"
+
+#include <stdio.h>
+
+#include "arguments.h"
+#include "create.h"
+#include "registry.h"
+#include "replies.h"
+#include "settings.h"
+#include "target.h"
+
+/* ---- ROOST.INFO ----------------------------------------------------------------------------------------------------
+ */
+
+static void reply_double_pair(RedisModuleCtx *ctx, const char *name, double number)
+{
+    reply_name(ctx, name);
+    RedisModule_ReplyWithDouble(ctx, number);
+}
+
+static void reply_switch_pair(RedisModuleCtx *ctx, const char *name, bool on)
+{
+    reply_name(ctx, name);
+    RedisModule_ReplyWithBool(ctx, on);
+}
+
+#define CONFIG_PAIRS 10
+static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
+{
+    reply_text_pair(ctx, "kind", kind_word(config->kind));
+    reply_switch_pair(ctx, "scalable", config->scalable);
+    reply_switch_pair(ctx, "multiset", config->multiset);
+    reply_number_pair(ctx, "capacity", (long long)config->capacity);
+    reply_double_pair(ctx, "fpr_promised", config->fpr);
+    reply_number_pair(ctx, "seed", (long long)config->seed);
+    reply_number_pair(ctx, "writers", config->writers);
+    reply_number_pair(ctx, "growth", config->growth);
+    reply_number_pair(ctx, "fingerprint_bits", config->fingerprint_bits);
+    reply_number_pair(ctx, "bucket_size", config->bucket_size);
+}
+
+#define STATE_PAIRS 9
+static void reply_state(RedisModuleCtx *ctx, struct filter_value *filter)
+{
+    roost_info info;
+    char actor[20];
+    roost_filter_brief(filter->filter, &info);
+    snprintf(actor, sizeof actor, "%016llx", (unsigned long long)roost_filter_actor(filter->filter));
+    reply_number_pair(ctx, "inserted", (long long)filter_value_inserted(filter));
+    reply_number_pair(ctx, "tables", filter_value_tables(filter));
+    reply_number_pair(ctx, "buckets", info.buckets);
+    reply_number_pair(ctx, "actors", (long long)info.actors);
+    reply_number_pair(ctx, "dots", (long long)info.dots);
+    reply_number_pair(ctx, "journal", (long long)info.journal);
+    reply_number_pair(ctx, "bytes_memory", (long long)filter->value.bytes);
+    reply_number_pair(ctx, "generation", (long long)filter->value.generation);
+    reply_text_pair(ctx, "actor", actor);
+}
+
+#define FULL_PAIRS 6
+static void reply_full(RedisModuleCtx *ctx, struct filter_value *filter)
+{
+    roost_info info;
+    roost_filter_info(filter->filter, &info);
+    reply_double_pair(ctx, "elements", info.elements);
+    reply_number_pair(ctx, "entries", (long long)info.entries);
+    reply_number_pair(ctx, "overflow", (long long)info.overflow);
+    reply_double_pair(ctx, "load", info.load);
+    reply_double_pair(ctx, "fpr_now", info.fpr_now);
+    reply_switch_pair(ctx, "promise_holds", info.promise_holds);
+}
+
+int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    bool full = argc == 3 && argument_is(argv[2], "FULL");
+    if (argc != 2 && !full)
+        return argc == 3 ? RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN) : RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    reply_map_begin(ctx, CONFIG_PAIRS + STATE_PAIRS + (full ? FULL_PAIRS : 0));
+    reply_config(ctx, config_of(target.filter));
+    reply_state(ctx, target.filter);
+    if (full)
+        reply_full(ctx, target.filter);
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+/* ---- INFO roost ----------------------------------------------------------------------------------------------------
+ */
+
+static void report(RedisModuleInfoCtx *info, int for_crash_report)
+{
+    (void)for_crash_report;
+    RedisModule_InfoAddSection(info, "");
+    RedisModule_InfoAddFieldCString(info, "version", roost_version());
+    RedisModule_InfoAddFieldULongLong(info, "keys", registry_keys());
+    RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
+    RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
+}
+
+int report_register(RedisModuleCtx *ctx)
+{
+    return RedisModule_RegisterInfoFunc(ctx, report);
+}

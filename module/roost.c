@@ -1,0 +1,143 @@
+/* ROOST.*: elements of filters of every kind, in batches. What passes between deployments is in exchange.c. */
+#include "arguments.h"
+#include "commands.h"
+#include "create.h"
+#include "exchange.h"
+#include "registry.h"
+#include "replies.h"
+#include "report.h"
+#include "target.h"
+
+static const char *add_error(roost_status status)
+{
+    return status == ROOST_FULL                                     ? "ERR the filter is full"
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+                                                                    : "ERR no further actor can be had";
+}
+
+/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
+static void reply_added(RedisModuleCtx *ctx, const bool *changed, size_t done, roost_status status)
+{
+    RedisModule_ReplyWithArray(ctx, (long)(done + (status != ROOST_OK)));
+    for (size_t i = 0; i < done; i++)
+        RedisModule_ReplyWithBool(ctx, changed[i]);
+    if (status != ROOST_OK)
+        RedisModule_ReplyWithError(ctx, add_error(status));
+}
+
+static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    size_t done;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    size_t count = (size_t)argc - 2;
+    bool *changed = pool_switches(ctx, count);
+    target.as_it_came = true;
+    roost_status status = target_add(&target, changed, &done, argument_keys(ctx, argv + 2, count), argv + 2, count);
+    if (done)
+        target_changed(&target, "roost.add");
+    target_close(&target);
+    reply_added(ctx, changed, done, status);
+    return REDISMODULE_OK;
+}
+
+/* ROOST.REM takes all copies, ROOST.REMONE one. */
+static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool one)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    size_t count = (size_t)argc - 2;
+    bool *changed = pool_switches(ctx, count);
+    roost_status status = config_of(target.filter)->kind == ROOST_ORCUCKOO
+                              ? target_remove(&target, changed, argument_keys(ctx, argv + 2, count), count, one)
+                              : ROOST_UNSUPPORTED;
+    if (status == ROOST_OK)
+        target_changed(&target, "roost.rem");
+    target_close(&target);
+    return status == ROOST_OK ? reply_switches(ctx, changed, count) : reply_status(ctx, status);
+}
+
+static int rem_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return remove_items(ctx, argv, argc, false);
+}
+
+static int remone_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return remove_items(ctx, argv, argc, true);
+}
+
+static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    size_t count = (size_t)argc - 2;
+    bool *found = pool_switches(ctx, count);
+    if (target.filter)
+        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
+    target_close(&target);
+    return reply_switches(ctx, found, count);
+}
+
+static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    RedisModule_ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) {
+        roost_bytes key = argument_bytes(argv[i]);
+        uint64_t count = target.filter ? roost_filter_count(target.filter->filter, key.data, key.size) : 0;
+        RedisModule_ReplyWithLongLong(ctx, (long long)count);
+    }
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+const struct command roost_commands[] = {
+    {"roost.create", create_command, "write deny-oom fast", ONE_KEY, -2, "Makes an empty filter of any kind", "O(1)"},
+    {"roost.add", add_command, "write deny-oom", ONE_KEY, -3, "Adds items", "O(n), n items"},
+    {"roost.rem", rem_command, "write", ONE_KEY, -3,
+     "Takes all that was seen of items out of an observed-remove filter", "O(n), n items"},
+    {"roost.remone", remone_command, "write", ONE_KEY, -3, "Takes one copy of each item out of a multiset",
+     "O(n), n items"},
+    {"roost.exists", exists_command, "readonly", ONE_KEY, -3, "Tells of items whether they are (probably) in",
+     "O(n), n items"},
+    {"roost.count", count_command, "readonly", ONE_KEY, -3, "How many copies of items there are", "O(n), n items"},
+    {"roost.merge", merge_command, "write deny-oom", ONE_KEY, 3, "Takes in what a frame holds: a state or a delta",
+     "O(n), n bytes of the frame"},
+    {"roost.mergestore", mergestore_command, "write deny-oom", KEYS_FROM_FIRST, -3,
+     "Stores what several filters hold together", "O(n), n bytes of the filters"},
+    {"roost.delta", delta_command, "readonly", ONE_KEY, 3,
+     "What changed since a cursor, as a frame, and the next cursor", "O(n), n changes"},
+    {"roost.digest", digest_command, "readonly", ONE_KEY, 2, "32 digits that are equal where filters are",
+     "O(n), n bytes that changed since the last one"},
+    {"roost.dump", dump_command, "readonly", ONE_KEY, 3, "A value in pieces, for ROOST.RESTORE",
+     "O(n), n bytes of the value"},
+    {"roost.restore", restore_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that ROOST.DUMP gave",
+     "O(n), n bytes of the value"},
+    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, 3, "Answers one message of a sync",
+     "O(n), n bytes that differ"},
+    {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",
+     "O(1), with FULL O(n)"},
+    {"roost.summary", summary_command, "readonly", NO_KEY, -1,
+     "One digest over all keys, and which of them changed since a mark", "O(n), n keys"},
+    {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
+     "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
+    {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
+};

@@ -1,0 +1,290 @@
+/*
+ * See target.h.
+ *
+ * What replicas are told of a filter that cannot be repeated comes out of its journal: each change is followed by the
+ * delta since the mark. Batches are cut so that the journal never forgets what has not been told.
+ */
+#include "target.h"
+
+#include <string.h>
+
+#include "arguments.h"
+#include "pieces.h"
+#include "registry.h"
+#include "replies.h"
+#include "settings.h"
+
+#define SLICE 64 /* changes between two deltas; several records a change fit into the shortest journal */
+
+/* ---- the key -------------------------------------------------------------------------------------------------------
+ */
+
+void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
+{
+    *target = (struct target){.ctx = ctx, .name = name, .key = RedisModule_OpenKey(ctx, name, mode)};
+    target->missing = !target->key || RedisModule_KeyType(target->key) == REDISMODULE_KEYTYPE_EMPTY;
+    if (mode & REDISMODULE_WRITE)
+        target->mirrored = is_mirrored(ctx);
+    if (target->missing || RedisModule_ModuleTypeGetType(target->key) != value_type)
+        return;
+    struct value *value = RedisModule_ModuleTypeGetValue(target->key);
+    target->staged = value->class == &staged_class;
+    target->filter = value->class == &filter_class ? (struct filter_value *)value : NULL;
+}
+
+void target_close(struct target *target)
+{
+    if (target->key)
+        RedisModule_CloseKey(target->key);
+    target->key = NULL;
+}
+
+int target_refuse(struct target *target, const char *when_missing)
+{
+    target_close(target);
+    return RedisModule_ReplyWithError(target->ctx, target->missing  ? when_missing
+                                                   : target->staged ? ERROR_STAGED
+                                                                    : REDISMODULE_ERRORMSG_WRONGTYPE);
+}
+
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool (*takes)(const struct target *target))
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    size_t count = (size_t)argc - 2;
+    bool *found = pool_switches(ctx, count);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (target.filter && takes(&target))
+        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
+    target_close(&target);
+    return reply_switches(ctx, found, count);
+}
+
+void target_changed(struct target *target, const char *event)
+{
+    registry_touch(target->ctx, &target->filter->value, target->name);
+    RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_MODULE, event, target->name);
+}
+
+/* A client's own change is limited, one that was decided elsewhere is not. */
+static void set_limit(struct target *target)
+{
+    target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit;
+}
+
+static void lift_limit(struct target *target)
+{
+    target->filter->value.limit = 0;
+}
+
+/* ---- effects -------------------------------------------------------------------------------------------------------
+ */
+
+static void tell_whole(struct target *target)
+{
+    size_t size;
+    uint8_t *bytes = value_tell_whole(&target->filter->value, &size, TELL_MIRROR);
+    if (!bytes)
+        RedisModule_Log(target->ctx, "warning", "no memory to tell replicas of a filter");
+    else
+        RedisModule_Replicate(target->ctx, "ROOST.RESTORE", "slb", target->name, 0LL, (const char *)bytes, size);
+    RedisModule_Free(bytes);
+}
+
+static roost_status ready_to_tell(struct target *target)
+{
+    return target->filter->mark.incarnation ? ROOST_OK : filter_value_begin_journal(target->filter);
+}
+
+/* Over what replicas were told otherwise, so that the next delta is not about it. */
+static void advance_mark(struct filter_value *filter)
+{
+    roost_buffer frame = {0};
+    if (filter->mark.incarnation &&
+        roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark) != ROOST_OK)
+        filter->mark = (roost_cursor){0, 0};
+    roost_buffer_release(&frame);
+    filter->untold = 0;
+}
+
+/* Before the journal forgets where the mark was. */
+static void note_repeated(struct filter_value *filter, size_t additions)
+{
+    filter->untold += additions;
+    if (filter->mark.incarnation && filter->untold > filter->changes / 8)
+        advance_mark(filter);
+}
+
+static void tell_delta(struct target *target)
+{
+    struct filter_value *filter = target->filter;
+    roost_buffer frame;
+    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark);
+    if (status == ROOST_OK)
+        RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
+    else
+        RedisModule_Log(target->ctx, "warning", "replicas cannot be told of a change: %s", roost_status_text(status));
+    roost_buffer_release(&frame);
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------
+ */
+
+roost_status target_create(struct target *target, const roost_config *config, struct shown shown)
+{
+    struct filter_value *filter;
+    roost_status status = filter_value_new(&filter, config, shown);
+    if (status == ROOST_OK)
+        target_put(target, filter);
+    return status;
+}
+
+void target_put(struct target *target, struct filter_value *filter)
+{
+    if (!target->missing) {
+        RedisModule_UnlinkKey(target->key);
+        RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+    }
+    target->filter = filter;
+    target->missing = false;
+    filter_value_identify(filter);
+    RedisModule_ModuleTypeSetValue(target->key, value_type, &filter->value);
+    registry_touch(target->ctx, &filter->value, target->name);
+    if (target->mirrored)
+        RedisModule_ReplicateVerbatim(target->ctx);
+    else
+        tell_whole(target);
+}
+
+int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
+{
+    return status == ROOST_INVALID ? RedisModule_ReplyWithError(ctx, refusal) : reply_status(ctx, status);
+}
+
+bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
+                        const struct adding *adding)
+{
+    target_open(target, ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
+    if (target->missing && !adding->no_create) {
+        roost_status status = adding->create(target, adding->options);
+        if (status == ROOST_OK)
+            return true;
+        target_close(target);
+        reply_creation_error(ctx, status, adding->refusal);
+        return false;
+    }
+    if (target->filter && adding->takes(target))
+        return true;
+    target_refuse(target, ERROR_NOT_FOUND);
+    return false;
+}
+
+/* ---- additions -----------------------------------------------------------------------------------------------------
+ */
+
+static bool any(const bool *changed, size_t count)
+{
+    return count > 0 && memchr(changed, true, count) != NULL;
+}
+
+/* Repeated by replicas as they are. */
+static roost_status add_bloom(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                              RedisModuleString **items, size_t count)
+{
+    if (!target->mirrored && filter_value_identify(target->filter))
+        RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name, (long long)target->filter->identity);
+    roost_status status = filter_value_add(target->filter, changed, done, keys, count);
+    bool grew = any(changed, *done);
+    if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK))
+        RedisModule_ReplicateVerbatim(target->ctx);
+    else if (grew)
+        RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
+    note_repeated(target->filter, *done);
+    return status;
+}
+
+static roost_status add_told(struct target *target, bool *changed, size_t *done, const roost_bytes *keys, size_t count)
+{
+    roost_status status = ready_to_tell(target);
+    *done = 0;
+    while (status == ROOST_OK && *done < count) {
+        size_t taken, slice = count - *done < SLICE ? count - *done : SLICE;
+        status = filter_value_add(target->filter, changed + *done, &taken, keys + *done, slice);
+        /* a set takes a new dot for an element that it holds already: told as well */
+        bool dots = config_of(target->filter)->kind == ROOST_ORCUCKOO;
+        if (dots ? taken > 0 : any(changed + *done, taken))
+            tell_delta(target);
+        *done += taken;
+    }
+    return status;
+}
+
+roost_status target_add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                        RedisModuleString **items, size_t count)
+{
+    set_limit(target);
+    roost_status status = is_bloom(target->filter) ? add_bloom(target, changed, done, keys, items, count)
+                                                   : add_told(target, changed, done, keys, count);
+    lift_limit(target);
+    return status;
+}
+
+/* ---- other changes -------------------------------------------------------------------------------------------------
+ */
+
+static roost_status remove_some(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count, bool one)
+{
+    roost_status status = ROOST_OK;
+    if (!one)
+        return roost_filter_remove_many(filter, changed, keys, count);
+    for (size_t i = 0; i < count && status == ROOST_OK; i++)
+        status = roost_filter_remove_one(filter, &changed[i], keys[i].data, keys[i].size);
+    return status;
+}
+
+roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one)
+{
+    roost_status status = ready_to_tell(target);
+    for (size_t done = 0; status == ROOST_OK && done < count; done += SLICE) {
+        size_t slice = count - done < SLICE ? count - done : SLICE;
+        status = remove_some(target->filter->filter, changed + done, keys + done, slice, one);
+        if (any(changed + done, slice))
+            tell_delta(target);
+    }
+    return status;
+}
+
+roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size)
+{
+    set_limit(target);
+    roost_status status = roost_filter_merge_frame(target->filter->filter, changed, frame, size);
+    lift_limit(target);
+    if (*changed && is_bloom(target->filter))
+        target->filter->inserted_known = false;
+    if (*changed || target->mirrored)
+        RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
+    if (*changed && !target->mirrored)
+        advance_mark(target->filter);
+    return status;
+}
+
+/* What a message brings is told as a delta: the exchange itself depends on journals, which replicas do not have. */
+roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size)
+{
+    struct filter_value *filter = target->filter;
+    bool changed = false;
+    *reply = (roost_buffer){0};
+    roost_status status = ready_to_tell(target);
+    if (status != ROOST_OK)
+        return status;
+    set_limit(target);
+    status = roost_sync_answer(filter->filter, reply, &changed, message, size);
+    lift_limit(target);
+    if (changed) {
+        filter->inserted_known = filter->inserted_known && !is_bloom(filter);
+        tell_delta(target);
+        target_changed(target, "roost.sync");
+    }
+    return status;
+}

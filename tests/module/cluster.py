@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""Three primaries and three replicas: filters spread by key, merges stay within a slot, failover keeps what was acknowledged."""
+import socket
+import subprocess
+
+from servers import Server, Speaker, free_port, run, servers, wait_for
+
+
+def cluster_port():
+    """A port whose bus, 10,000 above, is free too."""
+    while True:
+        port = free_port()
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port + 10000))
+                return port
+            except (OSError, OverflowError):
+                pass
+
+
+def node():
+    return Server("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--appendonly", "yes", port=cluster_port())
+
+
+def owners(nodes):
+    """The primary of each slot, as a node that is alive tells it."""
+    by_port = {s.port: s for s in nodes}
+    for s in nodes:
+        if s.process.poll() is None:
+            slots = {}
+            for begin, end, primary, *_ in raw_slots(s):
+                for slot in range(begin, end + 1):
+                    slots[slot] = by_port[primary[1]]
+            return slots
+    raise AssertionError("no node is alive")
+
+
+def raw_slots(s):
+    speak = Speaker(s, 2)
+    try:
+        return speak("CLUSTER", "SLOTS")
+    finally:
+        speak.close()
+
+
+def test_a_cluster_of_six():
+    with servers(*[node] * 6) as nodes:
+        addresses = [f"127.0.0.1:{s.port}" for s in nodes]
+        subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes"], check=True,
+                       stdout=subprocess.DEVNULL, timeout=120)
+        for s in nodes:
+            wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+        wait_for(lambda: sum(s.client.info("replication")["role"] == "slave" and
+                             s.client.info("replication")["master_link_status"] == "up" for s in nodes) == 3, "the replicas")
+        slots = owners(nodes)
+        keys = [f"{kind}-{i}" for i in range(20) for kind in ("bf", "cf", "set")]
+        place = {key: slots[nodes[0]("CLUSTER", "KEYSLOT", key)] for key in keys}
+        assert len({s.port for s in place.values()}) == 3, "the keys are spread"
+        for key in keys:
+            s = place[key]
+            if key.startswith("set"):
+                s("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+            for item in range(50):
+                s({"bf": "BF.ADD", "cf": "CF.ADD", "se": "ROOST.ADD"}[key[:2]], key, item)
+        other = next(key for key in keys if place[key] is not place["bf-0"] and key.startswith("bf"))
+        refusal = place["bf-0"].error("ROOST.MERGESTORE", "bf-0", other)
+        assert "slot" in refusal, refusal
+        tagged = slots[nodes[0]("CLUSTER", "KEYSLOT", "{t}")]
+        tagged("BF.ADD", "{t}a", "x"), tagged("BF.ADD", "{t}b", "y"), tagged("ROOST.MERGESTORE", "{t}c", "{t}a", "{t}b")
+        assert tagged("BF.MEXISTS", "{t}c", "x", "y") == [1, 1]
+        primaries = set(place.values())
+        for s in primaries:
+            assert s("WAIT", 1, 60000) >= 1
+        digests = {key: place[key].digest(key) for key in keys}
+        dead = place["bf-0"]
+        dead.kill()
+        wait_for(lambda: owners(nodes)[0] and all(s.process.poll() is None for s in owners(nodes).values()), "the failover")
+        slots = owners(nodes)
+        for key in keys:
+            s = slots[next(n for n in nodes if n.process.poll() is None)("CLUSTER", "KEYSLOT", key)]
+            wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+            assert s.digest(key) == digests[key] and all(s("ROOST.EXISTS", key, *range(50))), key
+            s("ROOST.ADD", key, "after the failover")
+        dead.start()
+        wait_for(lambda: dead.client.info("replication").get("master_link_status") == "up", "the old primary to return")
+
+
+if __name__ == "__main__":
+    run(globals())

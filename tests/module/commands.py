@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+"""BF.*, CF.* and ROOST.* through Debian's python3-redis and through the bare protocol: arguments, replies, error texts."""
+import redis
+
+from servers import Speaker, run, server
+
+WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+
+def test_bloom_filters_through_the_client_library():
+    with server() as s:
+        bf = s.client.bf()
+        assert bf.create("bloom", 0.01, 1000) and bf.create("grows", 0.01, 1000, expansion=4)
+        assert bf.create("fixed", 0.01, 1000, noScale=True)
+        assert bf.add("bloom", "foo") == 1 and bf.add("bloom", "foo") == 0
+        assert bf.madd("bloom", "foo", "bar", "quux") == [0, 1, 1]
+        assert bf.exists("bloom", "bar") == 1 and bf.exists("bloom", "noexist") == 0
+        assert bf.mexists("bloom", "foo", "noexist") == [1, 0]
+        info = bf.info("bloom")
+        assert (info.insertedNum, info.filterNum, info.capacity, info.expansionRate) == (3, 1, 1000, 2)
+        assert bf.info("grows").expansionRate == 4 and bf.info("fixed").expansionRate is None
+        assert bf.insert("made", ["a", "b"], capacity=500, error=0.001, expansion=3) == [1, 1]
+        assert bf.info("made").expansionRate == 3 and bf.info("made").capacity == 500
+        assert s("BF.CARD", "made") == 2 and s("BF.CARD", "missing") == 0
+
+
+def test_cuckoo_filters_through_the_client_library():
+    with server() as s:
+        cf = s.client.cf()
+        assert cf.create("cuckoo", 1000) and cf.create("more", 1000, expansion=3, bucket_size=4, max_iterations=7)
+        assert cf.add("cuckoo", "filter") == 1 and cf.addnx("cuckoo", "filter") == 0 and cf.addnx("cuckoo", "x") == 1
+        assert cf.insert("cuckoo", ["foo", "foo"]) == [1, 1] and cf.count("cuckoo", "foo") == 2
+        assert cf.insertnx("cuckoo", ["foo", "bar"]) == [0, 1]
+        assert cf.exists("cuckoo", "foo") == 1 and cf.exists("cuckoo", "no") == 0
+        assert cf.delete("cuckoo", "foo") == 1 and cf.count("cuckoo", "foo") == 1
+        assert cf.delete("cuckoo", "foo") == 1 and cf.delete("cuckoo", "foo") == 0
+        info = cf.info("cuckoo")
+        assert (info.insertedNum, info.deletedNum, info.filterNum) == (3, 2, 1)
+        info = cf.info("more")
+        assert (info.bucketSize, info.expansionRate, info.maxIteration) == (4, 4, 7)
+        assert s("CF.MEXISTS", "cuckoo", "bar", "no") == [1, 0]
+        assert s("CF.COUNT", "missing", "x") == 0 and s("CF.EXISTS", "missing", "x") == 0
+
+
+def test_dumps_through_the_client_library():
+    with server() as s:
+        bf, cf = s.client.bf(), s.client.cf()
+        for filters, key in (bf, "b"), (cf, "c"):
+            filters.create(key, *((0.01, 1000) if filters is bf else (1000,)))
+            for i in range(500):
+                filters.add(key, i)
+            pieces, iterator = [], 0
+            while True:
+                iterator, data = filters.scandump(key, iterator)
+                if iterator == 0:
+                    break
+                pieces.append((iterator, data))
+            digest = s.digest(key)
+            s.client.delete(key)
+            for iterator, data in pieces:
+                assert filters.loadchunk(key, iterator, data)
+            assert s.digest(key) == digest and all(filters.exists(key, i) for i in range(500))
+        cf.create("empty", 100)
+        assert cf.scandump("empty", 0) == [0, None]
+
+
+def test_replies_of_both_protocols():
+    with server() as s:
+        two, three = Speaker(s, 2), Speaker(s, 3)
+        two("BF.ADD", "b", "x"), two("CF.ADD", "c", "x")
+        for command, old, new in (
+                (("BF.ADD", "b", "x"), 0, False), (("BF.EXISTS", "b", "x"), 1, True),
+                (("BF.MADD", "b", "x", "x"), [0, 0], [False, False]), (("BF.MEXISTS", "b", "x", "?"), [1, 0], [True, False]),
+                (("BF.INSERT", "b", "ITEMS", "x"), [0], [False]), (("BF.CARD", "b"), 1, 1),
+                (("CF.ADDNX", "c", "x"), 0, False), (("CF.EXISTS", "c", "x"), 1, True), (("CF.DEL", "c", "?"), 0, False),
+                (("CF.MEXISTS", "c", "x", "?"), [1, 0], [True, False]), (("CF.COUNT", "c", "x"), 1, 1),
+                (("CF.INSERTNX", "c", "ITEMS", "x"), [0], [0]),
+                (("BF.INFO", "b", "ITEMS"), [1], {"Number of items inserted": 1})):
+            assert two(*command) == old and three(*command) == new, command
+        assert two("CF.INSERT", "c", "ITEMS", "y") == [1] and three("CF.INSERT", "c", "ITEMS", "y") == [True]
+        assert two("CF.ADD", "c", "z") == 1 and three("CF.ADD", "c", "z") is True
+        names = ["Capacity", "Size", "Number of filters", "Number of items inserted", "Expansion rate"]
+        assert two("BF.INFO", "b")[0::2] == names and list(three("BF.INFO", "b")) == names
+        names = ["Size", "Number of buckets", "Number of filters", "Number of items inserted", "Number of items deleted",
+                 "Bucket size", "Expansion rate", "Max iterations"]
+        assert two("CF.INFO", "c")[0::2] == names and list(three("CF.INFO", "c")) == names
+        two("BF.RESERVE", "full", "0.01", "2", "NONSCALING")
+        for speak, yes in (two, 1), (three, True):
+            answer = speak("BF.MADD", "full", f"1{yes}", f"2{yes}", f"3{yes}", f"4{yes}")
+            assert str(answer[-1]) == "ERR non scaling filter is full", answer
+        assert len(two("BF.MADD", "full", "11", "5", "6")) == 2, "the error ends the array"
+        two("CF.RESERVE", "small", "4", "BUCKETSIZE", "1", "EXPANSION", "0")
+        answers = [two("CF.INSERT", "small", "ITEMS", i)[0] for i in range(40)]
+        assert answers[0] == 1 and answers[-1] == -1 and three("CF.INSERT", "small", "ITEMS", "41") == [False]
+        assert str(two("CF.ADD", "small", "99")) == "Filter is full"
+        assert two("BF.INFO", "full", "EXPANSION") == [None] and three("BF.INFO", "full", "EXPANSION") == {"Expansion rate": None}
+        two.close(), three.close()
+
+
+def test_error_texts():
+    with server() as s:
+        speak = Speaker(s, 2)
+        speak("SET", "text", "x"), speak("BF.ADD", "b", "x"), speak("CF.ADD", "c", "x")
+        for command, text in (
+                ("BF.RESERVE b 0.01 100", "ERR item exists"), ("BF.RESERVE n 0 100", "ERR (0 < error rate range < 1)"),
+                ("BF.RESERVE n 1 100", "ERR (0 < error rate range < 1)"), ("BF.RESERVE n x 100", "ERR bad error rate"),
+                ("BF.RESERVE n nan 100", "ERR bad error rate"), ("BF.RESERVE n -inf 100", "ERR (0 < error rate range < 1)"),
+                ("BF.RESERVE n 0.01 x", "ERR bad capacity"), ("BF.RESERVE n 0.01 0", "ERR (capacity should be larger than 0)"),
+                ("BF.RESERVE n 0.01 -5", "ERR (capacity should be larger than 0)"),
+                ("BF.RESERVE n 0.01 10 EXPANSION 2 NONSCALING", "Nonscaling filters cannot expand"),
+                ("BF.RESERVE n 0.01 10 EXPANSION x", "ERR bad expansion"), ("BF.RESERVE n 0.01 10 OTHER", "Unknown argument received"),
+                ("BF.INSERT n NOCREATE ITEMS x", "ERR not found"), ("BF.INSERT n WHAT ITEMS x", "Unknown argument received"),
+                ("BF.INFO n", "ERR not found"), ("BF.INFO b WHAT", "Invalid information value"),
+                ("BF.SCANDUMP n 0", "ERR not found"), ("BF.LOADCHUNK n 1 rubbish", "ERR received bad data"),
+                ("BF.SCANDUMP b 77", "Invalid position"),
+                ("BF.ADD text x", WRONG_TYPE), ("BF.ADD c x", WRONG_TYPE), ("BF.CARD text", WRONG_TYPE), ("CF.ADD b x", WRONG_TYPE),
+                ("CF.RESERVE c 100", "ERR item exists"), ("CF.RESERVE n 0", "Bad capacity"), ("CF.RESERVE n x", "Bad capacity"),
+                ("CF.RESERVE n 3 BUCKETSIZE 2", "Capacity must be at least (BucketSize * 2)"),
+                ("CF.RESERVE n 9 WHAT 2", "Unknown argument received"), ("CF.DEL n x", "Not found"), ("CF.INFO n", "ERR not found"),
+                ("CF.INSERT n NOCREATE ITEMS x", "ERR not found"), ("CF.LOADCHUNK n 5 rubbish", "Invalid position"),
+                ("CF.LOADCHUNK n 1 rubbish", "Couldn't load chunk!"), ("CF.SCANDUMP c x", "Invalid position"),
+                ("ROOST.ADD n x", "ERR not found"), ("ROOST.CREATE n", "ERR CAPACITY is missing"),
+                ("ROOST.REM b x", "ERR not supported by this kind of filter"),
+                ("ROOST.CREATE b CAPACITY 5", "ERR item exists"), ("ROOST.CREATE n KIND tree CAPACITY 5",
+                                                                      "ERR KIND must be bloom, cuckoo or orcuckoo"),
+                ("ROOST.IDENTITY b 5", "ERR only a primary tells identities")):
+            answer = speak(*command.split())
+            assert isinstance(answer, Exception) and (str(answer) == text or text == "?"), (command, answer)
+        for command in ("BF.ADD b", "BF.MADD b", "BF.EXISTS b", "CF.ADD c", "CF.DEL c", "CF.INSERT c", "BF.INSERT b ITEMS",
+                        "BF.INSERT b CAPACITY 5 ITEMS", "CF.INSERT c CAPACITY 5", "ROOST.ADD b", "ROOST.MERGE b", "CF.RESERVE n 9 EXPANSION"):
+            assert "wrong number of arguments" in str(speak(*command.split())), command
+        assert speak("BF.EXISTS", "text", "x") == 0 and speak("CF.EXISTS", "text", "x") == 0
+        assert speak("GET", "text") == b"x" and s.client.exists("n") == 0
+        speak.close()
+
+
+def test_sizes_that_would_eat_the_memory_are_refused():
+    with server() as s:
+        for command in ("BF.RESERVE k 0.0001 1000000000000", "BF.RESERVE k 0.01 9223372036854775807", "CF.RESERVE k 1000000000000",
+                        "ROOST.CREATE k CAPACITY 1000000000000", "BF.INSERT k CAPACITY 100000000000000 ITEMS x",
+                        "BF.RESERVE k 0.01 99999999999 NONSCALING"):
+            s.error(*command.split())
+            assert s.client.exists("k") == 0 and s.client.info("memory")["used_memory"] < 64 << 20, command
+        s("CONFIG", "SET", "roost.memory-limit", "100kb")
+        s("BF.RESERVE", "grows", "0.01", "1000")
+        answers = [s("BF.MADD", "grows", *range(i, i + 1000)) for i in range(0, 300000, 1000)]
+        assert isinstance(answers[-1][-1], redis.ResponseError) and "memory" in str(answers[-1][-1]).lower()
+        assert s("MEMORY", "USAGE", "grows") < 110 << 10 and s("BF.EXISTS", "grows", "1") == 1
+        s.error("BF.RESERVE", "large", "0.01", "1000000", "NONSCALING")
+
+
+def test_options_of_create():
+    with server() as s:
+        for options in ("CAPACITY 100", "CAPACITY 100 FPR 0.001 LAYOUT classic", "KIND cuckoo CAPACITY 100 BUCKET 2",
+                        "KIND cuckoo CAPACITY 100 BITS 12", "KIND orcuckoo CAPACITY 100", "KIND orcuckoo MULTISET ENTRY 32 CAPACITY 50",
+                        "SCALABLE", "SCALABLE KIND cuckoo GROWTH 4 WRITERS 2", "SCALABLE KIND orcuckoo SCHEDULE halving",
+                        "CAPACITY 10 SEED -1", "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
+            s.client.delete("k")
+            assert s("ROOST.CREATE", "k", *options.split()) == b"OK", options
+            assert s("ROOST.ADD", "k", "a", "b") == [1, 1]
+            assert s("ROOST.EXISTS", "k", "a", "b", "c") == [1, 1, 0] and s("ROOST.COUNT", "k", "a", "c") == [1, 0]
+            if "orcuckoo" in options:
+                s("ROOST.ADD", "k", "a")
+                assert s("ROOST.COUNT", "k", "a") == [2 if "MULTISET" in options else 1]
+                assert s("ROOST.REM", "k", "a", "x") == [1, 0] and s("ROOST.EXISTS", "k", "a", "b") == [0, 1]
+            digest = s.digest("k")
+            s("DEBUG", "RELOAD")
+            assert s.digest("k") == digest, options
+        for options in ("CAPACITY 0", "CAPACITY 10 FPR 2", "KIND cuckoo CAPACITY 10 MULTISET", "CAPACITY 10 WHAT", "CAPACITY",
+                        "KIND orcuckoo ENTRY 32 CAPACITY 10", "CAPACITY 10 GROWTH 3 SCALABLE"):
+            s.error("ROOST.CREATE", "other", *options.split())
+        info = dict(zip(*[iter(s("ROOST.INFO", "k", "FULL"))] * 2))
+        assert info[b"kind"] == b"orcuckoo" and info[b"promise_holds"] == 1 and info[b"generation"] == 0
+
+
+def test_names_can_be_left_to_another_module():
+    with server(module_arguments=("bf-cf", "no")) as s:
+        assert "unknown command" in s.error("BF.ADD", "a", "b") and "unknown command" in s.error("CF.ADD", "a", "b")
+        assert s("ROOST.CREATE", "k", "CAPACITY", "10") == b"OK"
+        assert s("CONFIG", "GET", "roost.bf-cf") == [b"roost.bf-cf", b"no"]
+
+
+def test_defaults_are_settings():
+    with server() as s:
+        for name, value in (("bf-error-rate", "0.001"), ("bf-capacity", 5000), ("bf-expansion", 4), ("cf-capacity", 4096),
+                            ("cf-bucket-size", 4), ("cf-max-iterations", 30), ("cf-expansion", 2)):
+            assert s("CONFIG", "SET", f"roost.{name}", value) == b"OK"
+        s("BF.ADD", "b", "x"), s("CF.ADD", "c", "x")
+        info = s.client.bf().info("b")
+        assert (info.capacity, info.expansionRate) == (5000, 4)
+        info = s.client.cf().info("c")
+        assert (info.bucketSize, info.maxIteration, info.expansionRate) == (4, 30, 2)
+        for name, value in ("bf-error-rate", "2"), ("bf-error-rate", "x"), ("bf-capacity", 0), ("memory-limit", -1):
+            s.error("CONFIG", "SET", f"roost.{name}", value)
+        assert b"0.001" in s("CONFIG", "GET", "roost.bf-error-rate")
+
+
+def test_what_the_server_knows_of_commands():
+    with server() as s:
+        speak = Speaker(s, 2)
+        for name in ("BF.ADD", "CF.DEL", "ROOST.MERGESTORE", "ROOST.SUMMARY"):
+            documented = speak("COMMAND", "DOCS", name)[1]
+            assert len(documented[documented.index(b"summary") + 1]) > 10, name
+        assert speak("COMMAND", "GETKEYS", "ROOST.MERGESTORE", "d", "a", "b") == [b"d", b"a", b"b"]
+        assert speak("COMMAND", "GETKEYS", "BF.MADD", "k", "x", "y") == [b"k"]
+        speak.close()
+        categories = b"bloom" in s("ACL", "CAT")  # Redis 7.0 has none for commands of modules
+        s("ACL", "SETUSER", "reader", "on", "nopass", "~*", "+@read" if categories else "+BF.EXISTS")
+        s("BF.ADD", "k", "x")
+        reader = redis.Redis(unix_socket_path=s.path, username="reader", password="")
+        assert reader.execute_command("BF.EXISTS", "k", "x") == 1
+        try:
+            reader.execute_command("BF.ADD", "k", "y")
+            raise AssertionError("a reader wrote")
+        except redis.exceptions.NoPermissionError:
+            pass
+        if categories:
+            s("ACL", "SETUSER", "bloomer", "on", "nopass", "~*", "+@bloom")
+            bloomer = redis.Redis(unix_socket_path=s.path, username="bloomer", password="")
+            assert bloomer.execute_command("BF.ADD", "k", "y") == 1
+            s("ACL", "SETUSER", "bloomer", "-@bloom", "+@roost")
+            assert bloomer.execute_command("ROOST.EXISTS", "k", "y") == [1]
+            bloomer.close()
+        reader.close()
+        info = s.client.info("roost")
+        assert info["roost_keys"] == 1 and info["roost_bytes_memory"] > 0
+
+
+def test_keyspace_events():
+    with server("--notify-keyspace-events", "AKEd") as s:
+        listener = s.client.pubsub()
+        listener.psubscribe("__keyspace@0__:*")
+        assert listener.get_message(timeout=60)["type"] == "psubscribe"
+        s("BF.ADD", "b", "x"), s("BF.ADD", "b", "x"), s("CF.ADD", "c", "x"), s("CF.DEL", "c", "x")
+        s("ROOST.CREATE", "r", "CAPACITY", "5")
+        heard = []
+        while "roost.create" not in heard:
+            message = listener.get_message(timeout=60)
+            assert message, heard
+            heard.append(message["data"].decode())
+        assert heard == ["bf.add", "cf.add", "cf.del", "roost.create"], heard
+        listener.close()
+
+
+def test_what_other_modules_get_wrong():
+    with server() as s:
+        s("CF.RESERVE", "c", "10000")
+        s("CF.INSERT", "c", "ITEMS", *range(10000))
+        found = []
+        for begin in range(10000, 110000, 10000):
+            answers = s("CF.MEXISTS", "c", *range(begin, begin + 10000))
+            found += [begin + i for i, yes in enumerate(answers) if yes]
+        for key in found:
+            s("CF.DEL", "c", key)
+        lost = 10000 - sum(s("CF.MEXISTS", "c", *range(10000)))
+        assert lost <= len(found) <= 20, (lost, len(found))
+        s("CF.RESERVE", "one", "16", "EXPANSION", "2")
+        for _ in range(200):
+            assert s("CF.ADD", "one", "same") == 1
+        assert s("CF.COUNT", "one", "same") == 200 and s("MEMORY", "USAGE", "one") < 64 << 10
+        for begin in range(0, 300000, 10000):
+            assert set(s("CF.INSERT", "defaults", "ITEMS", *range(begin, begin + 10000))) == {1}
+        assert s("CF.EXISTS", "defaults", "123456") == 1
+        s("BF.ADD", "x", "1"), s("BF.ADD", "y", "2")
+        assert s("DEBUG", "DIGEST-VALUE", "x") != s("DEBUG", "DIGEST-VALUE", "y")
+        assert s("COPY", "x", "z") == 1 and s.digest("x") == s.digest("z")
+
+
+if __name__ == "__main__":
+    run(globals())

@@ -1,0 +1,310 @@
+#!/usr/bin/python3
+"""What passes between deployments: frames, deltas, sync messages, summaries; and what must not pass."""
+import os
+import random
+import struct
+import subprocess
+import tempfile
+
+from servers import MODULE, ROOT, Server, caught_up, free_port, replicate, run, same_digests, server, servers
+
+PROGRAM = os.path.join(os.path.dirname(MODULE), "roost")
+KINDS = {"bf": "CAPACITY 5000", "scalable": "SCALABLE CAPACITY 100 WRITERS 4", "cuckoo": "KIND cuckoo CAPACITY 5000",
+         "growing": "KIND cuckoo SCALABLE CAPACITY 100", "set": "KIND orcuckoo SCALABLE CAPACITY 100", "multi": "KIND orcuckoo MULTISET CAPACITY 5000"}
+
+
+def create(*all_servers):
+    for s in all_servers:
+        for key, options in KINDS.items():
+            assert s("ROOST.CREATE", key, *options.split()) == b"OK"
+
+
+def items(salt, count=300):
+    return [f"{salt}-{i}" for i in range(count)]
+
+
+def test_frames_merge_both_ways():
+    with servers(Server, Server) as (a, b):
+        create(a, b)
+        for key in KINDS:
+            a("ROOST.ADD", key, *items("a")), b("ROOST.ADD", key, *items("b")), a("ROOST.ADD", key, *items("both")), b("ROOST.ADD", key, *items("both"))
+            assert a("ROOST.MERGE", key, b("ROOST.DELTA", key, "0")[1]) == 1
+            assert b("ROOST.MERGE", key, a("ROOST.DELTA", key, "0")[1]) == 1
+            assert a.digest(key) == b.digest(key), key
+            assert a("ROOST.MERGE", key, b("ROOST.DELTA", key, "0")[1]) == 0, "nothing new is no change"
+            assert all(b("ROOST.EXISTS", key, *items("a"), *items("b")))
+
+
+def test_deltas_follow_the_change():
+    with servers(Server, Server) as (a, b):
+        create(a, b)
+        for key in KINDS:
+            cursor, frame = a("ROOST.DELTA", key, "0")
+            for round in range(5):
+                a("ROOST.ADD", key, *items(f"round {round}", 20))
+                cursor, frame = a("ROOST.DELTA", key, cursor)
+                assert len(frame) < 1500, (key, len(frame))
+                b("ROOST.MERGE", key, frame), b("ROOST.MERGE", key, frame)
+                assert a.digest(key) == b.digest(key), key
+            whole = a("ROOST.DELTA", key, "0")[1]
+            assert a("ROOST.DELTA", key, "5-5")[1] == whole and a("ROOST.DELTA", key, "ffffffffffffffff-1")[1] == whole
+            for cursor in "", "x", "1", "1-", "-1", "1-1x":
+                assert "invalid cursor" in a.error("ROOST.DELTA", key, cursor)
+
+
+def test_removals_travel():
+    with servers(Server, Server) as (a, b):
+        create(a, b)
+        for key in "set", "multi":
+            a("ROOST.ADD", key, *items("x", 50))
+            b("ROOST.MERGE", key, a("ROOST.DELTA", key, "0")[1])
+            cursor = b("ROOST.DELTA", key, "0")[0]
+            b("ROOST.REM", key, *items("x", 25)), a("ROOST.ADD", key, "x-0")  # an addition that the removal did not see
+            a("ROOST.MERGE", key, b("ROOST.DELTA", key, cursor)[1])
+            assert a("ROOST.EXISTS", key, "x-0", "x-1", "x-30") == [1, 0, 1], key
+            b("ROOST.MERGE", key, a("ROOST.DELTA", key, "0")[1])
+            assert a.digest(key) == b.digest(key)
+
+
+def test_mergestore():
+    with server() as s:
+        create(s)
+        for key in KINDS:
+            for name in "one", "two":
+                s("ROOST.CREATE", f"{key}-{name}", *KINDS[key].split()), s("ROOST.ADD", f"{key}-{name}", *items(name))
+            s("SET", "dest", "something else")
+            assert s("ROOST.MERGESTORE", "dest", f"{key}-one", f"{key}-two") == b"OK"
+            assert all(s("ROOST.EXISTS", "dest", *items("one"), *items("two")))
+            before = s.digest("dest")
+            assert s("ROOST.MERGESTORE", "dest", "dest", f"{key}-one") == b"OK" and s.digest("dest") == before
+            s("ROOST.ADD", "dest", "later")
+            assert s("ROOST.EXISTS", f"{key}-one", "later") == [0]
+        before = s.digest("dest")
+        assert "configuration" in s.error("ROOST.MERGESTORE", "dest", "bf", "cuckoo")
+        assert "not found" in s.error("ROOST.MERGESTORE", "dest", "bf", "missing")
+        s("SET", "text", "x")
+        assert "wrong kind" in s.error("ROOST.MERGESTORE", "dest", "text")
+        assert s.digest("dest") == before
+
+
+def test_effects_of_exchanges_reach_replicas():
+    with servers(*[lambda: Server(port=free_port())] * 3) as (a, replica, other):
+        create(a, other)
+        replicate(replica, a)
+        for key in KINDS:
+            other("ROOST.ADD", key, *items("other"))
+            a("ROOST.MERGE", key, other("ROOST.DELTA", key, "0")[1])
+            a("ROOST.MERGE", f"{key}-made", other("ROOST.DELTA", key, "0")[1])
+            a("ROOST.MERGESTORE", f"{key}-stored", key, f"{key}-made"), a("ROOST.MERGESTORE", f"{key}-stored", key)
+            a("ROOST.ADD", f"{key}-stored", *items("own"))
+            a("ROOST.ADD", f"{key}-made", *items("own"))
+        keys = [k for key in KINDS for k in (key, f"{key}-made", f"{key}-stored")]
+        caught_up(replica, a)
+        same_digests(a, replica, keys)
+
+
+def roost(*arguments, status=0):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+def test_the_program_reads_the_same_frames():
+    with server() as s, tempfile.TemporaryDirectory() as folder:
+        for key, options in ("b", []), ("o", ["--kind", "orcuckoo"]):
+            path = os.path.join(folder, key)
+            roost("create", path, "--capacity", "1000", *options), roost("add", path, "swift", "martin")
+            with open(path, "rb") as file:
+                contents = file.read()
+            size, shift, at = 0, 0, 6  # the frame alone, without the section behind it
+            while True:
+                size |= (contents[at] & 127) << shift
+                shift, at = shift + 7, at + 1
+                if contents[at - 1] < 128:
+                    break
+            assert s("ROOST.MERGE", key, contents[:at + size + 8]) == 1
+            assert s("ROOST.EXISTS", key, "swift", "heron") == [1, 0]
+            assert s.digest(key) == roost("digest", path).decode().split()[0]
+            s("ROOST.ADD", key, "heron")
+            back = os.path.join(folder, key + "-back")
+            with open(back, "wb") as file:
+                file.write(s("ROOST.DELTA", key, "0")[1])
+            assert roost("check", back, "heron", "swift", "wren") == b"heron\nswift\n"
+
+
+def test_a_sync_through_hiredis():
+    """The asking side is a program of its own; what it brings reaches the replica of the server too."""
+    client = os.path.join(os.path.dirname(MODULE), "tests", "sync-hiredis")
+    if not os.path.exists(client):
+        print("skipped: hiredis")
+        return
+    with servers(*[lambda: Server(port=free_port())] * 2) as (a, replica):
+        replicate(replica, a)
+        done = subprocess.run([client, a.path], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and done.stdout.count("ok ") == 5, done.stdout
+        caught_up(replica, a)
+        same_digests(a, replica, ["sync-bloom", "sync-scalable", "sync-cuckoo", "sync-set", "sync-multi"])
+
+
+def test_roost_sync_with_a_key():
+    with server(port=free_port()) as s, tempfile.TemporaryDirectory() as folder:
+        path, address = os.path.join(folder, "file"), f"127.0.0.1:{s.port}"
+        s("ACL", "SETUSER", "syncer", "on", ">se:c/r@t", "~b*", "+roost.sync", "+roost.merge", "+exists")
+        for kind in "bloom", "cuckoo", "orcuckoo":
+            for options in ["--capacity", "5000"], ["--scalable"]:
+                key = f"b {kind}{len(options)}/{options[0]}"
+                peer = f"redis://syncer:se%3Ac%2Fr%40t@{address}/b%20{key[2:]}"
+                roost("create", path, "--kind", kind, *options, "--force"), roost("add", path, *items("here"))
+                assert b"the two are equal" in roost("sync", path, peer)
+                s("ROOST.ADD", key, *items("there")), roost("add", path, "late")
+                assert b"the two are equal" in roost("sync", path, peer)
+                assert s.digest(key) == roost("digest", path).decode().split()[0]
+                assert all(s("ROOST.EXISTS", key, *items("here"), "late")) and roost("check", path, "-c", *items("there")) == b"300\n"
+                if kind == "orcuckoo":
+                    s("ROOST.REM", key, "here-0"), roost("remove", path, "here-1")
+                    report = roost("sync", path, peer, "--json")
+                    assert b'"equal": true' in report or b'"equal":true' in report, report
+                    assert s("ROOST.EXISTS", key, "here-0", "here-1", "here-2") == [0, 0, 1]
+                    roost("check", path, "-q", "here-0", "here-1", status=1)
+        def complaint(peer):
+            done = subprocess.run([PROGRAM, "sync", path, peer], capture_output=True, text=True, timeout=120)
+            assert done.returncode == 2 and "secret" not in done.stderr and done.stderr.count("\n") == 1, done.stderr
+            return done.stderr
+        assert "WRONGPASS" in complaint(f"redis://syncer:secret@{address}/b") or "invalid" in complaint(f"redis://syncer:secret@{address}/b")
+        assert "NOPERM" in complaint(f"redis://syncer:se%3Ac%2Fr%40t@{address}/other")
+        assert "other options" in complaint(f"redis://{address}/b%20bloom2/--capacity")
+        s("SET", "text", "x")
+        assert "WRONGTYPE" in complaint(f"redis://{address}/text")
+        for bad in "redis://", f"redis://{address}", f"redis://{address}/", "redis://host:x/k", "redis://host:70000/k", "redis://[::1/k":
+            assert "a key is redis://" in complaint(bad), bad
+
+
+def test_summary():
+    with servers(Server, Server) as (a, b):
+        def summary(s, *since):
+            answer = s("ROOST.SUMMARY", *since)
+            pairs = dict(zip(answer[0::2], answer[1::2]))
+            return pairs[b"digest"], pairs[b"mark"], [(d, k.decode()) for d, k in pairs[b"changed"]], pairs[b"keys"]
+        assert summary(a)[3] == 0
+        create(a), create(b)
+        assert summary(a)[0] == summary(b)[0] and summary(a)[3] == len(KINDS)
+        digest, mark, changed, keys = summary(a)
+        assert {k for d, k in changed} == set(KINDS)
+        assert summary(a, "SINCE", mark)[2] == []
+        a("ROOST.ADD", "set", "x"), a("ROOST.EXISTS", "bf", "x")
+        assert summary(a, "SINCE", mark)[2] == [(0, "set")] and summary(a)[0] != digest
+        b("ROOST.MERGE", "set", a("ROOST.DELTA", "set", "0")[1])
+        assert summary(a)[0] == summary(b)[0]
+        mark = summary(a)[1]
+        a("RENAME", "set", "renamed"), a("MOVE", "bf", "3"), a("COPY", "multi", "copied"), a("DEL", "cuckoo")
+        assert sorted(summary(a, "SINCE", mark)[2]) == [(0, "copied"), (0, "renamed"), (3, "bf")]
+        assert summary(a)[3] == len(KINDS)
+        assert len(summary(a, "SINCE", "abc-1")[2]) == len(KINDS), "a mark of another life"
+        before = summary(a)[0]
+        a("DEBUG", "RELOAD")
+        assert summary(a)[0] == before and len(summary(a, "SINCE", mark)[2]) == len(KINDS)
+
+
+def mutants(frame, count):
+    """Cut, flipped, doubled; and with a length that lies."""
+    yield from (frame[:n] for n in (0, 1, 4, 6, 10, len(frame) // 2, len(frame) - 1))
+    yield frame + b"\0"
+    yield frame + frame
+    for _ in range(count):
+        bytes_ = bytearray(frame)
+        for _ in range(random.choice((1, 1, 2, 8))):
+            bytes_[random.randrange(len(bytes_))] ^= 1 << random.randrange(8)
+        yield bytes(bytes_)
+
+
+def test_bad_frames_and_pieces_change_nothing():
+    with server() as s:
+        create(s)
+        for key in KINDS:
+            s("ROOST.ADD", key, *items("kept"))
+        digests = {key: s.digest(key) for key in KINDS}
+        refused = 0
+        for key in KINDS:
+            frame = s("ROOST.DELTA", key, "0")[1]
+            for bad in mutants(frame, 60):
+                for command in (("ROOST.MERGE", key, bad), ("ROOST.MERGE", "new", bad)):
+                    s.error(*command)
+                    refused += 1
+            for bad in mutants(b"\x01\x01" + bytes(20), 30):
+                try:
+                    s("ROOST.SYNC", key, bad)
+                except Exception:
+                    pass
+            assert "configuration" in s.error("ROOST.MERGE", key, s("ROOST.DELTA", "bf" if key != "bf" else "set", "0")[1])
+        assert {key: s.digest(key) for key in KINDS} == digests and s.client.exists("new") == 0 and refused > 600
+
+
+def pieces_of(s, key):
+    pieces, iterator = [], 0
+    while True:
+        iterator, data = s("ROOST.DUMP", key, iterator)
+        if iterator == 0:
+            return pieces
+        pieces.append((iterator, data))
+
+
+def test_pieces_out_of_order():
+    with server() as s:
+        s("ROOST.CREATE", "large", "KIND", "orcuckoo", "CAPACITY", "7000000")
+        for begin in range(0, 20000, 5000):
+            s("ROOST.ADD", "large", *range(begin, begin + 5000))
+        create(s), s("ROOST.ADD", "bf", *items("x"))
+        for key in "bf", "large":
+            (first, header), (second, body) = pieces_of(s, key)[:2]
+            for iterator, data in ((second, body), (first, body), (first, header + b"x"), (first, header[:-1]), (first, b""),
+                                   (first, b"\0" * len(header)), (first + 5, body)):
+                s.error("ROOST.RESTORE", "new", iterator, data)
+                assert s.client.exists("new") == 0
+            assert s("ROOST.RESTORE", "new", first, header) == b"OK"
+            for iterator, data in ((first, header), (second, body[:-1]), (second, body + b"x"), (second + 1, body), (second, b""),
+                                   (second, bytes(len(body)))):
+                s.error("ROOST.RESTORE", "new", iterator, data)
+                assert "not loaded completely" in s.error("ROOST.ADD", "new", "x")
+            digest = s("DEBUG", "DIGEST-VALUE", "new")
+            s("DEBUG", "RELOAD")
+            assert s("DEBUG", "DIGEST-VALUE", "new") == digest, "a value that is not whole is kept too"
+            assert s("ROOST.RESTORE", "new", second, body) == b"OK" and s.digest("new") == s.digest(key)
+            assert "due here" in s.error("ROOST.RESTORE", "new", first, header)
+            s("DEL", "new")
+            for bad in mutants(header, 40):
+                s.error("ROOST.RESTORE", "new", first, bad)
+            for bad in mutants(header + body, 40):
+                s.error("ROOST.RESTORE", "new", 0, bad)
+            assert s.client.exists("new") == 0
+        (first, header), (second, body) = pieces_of(s, "set") if s("ROOST.ADD", "set", "x") else None
+        s("BF.LOADCHUNK", "new", first, header)
+        assert "bad data" in s.error("BF.LOADCHUNK", "new", second, body), "a filter of another kind"
+        foreign = struct.pack("<QIIII", 5, 1, 0, 4, 2) + bytes(40)  # shaped like another module's header
+        assert "bad data" in s.error("BF.LOADCHUNK", "foreign", 1, foreign)
+        assert "load chunk" in s.error("CF.LOADCHUNK", "foreign", 1, foreign)
+
+
+def test_bad_snapshots_are_refused():
+    """RESTORE checks a checksum of its own first; behind it, the module has to find out."""
+    with server() as s:
+        s("CONFIG", "SET", "sanitize-dump-payload", "no")
+        create(s)
+        for key in KINDS:
+            s("ROOST.ADD", key, *items("x", 40))
+            payload, refused, kept = s("DUMP", key), 0, s.digest(key)
+            for _ in range(150):
+                bad = bytearray(payload)
+                for _ in range(random.choice((1, 1, 3))):
+                    bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
+                bad[-8:] = bytes(8)  # a checksum of zero is not looked at
+                try:
+                    s("RESTORE", "restored", 0, bytes(bad), "REPLACE")
+                    assert s.digest("restored")  # what is taken in is sound
+                except Exception as error:
+                    assert "restored" not in str(error)
+                    refused += 1
+            assert refused > 140 and s.client.ping() and s.digest(key) == kept, (key, refused)
+
+
+if __name__ == "__main__":
+    run(globals())

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Commands with arguments drawn at random, right ones and wrong ones: the server answers each and lives on, and its replica agrees."""
+import os
+import random
+
+import redis
+
+from servers import Server, caught_up, free_port, replicate, run, servers, wait_for
+
+CALLS = int(os.environ.get("ROOST_CALLS", "2500"))
+KEYS = ["a", "b", "c", "d", "text"]
+WORDS = ["0", "1", "-1", "2", "3", "100", "1000", "65536", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e300",
+         "nan", "inf", "-inf", "0.01", "0.5", "1e-12", "", "x", "ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING",
+         "BUCKETSIZE", "MAXITERATIONS", "KIND", "bloom", "cuckoo", "orcuckoo", "SCALABLE", "MULTISET", "FPR", "WRITERS", "GROWTH", "SEED",
+         "LAYOUT", "classic", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "\0\xff" * 20]
+COMMANDS = ("BF.RESERVE BF.ADD BF.MADD BF.INSERT BF.EXISTS BF.MEXISTS BF.CARD BF.INFO BF.SCANDUMP BF.LOADCHUNK CF.RESERVE CF.ADD CF.ADDNX CF.INSERT "
+            "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
+            "ROOST.EXISTS ROOST.COUNT ROOST.MERGE ROOST.MERGESTORE ROOST.DELTA ROOST.DIGEST ROOST.DUMP ROOST.RESTORE ROOST.SYNC ROOST.INFO "
+            "ROOST.SUMMARY COPY RENAME DEL").split()
+SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", k, "0.01", "50", "NONSCALING"), lambda k: ("CF.RESERVE", k, "16"),
+            lambda k: ("CF.RESERVE", k, "16", "EXPANSION", "0"), lambda k: ("ROOST.CREATE", k, "SCALABLE", "CAPACITY", "16"),
+            lambda k: ("ROOST.CREATE", k, "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "16"), lambda k: ("ROOST.CREATE", k, "KIND", "cuckoo", "CAPACITY", "30"),
+            lambda k: ("BF.MADD", k, *items()), lambda k: ("CF.INSERT", k, "ITEMS", *items()), lambda k: ("ROOST.ADD", k, *items()),
+            lambda k: ("ROOST.REM", k, *items()), lambda k: ("CF.DEL", k, *items()[:1]), lambda k: ("COPY", k, random.choice(KEYS), "REPLACE"),
+            lambda k: ("COPY", k, random.choice(KEYS)), lambda k: ("ROOST.ADD", k, *items()), lambda k: ("ROOST.ADD", k, *items()),
+            lambda k: ("ROOST.MERGESTORE", random.choice(KEYS), k, k), lambda k: ("DEL", k))
+
+
+def items():
+    return [str(random.randrange(60)) for _ in range(random.choice((1, 1, 3, 40)))]
+
+
+def wild(frames):
+    arguments = [random.choice(WORDS) for _ in range(random.choice((0, 1, 2, 2, 3, 5)))]
+    if frames and random.random() < 0.3:
+        frame = bytearray(random.choice(frames))
+        if random.random() < 0.5 and frame:
+            frame[random.randrange(len(frame))] ^= 1 << random.randrange(8)
+        arguments.insert(random.randrange(len(arguments) + 1), bytes(frame))
+    return (random.choice(COMMANDS), random.choice(KEYS), *arguments)
+
+
+def test_random_commands():
+    with servers(*[lambda: Server("--maxmemory", "200mb", port=free_port())] * 2) as (s, replica):
+        s("CONFIG", "SET", "roost.memory-limit", "2mb"), s("SET", "text", "x")
+        replicate(replica, s)
+        frames, errors = [], 0
+        for call in range(CALLS):
+            command = random.choice(SENSIBLE)(random.choice(KEYS[:4])) if random.random() < 0.5 else wild(frames)
+            try:
+                answer = s.client.execute_command(*command)
+                if command[0] in ("ROOST.DELTA", "ROOST.DUMP", "BF.SCANDUMP", "CF.SCANDUMP") and answer[1]:
+                    frames = frames[-20:] + [answer[1]]
+            except redis.ResponseError:
+                errors += 1
+            except (TypeError, ValueError, IndexError, AttributeError):
+                pass  # the library cannot read an answer that it did not expect
+            if call % 10 == 9:
+                check_agreement(s, replica)
+            if call % 1000 == 999:  # after which the replica begins anew
+                s("DEBUG", "RELOAD")
+        assert errors > CALLS / 20
+
+
+def check_agreement(s, replica):
+    wait_for(lambda: replica.client.info("replication")["master_link_status"] == "up", "the replica")
+    caught_up(replica, s)
+    for key in KEYS:
+        assert s("DEBUG", "DIGEST-VALUE", key) == replica("DEBUG", "DIGEST-VALUE", key), key
+
+
+if __name__ == "__main__":
+    run(globals())
