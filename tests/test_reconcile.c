@@ -719,6 +719,123 @@ static void endless_symbols_end(void **state)
     roost_reconcile_free(session);
 }
 
+/* What one who knows the salt sends to the asking side: whatever it says, with a right seal. */
+static roost_status say_sealed(roost_reconcile *session, const roost_buffer *opening, struct bit_writer *said)
+{
+    roost_buffer reply;
+    static const uint8_t seal[8];
+    uint32_t number = roost_reconcile_result_of(session).messages;
+    write_bytes(said, seal, sizeof seal);
+    assert_false(said->failed);
+    seal_message(said->buffer.data, said->buffer.size - 8, opening->data, number);
+    roost_status status = roost_reconcile_next(session, &reply, said->buffer.data, said->buffer.size);
+    roost_buffer_release(&reply);
+    bit_writer_release(said);
+    return status;
+}
+
+static struct bit_writer begin_saying(uint8_t type)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_byte(&writer, type);
+    return writer;
+}
+
+/* Filters in which all is there, so that nothing is ever found, and weights that never agree. */
+static void endless_filters_end(void **state)
+{
+    (void)state;
+    roost_buffer opening;
+    roost_reconcile *session = asking_side(ROOST_RECONCILE_DBF, &opening);
+    roost_status status = ROOST_OK;
+    for (uint64_t filters = 0; status == ROOST_OK; filters++) {
+        struct bit_writer writer = begin_saying(1);
+        write_varint(&writer, 100);
+        write_varint(&writer, 100);
+        write_fixed64(&writer, filters);
+        write_varint(&writer, 8);
+        write_byte(&writer, 1);
+        write_byte(&writer, 0xff);
+        status = say_sealed(session, &opening, &writer);
+        assert_true(filters < 100);
+    }
+    assert_int_equal(status, ROOST_CORRUPT);
+    assert_false(roost_reconcile_over(session));
+    roost_buffer_release(&opening);
+    roost_reconcile_free(session);
+}
+
+/* Sealed messages with numbers that make no sense. */
+static void sealed_nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        roost_reconcile_method method;
+        uint8_t type;
+        uint64_t first, second;
+    } lies[] = {
+        {ROOST_RECONCILE_DBF, 1, 10, 11},                /* more keys in the filter than there are */
+        {ROOST_RECONCILE_DBF, 1, UINT64_C(1) << 32, 1},  /* more than any side has */
+        {ROOST_RECONCILE_DBF, 2, UINT64_C(1) << 32, 0},  /* the same in a TURN */
+        {ROOST_RECONCILE_DBF, 3, 1, 1},                  /* no such type */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 1 << 22, 1},      /* a filter of one byte for four million keys */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 100, UINT64_MAX}, /* a frame beyond the message */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 100, 1},          /* which is no frame */
+        {ROOST_RECONCILE_CCF_DECODE, 2, 1, 1},           /* what only the asking side sends */
+        {ROOST_RECONCILE_CCF_DECODE, 3, 1, 1},           /* the end before the filter */
+    };
+    for (size_t i = 0; i < COUNT_OF(lies); i++) {
+        roost_buffer opening;
+        roost_reconcile *session = asking_side(lies[i].method, &opening);
+        struct bit_writer writer = begin_saying(lies[i].type);
+        write_varint(&writer, lies[i].first);
+        if (lies[i].type == 1)
+            write_varint(&writer, lies[i].second);
+        if (lies[i].method == ROOST_RECONCILE_DBF && lies[i].type == 1) {
+            write_fixed64(&writer, 0);
+            write_varint(&writer, 8);
+            write_byte(&writer, 1);
+        }
+        if (lies[i].type == 1)
+            write_byte(&writer, 0xff);
+        roost_status status = say_sealed(session, &opening, &writer);
+        if (status != ROOST_CORRUPT && status != ROOST_PROTOCOL)
+            print_message("lie %zu: %d\n", i, status);
+        assert_true(status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
+        roost_buffer_release(&opening);
+        roost_reconcile_free(session);
+    }
+}
+
+/* An honest filter, but of another configuration: one for a million keys in a few bytes is not made room for. */
+static void foreign_filters_are_refused(void **state)
+{
+    (void)state;
+    static const uint64_t capacities[] = {1, 50, 101, 1000, 1 << 20};
+    for (size_t i = 0; i < COUNT_OF(capacities); i++) {
+        roost_buffer opening, frame;
+        roost_multiset *multiset;
+        roost_multiset_config config = roost_multiset_config_default();
+        roost_reconcile *session = asking_side(ROOST_RECONCILE_CCF_QUERY, &opening);
+        config.capacity = capacities[i];
+        config.fpr = 0;
+        config.fingerprint_bits = 16;
+        config.seed = load_word(opening.data + 3);
+        assert_ok(roost_multiset_new(&multiset, &config, NULL));
+        assert_ok(roost_multiset_encode(multiset, &frame));
+        struct bit_writer writer = begin_saying(1);
+        write_varint(&writer, 3);
+        write_varint(&writer, frame.size);
+        write_bytes(&writer, frame.data, frame.size);
+        assert_int_equal(say_sealed(session, &opening, &writer), ROOST_CORRUPT);
+        roost_multiset_free(multiset);
+        roost_buffer_release(&frame);
+        roost_buffer_release(&opening);
+        roost_reconcile_free(session);
+    }
+}
+
 static void use_out_of_order_is_refused(void **state)
 {
     (void)state;
@@ -934,6 +1051,9 @@ int main(void)
         cmocka_unit_test(damaged_messages_never_make_a_wrong_answer),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(endless_symbols_end),
+        cmocka_unit_test(endless_filters_end),
+        cmocka_unit_test(sealed_nonsense_is_refused),
+        cmocka_unit_test(foreign_filters_are_refused),
         cmocka_unit_test(large_claims_allocate_little),
         cmocka_unit_test(use_out_of_order_is_refused),
         cmocka_unit_test(counts_beyond_a_word_are_refused),

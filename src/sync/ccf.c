@@ -37,6 +37,7 @@ enum ccf_message {
 
 #define FINGERPRINT_BITS 16
 #define MOST_KEYS        (UINT64_C(1) << 22)
+#define SMALL_SET        4096
 
 struct ccf {
     roost_multiset *own;
@@ -193,12 +194,12 @@ static void write_result(struct roost_reconcile *session, struct bit_writer *wri
     write_fixed64(writer, (uint64_t)session_common(session));
 }
 
-/* A class takes more than a byte, so that nobody gets a table for keys that he did not send. */
+/* A class takes more than a byte, so that nobody gets a large table for keys that he did not send. */
 static roost_status take_filter(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     session->peer_keys = read_varint(reader);
     roost_bytes frame = read_frame(reader);
-    if (!session_unseal(session, reader) || session->peer_keys > frame.size)
+    if (!session_unseal(session, reader) || session->peer_keys > frame.size + SMALL_SET)
         return ROOST_CORRUPT;
     roost_status status = make_own(session);
     if (status == ROOST_OK)
