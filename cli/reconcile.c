@@ -114,6 +114,15 @@ static bool begin_session(struct reconciling *work)
     return (status == ROOST_OK || complain_of_session(work->near.file.name, status)) && line_side_load(&work->near);
 }
 
+static bool complain_of_conversation(const struct reconciling *work, roost_status status)
+{
+    const roost_reconcile_method method = roost_reconcile_config_of(work->near.session)->method;
+    bool limited = method == ROOST_RECONCILE_CCF_QUERY || method == ROOST_RECONCILE_CCF_DECODE;
+    if (limited && status == ROOST_TOO_LARGE)
+        return complain(work->far_name, "more lines than --method %s takes; auto has no such limit", methods[method]);
+    return complain_of_session(work->far_name, status);
+}
+
 /* To and fro until it is over; a message that ends it is kept for the next request. */
 static bool converse(struct reconciling *work)
 {
@@ -132,7 +141,7 @@ static bool converse(struct reconciling *work)
         return true;
     }
     roost_buffer_release(&message);
-    return fine ? complain_of_session(work->far_name, status) : false;
+    return fine ? complain_of_conversation(work, status) : false;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */

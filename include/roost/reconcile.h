@@ -81,7 +81,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add_hash(roost_reconcile
  * is nothing more to send or to expect; see roost_reconcile_over. The caller releases it. After a failure the session
  * only repeats it; where a message came out nevertheless, it tells the peer.
  * ROOST_PROTOCOL, ROOST_CORRUPT: what came makes no sense, or more came than any honest peer would send.
- * ROOST_TOO_LARGE: more than 2^22 keys, or more than ROOST_MOST_COPIES of one, for counting cuckoo filters.
+ * ROOST_TOO_LARGE: for counting cuckoo filters, more than 2^22 keys (fewer if their counts are large) or more than
+ * ROOST_MOST_COPIES of one.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *message,
                                                              const void *received, size_t size);

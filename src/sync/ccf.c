@@ -23,7 +23,8 @@
  * the other has fewer copies, by the same look-up. (2) Elements follow after the session, when the caller sends them.
  *
  * Bounds. A filter is one message, and as large as the larger set wants, so sets have at most MOST_KEYS keys, for which
- * tables are some twenty megabytes. A side that answers makes one of that size for whoever claims so many keys.
+ * tables are some twenty megabytes; fewer if their counts are large, and take the filter beyond a message. A side that
+ * answers makes one of that size for whoever claims so many keys.
  */
 #include "reconcile.h"
 
@@ -37,6 +38,7 @@ enum ccf_message {
 
 #define FINGERPRINT_BITS 16
 #define MOST_KEYS        (UINT64_C(1) << 22)
+#define MOST_FRAME       (MOST_MESSAGE - 64)
 #define SMALL_SET        4096
 
 struct ccf {
@@ -89,6 +91,8 @@ static roost_status write_own(struct roost_reconcile *session, struct bit_writer
 {
     roost_buffer frame = {0};
     roost_status status = roost_multiset_encode(ccf_of(session)->own, &frame);
+    if (status == ROOST_OK && frame.size > MOST_FRAME)
+        status = ROOST_TOO_LARGE;
     if (status == ROOST_OK) {
         write_varint(writer, frame.size);
         write_bytes(writer, frame.data, frame.size);
