@@ -88,6 +88,10 @@ for method in dbf ccf-query ccf-decode; do
     gives "$method, nothing differs" 0 '' reconcile a c --method $method
     gives "$method, two empty files" 0 '' reconcile empty empty --method $method
 done
+gives "dbf, through a shell" 1 '< martin
+> heron' reconcile a "host:$PWD/b" --method dbf --roost "$ROOST"
+gives "dbf, the other way" 1 '< martin
+> heron' reconcile "host:$PWD/a" b --method dbf --roost "$ROOST"
 gives "ccf-query, equal multisets" 0 '' reconcile --multiset m m --method ccf-query
 gives "ccf-decode, through a shell" 0 '' reconcile --multiset "host:$PWD/m" m --method ccf-decode --roost "$ROOST"
 "$ROOST" reconcile a b --method dbf --json >json
