@@ -123,7 +123,8 @@ bool take_record(struct byte_reader *reader, struct line_record *record, bool mu
 
 bool line_side_take(struct line_side *side, const struct line_record *record)
 {
-    if (record->there <= record->here)
+    uint64_t here = roost_reconcile_count(side->session, record->line.data, record->line.size);
+    if (record->there <= here)
         return true;
-    return line_union_append(&side->united, &side->file, record->line, record->there - record->here);
+    return line_union_append(&side->united, &side->file, record->line, record->there - here);
 }

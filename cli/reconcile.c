@@ -23,15 +23,14 @@
 #include "remote.h"
 #include "verb.h"
 
-enum method_choice { METHOD_AUTO = 1, METHOD_RIBLT };
-static const char *const methods[] = {"auto", "riblt", NULL};
-static const char *const later_methods[] = {"dbf", "ccf-query", "ccf-decode", NULL};
+/* In the order of roost_reconcile_method; a choice counts from 1. */
+static const char *const methods[] = {"auto", "riblt", "dbf", "ccf-query", "ccf-decode", NULL};
 
 static struct {
     unsigned method;
     bool multiset, fetch, stats, json, quiet;
     struct remote_shell shell;
-} settings = {.method = METHOD_AUTO, .shell.option = "--lines"};
+} settings = {.method = 1 + ROOST_RECONCILE_AUTO, .shell.option = "--lines"};
 
 static const struct option options[] = {
     {.name = "method",
@@ -39,8 +38,8 @@ static const struct option options[] = {
      .place = &settings.method,
      .value = "METHOD",
      .choices = methods,
-     .later_choices = later_methods,
-     .help = "auto: the fewest bytes (default); riblt: rateless IBLT"},
+     .help = "auto: the fewest bytes (default); riblt: rateless IBLT; dbf: Bloom filters;\n"
+             "ccf-query, ccf-decode: counting cuckoo filters, approximately"},
     {.name = "multiset", .type = OPTION_SWITCH, .place = &settings.multiset, .help = "lines are counted"},
     {.name = "fetch", .type = OPTION_SWITCH, .place = &settings.fetch, .help = "A takes in what is only in B"},
     {.name = "stats", .type = OPTION_SWITCH, .place = &settings.stats, .help = "say what it cost"},
@@ -104,13 +103,24 @@ static bool ask_program(struct reconciling *work)
 
 static bool begin_session(struct reconciling *work)
 {
-    roost_reconcile_config config = {settings.method == METHOD_RIBLT ? ROOST_RECONCILE_RIBLT : ROOST_RECONCILE_AUTO,
-                                     settings.multiset};
+    roost_reconcile_config config = {(roost_reconcile_method)(settings.method - 1), settings.multiset};
     roost_environment environment = line_environment();
     roost_status status = roost_reconcile_ask(&work->near.session, &config, &environment);
-    if (status == ROOST_UNSUPPORTED)
-        return complain("--method riblt", "is for sets, and not for --multiset");
+    if (status == ROOST_UNSUPPORTED) {
+        char option[64];
+        snprintf(option, sizeof option, "--method %s", methods[config.method]);
+        return complain(option, "is for sets, and not for --multiset");
+    }
     return (status == ROOST_OK || complain_of_session(work->near.file.name, status)) && line_side_load(&work->near);
+}
+
+static bool complain_of_conversation(const struct reconciling *work, roost_status status)
+{
+    const roost_reconcile_method method = roost_reconcile_config_of(work->near.session)->method;
+    bool limited = method == ROOST_RECONCILE_CCF_QUERY || method == ROOST_RECONCILE_CCF_DECODE;
+    if (limited && status == ROOST_TOO_LARGE)
+        return complain(work->far_name, "more lines than --method %s takes; auto has no such limit", methods[method]);
+    return complain_of_session(work->far_name, status);
 }
 
 /* To and fro until it is over; a message that ends it is kept for the next request. */
@@ -131,7 +141,7 @@ static bool converse(struct reconciling *work)
         return true;
     }
     roost_buffer_release(&message);
-    return fine ? complain_of_session(work->far_name, status) : false;
+    return fine ? complain_of_conversation(work, status) : false;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -253,6 +263,18 @@ static bool exchange_lines(struct reconciling *work)
 
 /* ---- the verb --------------------------------------------------------------------------------------------------- */
 
+static bool is_equal(const roost_reconcile_result *result)
+{
+    return result->only_here + result->only_there == 0 && result->complete;
+}
+
+/* What an approximate method missed it cannot tell, but that it did. */
+static void warn_of_missed(const struct reconciling *work)
+{
+    if (!work->result.complete)
+        complain(work->far_name, "--method %s missed some differences; auto finds all", methods[settings.method - 1]);
+}
+
 static void report(const struct reconciling *work)
 {
     double cpu = (double)clock() / CLOCKS_PER_SEC;
@@ -262,7 +284,9 @@ static void report(const struct reconciling *work)
     if (settings.json) {
         struct json json;
         json_begin(&json);
-        json_bool(&json, "equal", only_a + only_b == 0);
+        json_bool(&json, "equal", is_equal(result));
+        json_bool(&json, "exact", result->exact);
+        json_bool(&json, "complete", result->complete);
         json_count(&json, "only_here", only_a);
         json_count(&json, "only_there", only_b);
         if (settings.multiset)
@@ -280,8 +304,12 @@ static void report(const struct reconciling *work)
         format_things(received, work->received, "byte");
         format_things(rounds, work->rounds, "round");
         format_things(payload, work->payload_sent + work->payload_received, "byte");
-        printf("# %llu only in A, %llu only in B; sent %s, received %s in %s, lines %s; %.2f s of CPU\n",
-               (unsigned long long)only_a, (unsigned long long)only_b, sent, received, rounds, payload, cpu);
+        printf("# %llu only in A, %llu only in B%s; sent %s, received %s in %s, lines %s; %.2f s of CPU\n",
+               (unsigned long long)only_a, (unsigned long long)only_b,
+               result->exact      ? ""
+               : result->complete ? " (approximate)"
+                                  : " (approximate, some missed)",
+               sent, received, rounds, payload, cpu);
     }
 }
 
@@ -293,6 +321,7 @@ static bool reconcile(struct reconciling *work)
     if (!line_side_conclude(&work->near) || !exchange_lines(work))
         return false;
     report(work);
+    warn_of_missed(work);
     return true;
 }
 
@@ -326,7 +355,7 @@ static int run(const struct arguments *arguments)
     complete_shell(&settings.shell);
     interrupt_catch();
     bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);
-    bool equal = work.result.only_here + work.result.only_there == 0;
+    bool equal = is_equal(&work.result);
     close_sides(&work);
     return !fine ? EXIT_TROUBLE : equal ? EXIT_FINE : EXIT_NONE;
 }
@@ -342,6 +371,8 @@ const struct verb verb_reconcile = {
                "its count on that side, where the counts differ: \"< 3 LINE\", \"> 5 LINE\".\n"
                "One of the two may be HOST:PATH: then roost serve --lines is started there through ssh, and what\n"
                "is sent follows the difference, whatever the size of the files.\n"
+               "--method ccf-query and ccf-decode may miss differences, and say so, and may name lines that do not\n"
+               "differ; the other methods are exact. riblt and dbf are for sets.\n"
                "--fetch appends to A what it lacks; A is replaced whole, or left alone.\n"
                "Exit status: 0 if the two are equal, 1 if not, 2 in case of trouble.\n",
     .options = options,

@@ -8,6 +8,9 @@
  *     second experiment    for the larger of the two sets (changing m)
  *
  * Networks of one number are alike in elements, sets and neighbours; only the mapping differs.
+ *
+ * Beside the paper's methods stands the exact one (roost/reconcile.h): in each contact both learn what they lack, and
+ * elements follow with a byte for their length, as in gossip.
  */
 #include "distributed_bloom.h"
 
@@ -31,6 +34,8 @@ static const roost_mapping mappings[GOSSIP_MAPPINGS] = {ROOST_ONE_MAPPING, ROOST
 static const char *const sizing_names[GOSSIP_SIZINGS] = {"fixed m", "changing m"};
 
 struct network {
+    uint8_t elements[ELEMENTS][ELEMENT_BYTES];
+    bool has[PARTICIPANTS][ELEMENTS]; /* at the start, and in the exact method later on */
     roost_gossip *participants[PARTICIPANTS];
     uint64_t ids[PARTICIPANTS];
     unsigned neighbours[PARTICIPANTS][NEIGHBOURS];
@@ -53,26 +58,26 @@ static void draw_different(uint64_t *luck, unsigned *numbers, unsigned count, un
     }
 }
 
-static void give_elements(struct network *network, unsigned participant, uint64_t *luck,
-                          uint8_t elements[ELEMENTS][ELEMENT_BYTES])
+static void give_elements(struct network *network, unsigned participant, uint64_t *luck)
 {
     unsigned own[OWN];
     draw_different(luck, own, OWN, ELEMENTS, ELEMENTS);
     for (unsigned i = 0; i < OWN; i++) {
-        must(roost_gossip_add(network->participants[participant], NULL, elements[own[i]], ELEMENT_BYTES), "element");
+        must(roost_gossip_add(network->participants[participant], NULL, network->elements[own[i]], ELEMENT_BYTES),
+             "element");
+        network->has[participant][own[i]] = true;
         network->whole += network->held[own[i]]++ == 0;
     }
 }
 
 static void network_open(struct network *network, uint64_t seed, roost_mapping mapping, bool fixed)
 {
-    static uint8_t elements[ELEMENTS][ELEMENT_BYTES];
     uint64_t luck = seed;
     *network = (struct network){0};
     for (unsigned i = 0; i < ELEMENTS; i++)
         for (unsigned word = 0; word < ELEMENT_BYTES / 8; word++) {
             uint64_t number = next_number(&luck);
-            memcpy(elements[i] + word * 8, &number, sizeof number);
+            memcpy(network->elements[i] + word * 8, &number, sizeof number);
         }
     for (unsigned i = 0; i < PARTICIPANTS; i++) {
         roost_gossip_config config = roost_gossip_config_default();
@@ -80,7 +85,7 @@ static void network_open(struct network *network, uint64_t seed, roost_mapping m
         config.mapping = mapping;
         config.expected = fixed ? ELEMENTS : 0;
         must(roost_gossip_new(&network->participants[i], &config, NULL), "participant");
-        give_elements(network, i, &luck, elements);
+        give_elements(network, i, &luck);
         draw_different(&luck, network->neighbours[i], NEIGHBOURS, PARTICIPANTS, i);
     }
 }
@@ -159,6 +164,106 @@ static void run_network(struct gossip_run *run, uint64_t seed, roost_mapping map
     network_close(&network);
 }
 
+/* ---- the same with exact reconciliation -------------------------------------------------------------------------- */
+
+/* Instead of the operating system's, so that a network comes out the same each time. */
+static bool draw_salt(void *context, void *bytes, size_t size)
+{
+    uint64_t number = next_number(context);
+    memset(bytes, 0, size);
+    memcpy(bytes, &number, size < sizeof number ? size : sizeof number);
+    return true;
+}
+
+/* `numbers` are those of the elements in the order in which the session got them. */
+static void add_elements(const struct network *network, roost_reconcile *session, unsigned participant,
+                         unsigned numbers[ELEMENTS])
+{
+    unsigned added = 0;
+    for (unsigned i = 0; i < ELEMENTS; i++) {
+        if (!network->has[participant][i])
+            continue;
+        must(roost_reconcile_add(session, network->elements[i], ELEMENT_BYTES, 1), "element");
+        numbers[added++] = i;
+    }
+}
+
+/* What is only with the one is sent to the other; answers how many that are. */
+static uint64_t hand_over(struct network *network, const roost_reconcile *session, unsigned to,
+                          const unsigned numbers[ELEMENTS])
+{
+    roost_difference differences[ELEMENTS];
+    uint64_t count = roost_reconcile_result_of(session).only_here;
+    roost_reconcile_differences(session, differences);
+    for (uint64_t i = 0; i < count; i++)
+        network->has[to][numbers[differences[i].index]] = true;
+    return count;
+}
+
+static uint64_t meet_exactly(struct network *network, struct gossip_run *run, unsigned from, unsigned to,
+                             uint64_t *luck)
+{
+    roost_environment environment = {.entropy = {luck, draw_salt}};
+    roost_reconcile *sides[2];
+    roost_buffer message, reply;
+    unsigned numbers[2][ELEMENTS];
+    must(roost_reconcile_ask(&sides[0], NULL, &environment), "reconciliation");
+    add_elements(network, sides[0], from, numbers[0]);
+    must(roost_reconcile_next(sides[0], &message, NULL, 0), "opening");
+    must(roost_reconcile_answer(&sides[1], message.data, message.size, &environment), "answer");
+    add_elements(network, sides[1], to, numbers[1]);
+    for (unsigned turn = 1; message.size > 0; turn ^= 1) {
+        run->overhead_bytes += message.size;
+        must(roost_reconcile_next(sides[turn], &reply, message.data, message.size), "message");
+        roost_buffer_release(&message);
+        message = reply;
+    }
+    run->contacts++;
+    uint64_t sent = hand_over(network, sides[0], to, numbers[0]) + hand_over(network, sides[1], from, numbers[1]);
+    roost_reconcile_free(sides[0]);
+    roost_reconcile_free(sides[1]);
+    return sent;
+}
+
+static unsigned count_exactly_converged(const struct network *network)
+{
+    unsigned converged = 0;
+    for (unsigned i = 0; i < PARTICIPANTS; i++) {
+        unsigned count = 0;
+        for (unsigned element = 0; element < ELEMENTS; element++)
+            count += network->has[i][element];
+        converged += count == network->whole;
+    }
+    return converged;
+}
+
+static void run_exactly(struct gossip_run *run, uint64_t seed)
+{
+    static struct network network;
+    uint64_t sent = 0, luck = seed;
+    network_open(&network, seed, ROOST_ROUND_MAPPING, false);
+    *run = (struct gossip_run){0};
+    while (run->rounds < MOST_GOSSIP_ROUND && run->converged < PARTICIPANTS) {
+        run->rounds++;
+        for (unsigned i = 0; i < PARTICIPANTS; i++)
+            for (unsigned j = 0; j < NEIGHBOURS; j++)
+                sent += meet_exactly(&network, run, i, network.neighbours[i][j], &luck);
+        run->converged = count_exactly_converged(&network);
+    }
+    run->element_bytes = sent * (ELEMENT_BYTES + 1);
+    network_close(&network);
+}
+
+/* ---- all networks ------------------------------------------------------------------------------------------------ */
+
+static void run_all_exactly(struct distributed_bloom *experiment, struct scale scale, uint64_t seed)
+{
+    if (scale.says_where_it_is)
+        fprintf(stderr, "roost-eval: gossip: exact\n");
+    for (unsigned network = 0; network < scale.networks; network++)
+        run_exactly(&experiment->exact[network], seed + network);
+}
+
 void distributed_bloom_run(struct distributed_bloom *experiment, struct scale scale, uint64_t seed)
 {
     *experiment = (struct distributed_bloom){.networks = scale.networks};
@@ -170,26 +275,33 @@ void distributed_bloom_run(struct distributed_bloom *experiment, struct scale sc
                 run_network(&experiment->runs[sizing][mapping][network], seed + network, mappings[mapping],
                             sizing == 0);
         }
+    run_all_exactly(experiment, scale, seed);
 }
 
 /* ---- claims and tables ------------------------------------------------------------------------------------------- */
 
 struct tally {
     unsigned least, most, rounds;
-    double mean;
+    double mean, overhead;
 };
 
-static struct tally tally(const struct distributed_bloom *experiment, int sizing, int mapping)
+static struct tally tally_runs(const struct gossip_run *runs, unsigned networks)
 {
     struct tally tally = {.least = PARTICIPANTS};
-    for (unsigned i = 0; i < experiment->networks; i++) {
-        const struct gossip_run *run = &experiment->runs[sizing][mapping][i];
+    for (unsigned i = 0; i < networks; i++) {
+        const struct gossip_run *run = &runs[i];
         tally.least = run->converged < tally.least ? run->converged : tally.least;
         tally.most = run->converged > tally.most ? run->converged : tally.most;
         tally.rounds = run->rounds > tally.rounds ? run->rounds : tally.rounds;
-        tally.mean += (double)run->converged / experiment->networks;
+        tally.mean += (double)run->converged / networks;
+        tally.overhead += (double)run->overhead_bytes / networks;
     }
     return tally;
+}
+
+static struct tally tally(const struct distributed_bloom *experiment, int sizing, int mapping)
+{
+    return tally_runs(experiment->runs[sizing][mapping], experiment->networks);
 }
 
 /* The paper: fixed m, nobody; changing m, 18 of 50. */
@@ -213,6 +325,16 @@ static void claim_distributed(const struct distributed_bloom *experiment, int si
           PARTICIPANTS, experiment->networks, least, found.rounds);
 }
 
+static void claim_exact(const struct distributed_bloom *experiment)
+{
+    struct tally exact = tally_runs(experiment->exact, experiment->networks), filters = tally(experiment, 1, 2);
+    claim("gossip: with exact reconciliation nobody is left", exact.least == PARTICIPANTS,
+          "at least %u of %u converge, rounds: %u at most, for %.0f bytes beside the elements; filters with changing "
+          "m, "
+          "pair and round: %.0f",
+          exact.least, PARTICIPANTS, exact.rounds, exact.overhead, filters.overhead);
+}
+
 void distributed_bloom_claims(const struct distributed_bloom *experiment)
 {
     for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++) {
@@ -220,6 +342,14 @@ void distributed_bloom_claims(const struct distributed_bloom *experiment)
         claim_distributed(experiment, sizing, 1, 47);
         claim_distributed(experiment, sizing, 2, PARTICIPANTS);
     }
+    claim_exact(experiment);
+}
+
+static void write_row(FILE *csv, const char *method, const char *sizes, unsigned network, const struct gossip_run *run)
+{
+    fprintf(csv, "%s,%s,%u,%u,%u,%.1f,%llu,%llu,%llu\n", method, sizes, network, run->rounds, run->converged,
+            run->median, (unsigned long long)run->contacts, (unsigned long long)run->overhead_bytes,
+            (unsigned long long)run->element_bytes);
 }
 
 void distributed_bloom_write_table(const struct distributed_bloom *experiment, FILE *csv)
@@ -227,12 +357,10 @@ void distributed_bloom_write_table(const struct distributed_bloom *experiment, F
     fprintf(csv, "method,sizes,network,rounds,converged,median_of_others,contacts,overhead_bytes,element_bytes\n");
     for (int sizing = 0; sizing < GOSSIP_SIZINGS; sizing++)
         for (int mapping = 0; mapping < GOSSIP_MAPPINGS; mapping++)
-            for (unsigned i = 0; i < experiment->networks; i++) {
-                const struct gossip_run *run = &experiment->runs[sizing][mapping][i];
-                fprintf(csv, "%s,%s,%u,%u,%u,%.1f,%llu,%llu,%llu\n", mapping_names[mapping], sizing_names[sizing], i,
-                        run->rounds, run->converged, run->median, (unsigned long long)run->contacts,
-                        (unsigned long long)run->overhead_bytes, (unsigned long long)run->element_bytes);
-            }
+            for (unsigned i = 0; i < experiment->networks; i++)
+                write_row(csv, mapping_names[mapping], sizing_names[sizing], i, &experiment->runs[sizing][mapping][i]);
+    for (unsigned i = 0; i < experiment->networks; i++)
+        write_row(csv, "exact", "no filters", i, &experiment->exact[i]);
 }
 
 void distributed_bloom_write_curves(const struct distributed_bloom *experiment, FILE *csv)

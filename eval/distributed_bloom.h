@@ -1,7 +1,7 @@
 /*
  * The experiments of "The Distributed Bloom Filter": a network of participants that gossip until nothing changes any
  * more, with one mapping for all, one for each pair, and one for each pair and round; filters of fixed size, and sizes
- * by the sets.
+ * by the sets. Beside them the same networks where each contact is an exact reconciliation.
  */
 #ifndef EVAL_DISTRIBUTED_BLOOM_H
 #define EVAL_DISTRIBUTED_BLOOM_H
@@ -30,6 +30,7 @@ struct gossip_run {
 struct distributed_bloom {
     unsigned networks;
     struct gossip_run runs[GOSSIP_SIZINGS][GOSSIP_MAPPINGS][MOST_NETWORKS];
+    struct gossip_run exact[MOST_NETWORKS]; /* no filters: each contact is an exact reconciliation */
 };
 
 void distributed_bloom_run(struct distributed_bloom *experiment, struct scale scale, uint64_t seed);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "roost.h"
+#include "base/bits.h"
+#include "base/hash.h"
 #include "base/random.h"
 
 /* Numbers in a row instead of the operating system's. */
@@ -43,6 +45,13 @@ static inline roost_status add_side(roost_reconcile *session, const struct world
             status = roost_reconcile_add_hash(session, world->keys[i].hash, count - part);
     }
     return status;
+}
+
+/* Ends a message, whose buffer has eight bytes more, as one who means it: message number `number` of the session that
+   `opening` opened. */
+static inline void seal_message(uint8_t *message, size_t size, const uint8_t *opening, uint32_t number)
+{
+    store_word(message + size, hash_bytes(load_word(opening + 3) + number, message, size).low);
 }
 
 /* What `add_side` numbers its keys by. */

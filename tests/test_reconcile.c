@@ -310,9 +310,17 @@ static struct outcome must_reconcile(const struct world *world)
     return outcome;
 }
 
+/* Those that are exact, then those that are not. */
+static const roost_reconcile_config all_methods[] = {
+    {ROOST_RECONCILE_AUTO, false},      {ROOST_RECONCILE_AUTO, true},       {ROOST_RECONCILE_RIBLT, false},
+    {ROOST_RECONCILE_DBF, false},       {ROOST_RECONCILE_CCF_QUERY, true},  {ROOST_RECONCILE_CCF_DECODE, true},
+    {ROOST_RECONCILE_CCF_QUERY, false}, {ROOST_RECONCILE_CCF_DECODE, false}};
+
+#define EXACT_METHODS 4
+
 static roost_reconcile_config some_method(uint64_t number)
 {
-    return (roost_reconcile_config){number % 4 == 3 ? ROOST_RECONCILE_RIBLT : ROOST_RECONCILE_AUTO, number % 4 == 1};
+    return all_methods[number % EXACT_METHODS];
 }
 
 /* Sizes of all kinds: none, one, few, those at which the plan changes, many. */
@@ -400,6 +408,184 @@ static void bytes_follow_the_difference(void **state)
     }
 }
 
+/* ---- Bloom filters ---------------------------------------------------------------------------------------------- */
+
+/* 1.44 bits of filter for each key and doubling of the difference, both ways, and not three times that. */
+static void bloom_filters_cost_what_they_should(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t sizes[4];
+        uint64_t most_bytes, most_messages;
+    } expected[] = {
+        {{20000, 0, 0, 0}, 60, 2},          {{20000, 10, 10, 0}, 60000, 9}, {{20000, 1000, 1000, 0}, 130000, 10},
+        {{20000, 0, 20000, 0}, 100000, 10}, {{50, 20000, 0, 0}, 5000, 11},  {{50, 0, 20000, 0}, 5000, 11},
+    };
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        uint64_t bytes = 0, longest = 0, runs = 5;
+        for (uint64_t seed = 0; seed < runs; seed++) {
+            struct world world = make_world(seed + 9100, (roost_reconcile_config){.method = ROOST_RECONCILE_DBF},
+                                            expected[i].sizes, ALL_DIFFERENT);
+            struct outcome outcome = must_reconcile(&world);
+            bytes += outcome.bytes;
+            longest = outcome.messages > longest ? outcome.messages : longest;
+            free(world.keys);
+        }
+        print_message("%zu + %zu + %zu: %llu bytes, at most %llu messages\n", expected[i].sizes[0],
+                      expected[i].sizes[1], expected[i].sizes[2], (unsigned long long)(bytes / runs),
+                      (unsigned long long)longest);
+        assert_in_range(bytes / runs, 1, expected[i].most_bytes);
+        assert_in_range(longest, 2, expected[i].most_messages);
+    }
+}
+
+/* ---- the approximate methods ------------------------------------------------------------------------------------ */
+
+struct errors {
+    uint64_t differences, missed, invented, sessions, incomplete;
+};
+
+/* What one side says beside the model; the session is over. */
+static void count_errors(const struct world *world, const roost_reconcile *session, bool there, struct errors *errors)
+{
+    roost_reconcile_result result = roost_reconcile_result_of(session);
+    roost_difference *differences = calloc(result.only_here + 1, sizeof *differences);
+    uint64_t next = 0, index = 0;
+    assert_non_null(differences);
+    roost_reconcile_differences(session, differences);
+    for (size_t i = 0; i < world->count; i++) {
+        uint64_t here = there ? world->keys[i].there : world->keys[i].here;
+        uint64_t far = there ? world->keys[i].here : world->keys[i].there;
+        bool named = here && next < result.only_here && differences[next].index == index;
+        if (named) {
+            const roost_difference *difference = &differences[next++];
+            assert_int_equal(difference->count_here, world->config.multiset ? here : 1);
+            if (difference->count_there) /* a count is never too small */
+                assert_true(difference->count_there >= far);
+        }
+        errors->differences += here && differs(world, i);
+        errors->missed += here && differs(world, i) && !named;
+        errors->invented += named && !differs(world, i);
+        index += calls_for(here);
+    }
+    assert_int_equal(next, result.only_here);
+    free(differences);
+}
+
+/* Both are over, agree about each other's numbers, and do not call it exact. */
+static void reconcile_approximately(const struct world *world, struct errors *errors)
+{
+    struct outcome outcome = {0};
+    uint64_t drawn = world->seed, missed = errors->missed;
+    roost_environment environment = environment_of(&drawn);
+    roost_reconcile *asking, *answering = NULL;
+    assert_ok(roost_reconcile_ask(&asking, &world->config, &environment));
+    assert_ok(add_side(asking, world, false));
+    converse(asking, &answering, world, &outcome, NULL, NULL);
+    assert_ok(outcome.asking);
+    assert_ok(outcome.answering);
+    assert_true(roost_reconcile_over(asking) && roost_reconcile_over(answering));
+    roost_reconcile_result here = roost_reconcile_result_of(asking), there = roost_reconcile_result_of(answering);
+    assert_int_equal(here.messages, 4);
+    assert_int_equal(here.only_here, there.only_there);
+    assert_int_equal(here.only_there, there.only_here);
+    assert_false(here.exact || there.exact);
+    count_errors(world, asking, false, errors);
+    count_errors(world, answering, true, errors);
+    assert_int_equal(here.complete, there.complete);
+    if (errors->missed > missed) /* what was missed is always noticed */
+        assert_false(here.complete);
+    errors->sessions++;
+    errors->incomplete += !here.complete;
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+/* In fingerprints of sixteen bits one in ten thousand collides with a key of the other side. */
+static void few_differences_are_missed_and_never_in_silence(void **state)
+{
+    (void)state;
+    static const size_t large[4] = {3000, 2500, 2500, 1500};
+    for (size_t method = EXACT_METHODS; method < COUNT_OF(all_methods); method++) {
+        struct errors errors = {0};
+        for (uint64_t seed = 0; seed < 260; seed++) {
+            struct random_source random = random_from_seed(seed + 78);
+            size_t sizes[4] = {some_size(&random), some_size(&random), some_size(&random), some_size(&random) / 4};
+            struct world world = make_world(seed, all_methods[method], seed < 20 ? large : sizes, ALL_DIFFERENT);
+            reconcile_approximately(&world, &errors);
+            free(world.keys);
+        }
+        print_message("method %d, multiset %d: of %llu differences %llu missed, %llu invented; %llu of %llu sessions "
+                      "are not complete\n",
+                      all_methods[method].method, all_methods[method].multiset, (unsigned long long)errors.differences,
+                      (unsigned long long)errors.missed, (unsigned long long)errors.invented,
+                      (unsigned long long)errors.incomplete, (unsigned long long)errors.sessions);
+        assert_true(errors.differences > 100000);
+        assert_in_range(errors.missed, 0, errors.differences / 4000);
+        assert_in_range(errors.invented, 0, errors.differences / 4000);
+        assert_in_range(errors.incomplete, 0, 40);
+    }
+}
+
+/* One key only here and one only there, alike in all bits that a filter looks at: nobody finds them, and both know. */
+static void what_collides_is_missed_and_told(void **state)
+{
+    (void)state;
+    roost_hash hash = hash_for_key(1), other = {.low = hash.low ^ 1, .high = hash.high ^ 1};
+    struct both keys[] = {{hash, 1, 0}, {other, 0, 1}, {hash_for_key(2), 1, 1}};
+    for (size_t method = EXACT_METHODS; method < COUNT_OF(all_methods); method++) {
+        struct errors errors = {0};
+        struct world world = {all_methods[method], keys, COUNT_OF(keys), 1};
+        reconcile_approximately(&world, &errors);
+        assert_int_equal(errors.missed, 2);
+        assert_int_equal(errors.incomplete, 1);
+        assert_int_equal(errors.invented, 0);
+    }
+    for (size_t method = 0; method < EXACT_METHODS; method++) {
+        struct world world = {all_methods[method], keys, COUNT_OF(keys), 1};
+        must_reconcile(&world);
+    }
+}
+
+static void counting_filters_have_limits(void **state)
+{
+    (void)state;
+    roost_reconcile *asking, *answering;
+    roost_reconcile_config config = {ROOST_RECONCILE_CCF_QUERY, true};
+    roost_buffer opening, reply;
+    assert_ok(roost_reconcile_ask(&asking, &config, NULL));
+    assert_ok(roost_reconcile_next(asking, &opening, NULL, 0));
+    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, NULL));
+    assert_ok(roost_reconcile_add(answering, "key", 3, ROOST_MOST_COPIES + 1));
+    assert_int_equal(roost_reconcile_next(answering, &reply, opening.data, opening.size), ROOST_TOO_LARGE);
+    roost_buffer_release(&opening);
+    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_TOO_LARGE);
+    roost_buffer_release(&reply);
+    roost_buffer_release(&opening);
+    roost_reconcile_free(asking);
+    roost_reconcile_free(answering);
+}
+
+static void own_keys_are_counted(void **state)
+{
+    (void)state;
+    for (int multiset = 0; multiset < 2; multiset++) {
+        roost_reconcile *session;
+        roost_reconcile_config config = {.multiset = multiset};
+        roost_buffer message;
+        assert_ok(roost_reconcile_ask(&session, &config, NULL));
+        for (uint64_t key = 0; key < 100; key++)
+            assert_ok(roost_reconcile_add(session, &key, sizeof key, key + 1));
+        assert_ok(roost_reconcile_next(session, &message, NULL, 0));
+        for (uint64_t key = 0; key < 100; key++)
+            assert_int_equal(roost_reconcile_count(session, &key, sizeof key), multiset ? key + 1 : 1);
+        for (uint64_t key = 100; key < 200; key++)
+            assert_int_equal(roost_reconcile_count(session, &key, sizeof key), 0);
+        roost_buffer_release(&message);
+        roost_reconcile_free(session);
+    }
+}
+
 /* ---- damage ----------------------------------------------------------------------------------------------------- */
 
 struct damage {
@@ -445,6 +631,24 @@ static void damaged_messages_never_make_a_wrong_answer(void **state)
     }
     print_message("%llu refused, %llu went on\n", (unsigned long long)refused, (unsigned long long)went_on);
     assert_true(refused > 300 && went_on > 100);
+}
+
+/* A message that was damaged is refused, or changes nothing. */
+static void damaged_filters_are_refused(void **state)
+{
+    (void)state;
+    static const size_t sizes[4] = {30, 10, 12, 5};
+    for (size_t method = EXACT_METHODS; method < COUNT_OF(all_methods); method++) {
+        struct world world = make_world(7200, all_methods[method], sizes, ALL_DIFFERENT);
+        for (uint32_t message = 0; message < 4; message++)
+            for (size_t place = message; place < 3000; place += 13) {
+                struct damage damages = {message, place, place % 2, false};
+                struct outcome outcome = reconcile(&world, damage, &damages);
+                assert_true(outcome.right);
+                assert_false(outcome.over && damages.happened);
+            }
+        free(world.keys);
+    }
 }
 
 struct noise {
@@ -515,6 +719,123 @@ static void endless_symbols_end(void **state)
     roost_reconcile_free(session);
 }
 
+/* What one who knows the salt sends to the asking side: whatever it says, with a right seal. */
+static roost_status say_sealed(roost_reconcile *session, const roost_buffer *opening, struct bit_writer *said)
+{
+    roost_buffer reply;
+    static const uint8_t seal[8];
+    uint32_t number = roost_reconcile_result_of(session).messages;
+    write_bytes(said, seal, sizeof seal);
+    assert_false(said->failed);
+    seal_message(said->buffer.data, said->buffer.size - 8, opening->data, number);
+    roost_status status = roost_reconcile_next(session, &reply, said->buffer.data, said->buffer.size);
+    roost_buffer_release(&reply);
+    bit_writer_release(said);
+    return status;
+}
+
+static struct bit_writer begin_saying(uint8_t type)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_byte(&writer, type);
+    return writer;
+}
+
+/* Filters in which all is there, so that nothing is ever found, and weights that never agree. */
+static void endless_filters_end(void **state)
+{
+    (void)state;
+    roost_buffer opening;
+    roost_reconcile *session = asking_side(ROOST_RECONCILE_DBF, &opening);
+    roost_status status = ROOST_OK;
+    for (uint64_t filters = 0; status == ROOST_OK; filters++) {
+        struct bit_writer writer = begin_saying(1);
+        write_varint(&writer, 100);
+        write_varint(&writer, 100);
+        write_fixed64(&writer, filters);
+        write_varint(&writer, 8);
+        write_byte(&writer, 1);
+        write_byte(&writer, 0xff);
+        status = say_sealed(session, &opening, &writer);
+        assert_true(filters < 100);
+    }
+    assert_int_equal(status, ROOST_CORRUPT);
+    assert_false(roost_reconcile_over(session));
+    roost_buffer_release(&opening);
+    roost_reconcile_free(session);
+}
+
+/* Sealed messages with numbers that make no sense. */
+static void sealed_nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        roost_reconcile_method method;
+        uint8_t type;
+        uint64_t first, second;
+    } lies[] = {
+        {ROOST_RECONCILE_DBF, 1, 10, 11},                /* more keys in the filter than there are */
+        {ROOST_RECONCILE_DBF, 1, UINT64_C(1) << 32, 1},  /* more than any side has */
+        {ROOST_RECONCILE_DBF, 2, UINT64_C(1) << 32, 0},  /* the same in a TURN */
+        {ROOST_RECONCILE_DBF, 3, 1, 1},                  /* no such type */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 1 << 22, 1},      /* a filter of one byte for four million keys */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 100, UINT64_MAX}, /* a frame beyond the message */
+        {ROOST_RECONCILE_CCF_QUERY, 1, 100, 1},          /* which is no frame */
+        {ROOST_RECONCILE_CCF_DECODE, 2, 1, 1},           /* what only the asking side sends */
+        {ROOST_RECONCILE_CCF_DECODE, 3, 1, 1},           /* the end before the filter */
+    };
+    for (size_t i = 0; i < COUNT_OF(lies); i++) {
+        roost_buffer opening;
+        roost_reconcile *session = asking_side(lies[i].method, &opening);
+        struct bit_writer writer = begin_saying(lies[i].type);
+        write_varint(&writer, lies[i].first);
+        if (lies[i].type == 1)
+            write_varint(&writer, lies[i].second);
+        if (lies[i].method == ROOST_RECONCILE_DBF && lies[i].type == 1) {
+            write_fixed64(&writer, 0);
+            write_varint(&writer, 8);
+            write_byte(&writer, 1);
+        }
+        if (lies[i].type == 1)
+            write_byte(&writer, 0xff);
+        roost_status status = say_sealed(session, &opening, &writer);
+        if (status != ROOST_CORRUPT && status != ROOST_PROTOCOL)
+            print_message("lie %zu: %d\n", i, status);
+        assert_true(status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
+        roost_buffer_release(&opening);
+        roost_reconcile_free(session);
+    }
+}
+
+/* An honest filter, but of another configuration: one for a million keys in a few bytes is not made room for. */
+static void foreign_filters_are_refused(void **state)
+{
+    (void)state;
+    static const uint64_t capacities[] = {1, 50, 101, 1000, 1 << 20};
+    for (size_t i = 0; i < COUNT_OF(capacities); i++) {
+        roost_buffer opening, frame;
+        roost_multiset *multiset;
+        roost_multiset_config config = roost_multiset_config_default();
+        roost_reconcile *session = asking_side(ROOST_RECONCILE_CCF_QUERY, &opening);
+        config.capacity = capacities[i];
+        config.fpr = 0;
+        config.fingerprint_bits = 16;
+        config.seed = load_word(opening.data + 3);
+        assert_ok(roost_multiset_new(&multiset, &config, NULL));
+        assert_ok(roost_multiset_encode(multiset, &frame));
+        struct bit_writer writer = begin_saying(1);
+        write_varint(&writer, 3);
+        write_varint(&writer, frame.size);
+        write_bytes(&writer, frame.data, frame.size);
+        assert_int_equal(say_sealed(session, &opening, &writer), ROOST_CORRUPT);
+        roost_multiset_free(multiset);
+        roost_buffer_release(&frame);
+        roost_buffer_release(&opening);
+        roost_reconcile_free(session);
+    }
+}
+
 static void use_out_of_order_is_refused(void **state)
 {
     (void)state;
@@ -535,6 +856,8 @@ static void use_out_of_order_is_refused(void **state)
     roost_reconcile_config config = {.method = (roost_reconcile_method)99};
     assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_INVALID);
     config = (roost_reconcile_config){ROOST_RECONCILE_RIBLT, true};
+    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_UNSUPPORTED);
+    config = (roost_reconcile_config){ROOST_RECONCILE_DBF, true};
     assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_UNSUPPORTED);
 }
 
@@ -616,9 +939,9 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     static const size_t shapes[][4] = {{50, 3, 3, 0}, {200, 70, 70, 12}, {3, 100, 5, 0}};
     for (size_t shape = 0; shape < COUNT_OF(shapes); shape++)
-        for (uint64_t method = 0; method < 4; method++)
+        for (uint64_t method = 0; method < COUNT_OF(all_methods); method++)
             for (int there = 0; there < 2; there++) {
-                struct world world = make_world(8000 + shape, some_method(method), shapes[shape], ALL_DIFFERENT);
+                struct world world = make_world(8000 + shape, all_methods[method], shapes[shape], ALL_DIFFERENT);
                 int64_t failing = 0;
                 while (session_with_failure(&world, failing, there))
                     failing++;
@@ -719,9 +1042,18 @@ int main(void)
         cmocka_unit_test(special_worlds_are_exact),
         cmocka_unit_test(keys_that_share_half_a_hash_are_told_apart),
         cmocka_unit_test(bytes_follow_the_difference),
+        cmocka_unit_test(bloom_filters_cost_what_they_should),
+        cmocka_unit_test(few_differences_are_missed_and_never_in_silence),
+        cmocka_unit_test(what_collides_is_missed_and_told),
+        cmocka_unit_test(damaged_filters_are_refused),
+        cmocka_unit_test(counting_filters_have_limits),
+        cmocka_unit_test(own_keys_are_counted),
         cmocka_unit_test(damaged_messages_never_make_a_wrong_answer),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(endless_symbols_end),
+        cmocka_unit_test(endless_filters_end),
+        cmocka_unit_test(sealed_nonsense_is_refused),
+        cmocka_unit_test(foreign_filters_are_refused),
         cmocka_unit_test(large_claims_allocate_little),
         cmocka_unit_test(use_out_of_order_is_refused),
         cmocka_unit_test(counts_beyond_a_word_are_refused),

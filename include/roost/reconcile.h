@@ -1,7 +1,8 @@
 /*
  * Reconcile: two sides hold sets of keys, and find out which of their own keys the other lacks, for few bytes.
  *
- * Unlike a sync (sync.h), which makes two filters equal, this is about real sets or multisets, and the answer is exact.
+ * Unlike a sync (sync.h), which makes two filters equal, this is about real sets or multisets, and the answer is exact,
+ * unless the caller asks for one of the two approximate methods.
  * One side asks, the other answers; messages go to and fro until both know. How they travel is the caller's business:
  * a pipe, a socket, a command of a server. They carry no length, and are checked as hostile input.
  *
@@ -34,6 +35,9 @@ typedef struct roost_reconcile roost_reconcile;
 typedef enum roost_reconcile_method {
     ROOST_RECONCILE_AUTO = 0,  /* the one with the fewest bytes: partitioned sketches */
     ROOST_RECONCILE_RIBLT = 1, /* rateless invertible Bloom look-up table; sets only */
+    ROOST_RECONCILE_DBF = 2, /* distributed Bloom filters, another mapping each round, until all is found; sets only */
+    ROOST_RECONCILE_CCF_QUERY = 3,  /* counting cuckoo filters, one each way; may miss differences, and name others */
+    ROOST_RECONCILE_CCF_DECODE = 4, /* the same by decoding, which errs more often */
 } roost_reconcile_method;
 
 typedef struct roost_reconcile_config {
@@ -77,11 +81,13 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add_hash(roost_reconcile
  * is nothing more to send or to expect; see roost_reconcile_over. The caller releases it. After a failure the session
  * only repeats it; where a message came out nevertheless, it tells the peer.
  * ROOST_PROTOCOL, ROOST_CORRUPT: what came makes no sense, or more came than any honest peer would send.
+ * ROOST_TOO_LARGE: for counting cuckoo filters, more than 2^22 keys (fewer if their counts are large) or more than
+ * ROOST_MOST_COPIES of one.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *message,
                                                              const void *received, size_t size);
 
-/* Both sides know all, and have verified it. */
+/* Both sides know all, and have verified it; of an approximate method, all that it finds. */
 ROOST_API bool roost_reconcile_over(const roost_reconcile *session);
 
 typedef struct roost_reconcile_result {
@@ -91,6 +97,8 @@ typedef struct roost_reconcile_result {
     uint64_t changed;    /* in a multiset: those on both sides with different counts; they are in both of the above */
     uint32_t messages;   /* sent and received */
     uint64_t sent, received; /* bytes of messages */
+    bool exact;    /* once over: all of the above is right. False for an approximate method, whatever it found */
+    bool complete; /* once over: no difference was missed; an exact method never misses one */
 } roost_reconcile_result;
 
 ROOST_API roost_reconcile_result roost_reconcile_result_of(const roost_reconcile *session);
@@ -104,6 +112,10 @@ typedef struct roost_difference {
 
 /* Once the session is over: as many as `only_here` says, by ascending index. */
 ROOST_API void roost_reconcile_differences(const roost_reconcile *session, roost_difference *differences);
+
+/* How often this side has the key, once `next` was called; 1 in a set. For one who takes in what the other side sends:
+   after an approximate method that may be there already. */
+ROOST_API uint64_t roost_reconcile_count(const roost_reconcile *session, const void *key, size_t size);
 
 #ifdef __cplusplus
 }

@@ -232,5 +232,5 @@ static roost_status take_exact(struct roost_reconcile *session, uint8_t type, st
                                         : take_as_decoding(session, type, reader, writer);
 }
 
-const struct reconcile_method reconcile_exact = {sizeof(struct exact), open_exact, answer_exact, take_exact,
-                                                 release_exact};
+const struct reconcile_method reconcile_exact = {sizeof(struct exact), open_exact,    answer_exact,
+                                                 take_exact,           release_exact, .sets_only = false};

@@ -39,20 +39,6 @@ static uint64_t question_weight(const struct roost_reconcile *session, size_t nu
     return multiply_and_fold(hash ^ session->salt, scramble_count(count) + 2 * number + 1);
 }
 
-static roost_status make_changed(struct roost_reconcile *session, size_t room)
-{
-    const roost_allocator *allocator = session_allocator(session);
-    memory_release(allocator, session->changed);
-    session->changed_count = 0;
-    session->changed = memory_allocate(allocator, (room + 1) * sizeof *session->changed);
-    return session->changed ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-static void note_changed(struct roost_reconcile *session, const struct element *element, uint64_t there)
-{
-    session->changed[session->changed_count++] = (struct changed_count){element->index, there};
-}
-
 /* A count as what it is above or below the other, which both know; they differ. */
 static void write_count_beside(struct bit_writer *writer, uint64_t count, uint64_t other)
 {
@@ -103,12 +89,12 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     if (unclear)
         return ask_with_more_bits(session, writer);
     uint64_t sum = 0;
-    roost_status status = make_changed(session, exact->told_count);
+    roost_status status = session_make_changed(session, exact->told_count);
     for (size_t i = 0; i < exact->told_count && status == ROOST_OK; i++) {
         const struct element *element = &session->set.elements[exact->told[i].element];
         uint64_t here = count_of(&session->set, element), there = read_count_beside(reader, here);
         if (there)
-            note_changed(session, element, there);
+            session_note_changed(session, element, there);
         sum += question_weight(session, i, key_hash(session, element, exact->count_bits), here);
         sum += there ? match_weight(session, element, here, there) : 0;
     }
@@ -198,7 +184,7 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
             continue;
         uint64_t here = count_of(&session->set, element);
         write_count_beside(writer, here, there);
-        note_changed(session, element, there);
+        session_note_changed(session, element, there);
         sum += match_weight(session, element, there, here);
     }
     write_alignment(writer);
@@ -215,7 +201,7 @@ roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *r
         return ROOST_CORRUPT;
     struct bit_writer answer;
     bit_writer_init(&answer, *session_allocator(session));
-    roost_status status = make_changed(session, exact->told_count);
+    roost_status status = session_make_changed(session, exact->told_count);
     if (status == ROOST_OK)
         status = find_candidates(session, &candidates);
     bool clear = status == ROOST_OK && answer_all(session, &candidates, reader, bits, &answer);

@@ -8,7 +8,8 @@
  * What a peer can make us do is bounded. A message has at most MOST_MESSAGE bytes, and a method has to justify what it
  * allocates by the bytes that came. All messages together have at most ROOM_TO_TALK bytes and so many more for each of
  * our own keys: an honest peer never has to tell more than the list of our keys would be, since both methods send the
- * list of whoever has fewer once that is shorter. That also bounds the number of messages.
+ * list of whoever has fewer once that is shorter. That also bounds the number of messages. (A filter of the peer's keys
+ * is as large as these want it; a method that sends one whatever the other side has states how much room it needs.)
  */
 #include "reconcile.h"
 
@@ -24,6 +25,9 @@
 static const struct reconcile_method *const methods[] = {
     [ROOST_RECONCILE_AUTO] = &reconcile_exact,
     [ROOST_RECONCILE_RIBLT] = &reconcile_riblt,
+    [ROOST_RECONCILE_DBF] = &reconcile_dbf,
+    [ROOST_RECONCILE_CCF_QUERY] = &reconcile_ccf_query,
+    [ROOST_RECONCILE_CCF_DECODE] = &reconcile_ccf_decode,
 };
 
 #define METHODS (sizeof methods / sizeof *methods)
@@ -61,7 +65,7 @@ roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_c
     *made = NULL;
     if ((unsigned)wanted.method >= METHODS)
         return ROOST_INVALID;
-    if (wanted.multiset && wanted.method == ROOST_RECONCILE_RIBLT)
+    if (wanted.multiset && methods[wanted.method]->sets_only)
         return ROOST_UNSUPPORTED;
     struct roost_reconcile *session;
     roost_status status = make(&session, &wanted, environment);
@@ -91,9 +95,9 @@ static roost_status read_opening(struct bit_reader *reader, struct opening *open
     opening->keys = read_varint(reader);
     if (reader->failed)
         return ROOST_CORRUPT;
-    bool known = (unsigned)opening->config.method < METHODS;
-    return known && !(opening->config.multiset && opening->config.method == ROOST_RECONCILE_RIBLT) ? ROOST_OK
-                                                                                                   : ROOST_PROTOCOL;
+    if ((unsigned)opening->config.method >= METHODS)
+        return ROOST_PROTOCOL;
+    return opening->config.multiset && methods[opening->config.method]->sets_only ? ROOST_PROTOCOL : ROOST_OK;
 }
 
 roost_status roost_reconcile_answer(roost_reconcile **made, const void *message, size_t size,
@@ -180,13 +184,15 @@ uint128 session_common(const struct roost_reconcile *session)
     return sum;
 }
 
-static void conclude(struct roost_reconcile *session)
+void session_conclude(struct roost_reconcile *session)
 {
     uint64_t only_here = 0;
     for (size_t i = 0; i < session->set.count; i++)
         only_here += session->set.elements[i].marks & ONLY_HERE;
     session->result.only_here = only_here;
     session->result.changed = session->changed_count;
+    session->result.exact = !session->method->approximate;
+    session->result.complete |= session->result.exact;
     session->over = true;
 }
 
@@ -194,7 +200,7 @@ roost_status session_end(struct roost_reconcile *session, struct bit_writer *wri
 {
     write_byte(writer, ENDING);
     write_bits(writer, ENDING_HASH(session_common(session)), 32);
-    conclude(session);
+    session_conclude(session);
     return ROOST_OK;
 }
 
@@ -203,8 +209,46 @@ static roost_status take_ending(struct roost_reconcile *session, struct bit_read
     uint32_t hash = (uint32_t)read_bits(reader, 32);
     if (reader->failed || reader_bits_left(reader) != 0 || hash != ENDING_HASH(session_common(session)))
         return ROOST_CORRUPT;
-    conclude(session);
+    session_conclude(session);
     return ROOST_OK;
+}
+
+roost_status session_make_changed(struct roost_reconcile *session, size_t room)
+{
+    const roost_allocator *allocator = session_allocator(session);
+    memory_release(allocator, session->changed);
+    session->changed_count = 0;
+    session->changed = memory_allocate(allocator, (room + 1) * sizeof *session->changed);
+    return session->changed ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+void session_note_changed(struct roost_reconcile *session, const struct element *element, uint64_t there)
+{
+    session->changed[session->changed_count++] = (struct changed_count){element->index, there};
+}
+
+/* ---- seals ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t seal_of(const struct roost_reconcile *session, const void *bytes, size_t size, uint32_t number)
+{
+    return hash_bytes(session->salt + number, bytes, size).low;
+}
+
+/* The message that came last, if any, is not counted yet when its answer is made. */
+void session_seal(const struct roost_reconcile *session, struct bit_writer *writer)
+{
+    bool is_opening = session->asking && session->result.messages == 0;
+    uint32_t number = is_opening ? 0 : session->result.messages + 1;
+    if (!writer->failed)
+        write_fixed64(writer, seal_of(session, writer->buffer.data, writer->buffer.size, number));
+}
+
+bool session_unseal(const struct roost_reconcile *session, struct bit_reader *reader)
+{
+    size_t sealed = reader->position / 8;
+    uint64_t seal = read_fixed64(reader);
+    return !reader->failed && reader_bits_left(reader) == 0 &&
+           seal == seal_of(session, reader->bytes, sealed, session->result.messages);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
@@ -263,8 +307,8 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
         return status;
     if (size == 0)
         return session->asking && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
-    if (size > MOST_MESSAGE ||
-        session->result.received + size > ROOM_TO_TALK + ROOM_FOR_KEY * (uint64_t)session->set.count)
+    if (size > MOST_MESSAGE || session->result.received + size >
+                                   ROOM_TO_TALK + ROOM_FOR_KEY * (uint64_t)session->set.count + session->method->room)
         return ROOST_PROTOCOL;
     if (session->asking && session->result.messages == 0)
         return ROOST_PROTOCOL;
@@ -374,4 +418,15 @@ void roost_reconcile_differences(const roost_reconcile *session, roost_differenc
     sort_differences(differences, count);
     for (size_t i = 0; i < session->changed_count; i++)
         find_difference(differences, count, session->changed[i].index)->count_there = session->changed[i].there;
+}
+
+/* Keys with the same upper half stand together. */
+uint64_t roost_reconcile_count(const roost_reconcile *session, const void *key, size_t size)
+{
+    roost_hash hash = roost_reconcile_hash(session, key, size);
+    const struct element_set *set = &session->set;
+    for (size_t i = element_set_find(set, hash.high); i < set->count && set->elements[i].high == hash.high; i++)
+        if (low_of_key(set, &set->elements[i]) == hash.low)
+            return count_of(set, &set->elements[i]);
+    return 0;
 }

@@ -13,6 +13,8 @@
  *              whoever gets it compares
  *     TROUBLE  status; either side, any time
  *
+ * A method whose sides need not agree in the end calls session_conclude on both instead of session_end on one.
+ *
  * All of a method's result are the marks ONLY_HERE of the elements, the number `only_there`, and, in a multiset, the
  * counts of the other side in `changed`. When a side has convinced itself that these are right it calls session_end
  * instead of writing a message of its own; the peer compares 32 bits of a hash of what both have in common, which the
@@ -53,9 +55,13 @@ struct reconcile_method {
     roost_status (*take)(struct roost_reconcile *session, uint8_t type, struct bit_reader *reader,
                          struct bit_writer *writer);
     void (*release)(struct roost_reconcile *session); /* of what the state points to */
+    bool sets_only;
+    bool approximate;
+    uint64_t room; /* bytes that an honest peer may send on top of what our own keys allow */
 };
 
-extern const struct reconcile_method reconcile_exact, reconcile_riblt;
+extern const struct reconcile_method reconcile_exact, reconcile_riblt, reconcile_dbf, reconcile_ccf_query,
+    reconcile_ccf_decode;
 
 /* A key of both sides whose count differs. */
 struct changed_count {
@@ -132,5 +138,20 @@ roost_status session_switch(struct roost_reconcile *session, const struct reconc
 
 /* Writes the last message; the result is final. */
 roost_status session_end(struct roost_reconcile *session, struct bit_writer *writer);
+
+/* The result is final; no more is expected from the peer. */
+void session_conclude(struct roost_reconcile *session);
+
+/* Room for so many keys whose counts differ, and one of them. */
+roost_status session_make_changed(struct roost_reconcile *session, size_t room);
+void session_note_changed(struct roost_reconcile *session, const struct element *element, uint64_t there);
+
+/*
+ * A seal at the end of a message: eight bytes of a hash of all before it, under the salt and the number of the message.
+ * For methods whose verification would not see that a message was damaged. The reader is right before it; false: it is
+ * not the seal of these bytes, or something follows.
+ */
+void session_seal(const struct roost_reconcile *session, struct bit_writer *writer);
+bool session_unseal(const struct roost_reconcile *session, struct bit_reader *reader);
 
 #endif

@@ -544,5 +544,5 @@ static roost_status take_riblt(struct roost_reconcile *session, uint8_t type, st
     return status;
 }
 
-const struct reconcile_method reconcile_riblt = {sizeof(struct riblt), open_riblt, answer_riblt, take_riblt,
-                                                 release_riblt};
+const struct reconcile_method reconcile_riblt = {sizeof(struct riblt), open_riblt,    answer_riblt,
+                                                 take_riblt,           release_riblt, .sets_only = true};
