@@ -314,9 +314,12 @@ static void empty_stash(struct orcuckoo *filter)
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
     const roost_environment *environment = &filter->base.environment;
-    if (!cuckoo_table_is_asleep(&filter->table) &&
-        orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) <= environment->memory_limit &&
-        cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator))
+    int32_t before = filter->table.spread;
+    if (cuckoo_table_is_asleep(&filter->table) ||
+        orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
+        return;
+    if (cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator) &&
+        filter->table.spread != before)
         empty_stash(filter);
 }
 
