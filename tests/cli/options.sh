@@ -30,7 +30,7 @@ verdict "the help says where --writers has no effect"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, window, counter, demo'
+refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, demo'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
 for verb in link; do
     refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, remove, check" $verb f
