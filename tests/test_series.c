@@ -494,6 +494,37 @@ static void lending_fills_tables(void **state)
     FREE_ALL(a, alone, b);
 }
 
+/* Where nobody adds, gifts end: a sync of filters that agree changes nothing. */
+static void lending_comes_to_rest(void **state)
+{
+    (void)state;
+    enum { PARTIES = 3 };
+    struct random_source random = random_from_seed(test_seed(52));
+    for (uint32_t world = 0; world < 60; world++) {
+        roost_config config = series_config(0, 900);
+        config.writers = PARTIES;
+        roost_filter *parties[PARTIES];
+        for (uint64_t i = 0; i < PARTIES; i++) {
+            parties[i] = new_filter(&config);
+            put_many(parties[i], i << 40, 1 + random_choice(&random, 1500));
+        }
+        bool any = true;
+        for (uint32_t round = 0; any; round++) {
+            any = false;
+            assert_true(round <= PARTIES + 1);
+            for (uint32_t i = 0; i < 2 * PARTIES; i++)
+                merge(parties[(i + 1) % PARTIES], parties[i % PARTIES]);
+            for (uint32_t i = 0; i < PARTIES; i++) {
+                bool gave = false;
+                assert_ok(roost_filter_lend(parties[i], &gave));
+                any |= gave;
+            }
+        }
+        for (uint32_t i = 0; i < PARTIES; i++)
+            roost_filter_free(parties[i]);
+    }
+}
+
 /* ---- nesting and spreading -----------------------------------------------------------------------------------------
  */
 
@@ -1366,6 +1397,7 @@ int main(void)
         cmocka_unit_test(partitions_heal_within_the_promise),
         cmocka_unit_test(shares_are_never_overdrawn),
         cmocka_unit_test(lending_fills_tables),
+        cmocka_unit_test(lending_comes_to_rest),
         cmocka_unit_test(classes_nest),
         cmocka_unit_test(nested_places_serve_all_tables),
         cmocka_unit_test(folding_shows_nowhere),

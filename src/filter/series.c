@@ -740,8 +740,9 @@ static uint128 series_digest(roost_filter *filter)
  */
 
 /*
- * The actor that has used half or more of what it has of this table, and went on farthest beyond; 0: none. Half, since
- * one that has used up all of it has begun another table before it hears of the gift.
+ * The actor that has used two thirds or more of what it has of this table, and went on farthest beyond; 0: none. Not
+ * all, since then it has begun another table before it hears of the gift; and more than who gives keeps (half), lest
+ * two give to each other for ever.
  */
 static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
@@ -754,7 +755,7 @@ static uint64_t neediest(const struct series *series, uint32_t index, const stru
         for (uint32_t later = index + 1; later < MOST_TABLES; later++)
             beyond += ledger_spent(&series->ledger, later, entry->from);
         uint64_t left = ledger_left(&series->ledger, index, entry->from, plan->share);
-        if (left <= entry->amount && beyond > most) {
+        if (left <= entry->amount / 2 && beyond > most) {
             needy = entry->from;
             most = beyond;
         }
