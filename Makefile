@@ -52,7 +52,8 @@ bench-redis: module
 install: all
 	@test -f build-install/build.ninja || meson setup build-install >/dev/null
 	@meson configure build-install --prefix $(PREFIX) --libdir lib >/dev/null
-	@ninja -C build-install --quiet && meson install -C build-install --quiet --no-rebuild
+	@packaging/installed build-install | xargs ninja -C build-install --quiet
+	@meson install -C build-install --quiet --no-rebuild
 	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
 
 bench: all
