@@ -1005,7 +1005,7 @@ bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
     uint64_t slots = slots_of(table->shape), stashed = table->stash.count;
     bool overflows = stashed > 8 && stashed > slots / 16 && table->filled > slots / 2;
     bool overfull = overflows || (table->spread < 0 && table->filled > slots / 32 * 29);
-    return overfull && table->spread < most_spread(table->geometry);
+    return overfull && !table->holds_reserve && table->spread < most_spread(table->geometry);
 }
 
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries)

@@ -23,6 +23,7 @@ struct cuckoo_table {
     int32_t spread;                  /* bits of the fingerprint that the row tells; below 0: of the bucket, the slot */
     struct region slots;
     uint64_t filled;
+    bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
     uint32_t most_kicks;

@@ -17,12 +17,11 @@
 #define FEWEST_CHANGES    4096
 #define CAPACITY_A_CHANGE 8
 
-static const struct filter_kind *const filter_kinds[][2] = {
-    {&bloom_kind, &series_bloom_kind},
-    {&gcuckoo_kind, &series_gcuckoo_kind},
-    {&orcuckoo_kind, &series_orcuckoo_kind},
-    {&window_kind, NULL},
-    {&counter_kind, NULL}};
+static const struct filter_kind *const filter_kinds[][2] = {{&bloom_kind, &series_bloom_kind},
+                                                            {&gcuckoo_kind, &series_gcuckoo_kind},
+                                                            {&orcuckoo_kind, &series_orcuckoo_kind},
+                                                            {&window_kind, NULL},
+                                                            {&counter_kind, NULL}};
 
 const struct filter_kind *filter_kind_of(roost_kind code, bool scalable)
 {

@@ -654,11 +654,14 @@ static roost_status reserve_overflow(struct gcuckoo *gcuckoo, uint64_t count)
     struct stash *stash = &gcuckoo->table.stash;
     if (!has_memory_for_overflow(gcuckoo, count))
         return ROOST_TOO_LARGE;
-    return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
+    gcuckoo->table.holds_reserve = stash_reserve(stash, &environment->allocator, count);
+    return gcuckoo->table.holds_reserve ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
 static void release_reserve(struct gcuckoo *gcuckoo)
 {
+    gcuckoo->table.holds_reserve = false;
+    relieve_if_overfull(gcuckoo);
     if (gcuckoo->table.stash.count == 0)
         stash_release(&gcuckoo->table.stash, &gcuckoo->base.environment.allocator);
 }

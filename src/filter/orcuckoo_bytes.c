@@ -712,6 +712,7 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
 {
     struct part_item item;
     uint32_t kicks = filter->table.most_kicks;
+    filter->table.holds_reserve = true;
     part_rewind(part);
     for (uint64_t i = 0; i < part->live; i++) {
         next_live(part, &item);
@@ -723,6 +724,8 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
         note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
         *changed = true;
     }
+    filter->table.holds_reserve = false;
+    relieve_if_overfull(filter);
 }
 
 /* Few runs are added one by one, each of which may move those behind it; many in one go. */
