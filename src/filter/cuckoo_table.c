@@ -291,8 +291,9 @@ static uint64_t slots_of(struct cuckoo_geometry shape)
    never fills it at once. */
 static int32_t most_folded(struct cuckoo_geometry geometry)
 {
-    uint32_t room = geometry.tag_bits ? MOST_TAGGED_FOLD : 32 - geometry.bits;
-    room = room < 32 - geometry.bits ? room : 32 - geometry.bits;
+    uint32_t room = 32 - geometry.bits;
+    if (geometry.tag_bits && room > MOST_TAGGED_FOLD)
+        room = MOST_TAGGED_FOLD;
     uint32_t fold = geometry.level < room ? geometry.level : room;
     while (fold > 0 && slots_of(geometry) >> fold < FEWEST_FOLDED_SLOTS)
         fold--;
@@ -301,7 +302,7 @@ static int32_t most_folded(struct cuckoo_geometry geometry)
 
 static int32_t most_spread(struct cuckoo_geometry geometry)
 {
-    uint32_t spread = geometry.level || geometry.extra_bits ? geometry.extra_bits : 0;
+    uint32_t spread = geometry.extra_bits;
     while (spread > 0 && (uint64_t)geometry.buckets << spread > UINT32_MAX)
         spread--;
     return (int32_t)spread;
