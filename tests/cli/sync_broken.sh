@@ -14,6 +14,10 @@ change_both() {
         "$ROOST" remove a "tuc $((key - 1))" && "$ROOST" remove b "cut $((key - 1))"
 }
 
+# Under sanitizers programs start slowly: every third byte.
+step=1
+case $ROOST in *sanitize*) step=3 ;; esac
+
 # cut_everywhere DIRECTION
 cut_everywhere() {
     local at=0 lost=0 unequal=0 through=
@@ -30,9 +34,9 @@ cut_everywhere() {
         { cat expected; printf '%s\n' "cut $key" "tuc $key"; } >"$output/wanted"
         { cat "$output/wanted"; printf '%s\n' "cut $((key - 1))" "tuc $((key - 1))"; } | "$ROOST" check a |
             cmp -s - "$output/wanted" || lost=$((lost + 1))
-        at=$((at + 1))
+        at=$((at + step))
     done
-    echo "# cut ${1,,} at $at places"
+    echo "# cut ${1,,} at $((at / step)) places"
     is "cut ${1,,} at every byte, nothing is lost, and nothing comes back" 0 $lost
     is "cut ${1,,} at every byte, and the next sync makes both equal" 0 $unequal
     [ $at -gt 30 ] && [ $at -lt 1000 ]
