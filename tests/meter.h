@@ -11,6 +11,7 @@ struct meter {
     bool recovers;       /* only that one fails, not those after it */
     int64_t outstanding; /* not yet released */
     uint64_t failures;
+    size_t largest; /* in bytes */
 };
 
 static inline void *metered_allocate(void *context, size_t size)
@@ -23,6 +24,7 @@ static inline void *metered_allocate(void *context, size_t size)
     }
     meter->allowed--;
     meter->outstanding++;
+    meter->largest = size > meter->largest ? size : meter->largest;
     return calloc(1, size);
 }
 
@@ -32,6 +34,13 @@ static inline void metered_release(void *context, void *memory)
     assert_non_null(memory);
     meter->outstanding--;
     free(memory);
+}
+
+/* Begins to count; nothing fails so far. */
+static inline roost_allocator allocator_of(struct meter *meter)
+{
+    *meter = (struct meter){.allowed = -1};
+    return (roost_allocator){meter, metered_allocate, metered_release};
 }
 
 #endif

@@ -1,48 +1,10 @@
 /*
- * The causal room: histories beside bitmaps of a small universe, their bytes, many actors and many dots; numbers and
- * indexes of actors; ledgers beside plain arrays; and every allocation refused once.
+ * Histories beside bitmaps of a small universe, their bytes, many actors and many dots, and every allocation refused
+ * once.
  */
-#include "check.h"
+#include "meter.h"
 
-#include "causal/actors.h"
 #include "causal/history.h"
-#include "causal/ledger.h"
-
-/* ---- an allocator that counts and refuses ----------------------------------------------------------------------- */
-
-struct meter {
-    int64_t allowed; /* allocations until the failure; negative: never */
-    int64_t outstanding;
-    uint64_t failures;
-    size_t largest; /* in bytes */
-};
-
-static void *metered_allocate(void *context, size_t size)
-{
-    struct meter *meter = context;
-    if (meter->allowed == 0) {
-        meter->failures++;
-        return NULL;
-    }
-    meter->allowed--;
-    meter->outstanding++;
-    meter->largest = size > meter->largest ? size : meter->largest;
-    return calloc(1, size);
-}
-
-static void metered_release(void *context, void *memory)
-{
-    struct meter *meter = context;
-    assert_non_null(memory);
-    meter->outstanding--;
-    free(memory);
-}
-
-static roost_allocator allocator_of(struct meter *meter)
-{
-    *meter = (struct meter){.allowed = -1};
-    return (roost_allocator){meter, metered_allocate, metered_release};
-}
 
 static roost_allocator plain_allocator(void)
 {
@@ -794,262 +756,6 @@ static void random_bytes_are_canonical_or_refused(void **state)
     assert_true(accepted > 1000 && refused > 1000);
 }
 
-/* ---- actors ------------------------------------------------------------------------------------------------------ */
-
-static void numbers_stay(void **state)
-{
-    (void)state;
-    enum { MANY = 5000 };
-    roost_allocator allocator = plain_allocator();
-    struct random_source random = random_from_seed(test_seed(14));
-    static uint64_t ids[MANY];
-    struct actors actors, copy;
-    actors_init(&actors, 16);
-    assert_true(actors_check(&actors));
-    assert_int_equal(actors_find(&actors, 1), NO_ACTOR);
-    for (uint32_t number = 0; number < MANY; number++) {
-        /* Drawn at random, and in a row. */
-        ids[number] = number % 2 ? random_next(&random) | 1 : (uint64_t)(number + 1) << 33;
-        assert_int_equal(actors_find(&actors, ids[number]), NO_ACTOR);
-        assert_int_equal(actors_number(&actors, ids[number], &allocator), number);
-        uint32_t earlier = random_choice(&random, number + 1);
-        assert_int_equal(actors_find(&actors, ids[earlier]), earlier);
-        assert_int_equal(actors_number(&actors, ids[earlier], &allocator), earlier);
-    }
-    assert_int_equal(actors.count, MANY);
-    assert_true(actors_check(&actors));
-    assert_true(actors_copy(&copy, &actors, &allocator));
-    assert_true(actors_check(&copy));
-    assert_int_equal(actors_bytes(&copy), actors_bytes(&actors));
-    assert_true(actors_bytes(&actors) >= MANY * (sizeof(struct actor) + 8));
-    for (uint32_t number = 0; number < MANY; number++)
-        assert_int_equal(actors_find(&copy, ids[number]), number);
-    actors_release(&copy, &allocator);
-    actors_release(&actors, &allocator);
-    assert_true(actors_check(&actors));
-    assert_int_equal(actors_bytes(&actors), 0);
-}
-
-/* What the hand should do, told with a plain array of owners. */
-struct index_model {
-    uint32_t owner[16], given, hand, entries[64];
-};
-
-static uint32_t index_in_model(const struct index_model *model, uint32_t number)
-{
-    for (uint32_t index = 0; index < model->given; index++)
-        if (model->owner[index] == number)
-            return index;
-    return NO_INDEX;
-}
-
-static uint32_t model_index(struct index_model *model, uint32_t indexes, uint32_t number)
-{
-    uint32_t index = index_in_model(model, number);
-    if (index != NO_INDEX)
-        return index;
-    if (model->given < indexes) {
-        model->owner[model->given] = number;
-        return model->given++;
-    }
-    for (uint32_t looked_at = 0; looked_at < indexes; looked_at++) {
-        index = (model->hand + looked_at) % indexes;
-        if (model->entries[model->owner[index]] == 0) {
-            model->owner[index] = number;
-            model->hand = (index + 1) % indexes;
-            return index;
-        }
-    }
-    return NO_INDEX;
-}
-
-static void indexes_go_round(uint32_t indexes, uint32_t numbers, uint64_t seed)
-{
-    roost_allocator allocator = plain_allocator();
-    struct random_source random = random_from_seed(seed);
-    struct index_model model = {.given = 0};
-    struct actors actors;
-    unsigned refused = 0, reused = 0;
-    actors_init(&actors, indexes);
-    for (uint32_t number = 0; number < numbers; number++)
-        assert_int_equal(actors_number(&actors, number + 1000, &allocator), number);
-    for (int step = 0; step < 20000; step++) {
-        uint32_t number = random_choice(&random, numbers);
-        bool filling = step / 100 % 2; /* the tide comes and goes, so that all are busy at times */
-        if (random_choice(&random, 4) < (filling ? 3 : 1)) {
-            bool was_full = model.given == indexes && index_in_model(&model, number) == NO_INDEX;
-            uint32_t index = actors_index(&actors, number, &allocator);
-            assert_int_equal(index, model_index(&model, indexes, number));
-            refused += index == NO_INDEX;
-            reused += was_full && index != NO_INDEX;
-            if (index != NO_INDEX) {
-                actors_entered_slot(&actors, number);
-                model.entries[number]++;
-            }
-        } else {
-            for (; model.entries[number] > 0; model.entries[number]--)
-                actors_left_slot(&actors, number);
-        }
-        assert_true(actors_check(&actors));
-        for (uint32_t other = 0; other < numbers; other++)
-            assert_int_equal(actors.list[other].index, index_in_model(&model, other));
-    }
-    printf("%u indexes: %u refused, %u reused\n", indexes, refused, reused);
-    assert_true(refused > 100 && reused > 100);
-    actors_release(&actors, &allocator);
-}
-
-static void idle_indexes_are_reused(void **state)
-{
-    (void)state;
-    uint64_t seed = test_seed(15);
-    indexes_go_round(4, 12, seed);
-    indexes_go_round(16, 40, seed);
-    indexes_go_round(1, 3, seed);
-}
-
-static void there_is_no_index_when_all_are_busy(void **state)
-{
-    (void)state;
-    roost_allocator allocator = plain_allocator();
-    struct actors actors;
-    actors_init(&actors, 4);
-    for (uint32_t number = 0; number < 5; number++) {
-        assert_int_equal(actors_number(&actors, number + 1, &allocator), number);
-        uint32_t expected = number < 4 ? number : NO_INDEX;
-        assert_int_equal(actors_index(&actors, number, &allocator), expected);
-        if (number < 4)
-            actors_entered_slot(&actors, number);
-    }
-    actors_left_slot(&actors, 2);
-    assert_int_equal(actors_index(&actors, 2, &allocator), 2); /* still its own */
-    assert_int_equal(actors_index(&actors, 4, &allocator), 2);
-    assert_int_equal(actors.list[2].index, NO_INDEX);
-    assert_true(actors_check(&actors));
-    actors_release(&actors, &allocator);
-
-    actors_init(&actors, 0);
-    assert_int_equal(actors_number(&actors, 7, &allocator), 0);
-    assert_int_equal(actors_index(&actors, 0, &allocator), NO_INDEX);
-    assert_true(actors_check(&actors));
-    actors_release(&actors, &allocator);
-}
-
-static void a_copy_of_actors_goes_its_own_way(void **state)
-{
-    (void)state;
-    roost_allocator allocator = plain_allocator();
-    struct actors actors, copy;
-    actors_init(&actors, 4);
-    assert_true(actors_copy(&copy, &actors, &allocator));
-    assert_true(actors_check(&copy));
-    actors_release(&copy, &allocator);
-    for (uint32_t number = 0; number < 9; number++) {
-        assert_int_equal(actors_number(&actors, number + 1, &allocator), number);
-        if (actors_index(&actors, number, &allocator) != NO_INDEX && number % 2)
-            actors_entered_slot(&actors, number);
-    }
-    assert_true(actors_copy(&copy, &actors, &allocator));
-    assert_true(actors_check(&copy));
-    assert_memory_equal(copy.list, actors.list, 9 * sizeof *copy.list);
-    assert_int_equal(copy.hand, actors.hand);
-    assert_int_equal(actors_number(&copy, 100, &allocator), 9);
-    assert_int_equal(actors_find(&actors, 100), NO_ACTOR);
-    actors_release(&copy, &allocator);
-    assert_true(actors_check(&actors));
-    actors_release(&actors, &allocator);
-}
-
-/* Five actors and four indexes: 0 and 1 are busy, the index of 2 went to 4, and 3 is idle. */
-static void actors_scene(struct actors *actors, const roost_allocator *allocator)
-{
-    actors_init(actors, 4);
-    for (uint32_t number = 0; number < 5; number++) {
-        assert_int_equal(actors_number(actors, 100 + number, allocator), number);
-        if (number == 4)
-            actors_left_slot(actors, 2);
-        assert_true(actors_index(actors, number, allocator) != NO_INDEX);
-        if (number < 3)
-            actors_entered_slot(actors, number);
-    }
-    assert_int_equal(actors->list[2].index, NO_INDEX);
-    assert_int_equal(actors->list[4].index, 2);
-}
-
-static void spoil(struct actors *actors, unsigned way)
-{
-    uint32_t *place = actors->map;
-    while (*place != 3)
-        place++;
-    switch (way) {
-    case 0: /* an actor that is none */
-        actors->list[1].id = 0;
-        break;
-    case 1: /* an actor that the map does not have under its id; the salt may let the first ones meet its place */
-        for (uint64_t id = 77; actors_find(actors, actors->list[1].id) == 1; id++)
-            actors->list[1].id = id;
-        break;
-    case 2: /* one twice */
-        actors->list[1].id = actors->list[0].id;
-        break;
-    case 3: /* lost from the map */
-        *place = 0;
-        break;
-    case 4: /* twice in the map */
-        for (place = actors->map; *place;)
-            place++;
-        *place = 1;
-        break;
-    case 5: /* entries in slots, and no index for them */
-        actors->list[2].in_slots = 1;
-        actors->busy++;
-        break;
-    case 6: /* two with one index */
-        actors->list[2].index = 2;
-        break;
-    case 7: /* an index that was never given */
-        actors->list[2].index = 4;
-        break;
-    case 8: /* an index of nobody */
-        actors->list[3].index = NO_INDEX;
-        break;
-    case 9:
-        actors->number_of_index[3] = 5;
-        break;
-    case 10:
-        actors->busy++;
-        break;
-    case 11: /* more indexes than there may be */
-        actors->indexes = 3;
-        break;
-    case 12:
-        actors->hand = 4;
-        break;
-    case 13:
-        actors->given_room = 3;
-        break;
-    case 14:
-        actors->map_room /= 2;
-        break;
-    default:
-        actors->room = 4;
-    }
-}
-
-static void a_check_of_actors_finds_what_is_wrong(void **state)
-{
-    (void)state;
-    roost_allocator allocator = plain_allocator();
-    for (unsigned way = 0; way <= 15; way++) {
-        struct actors actors;
-        actors_scene(&actors, &allocator);
-        assert_true(actors_check(&actors));
-        spoil(&actors, way);
-        assert_false(actors_check(&actors));
-        actors_release(&actors, &allocator);
-    }
-}
-
 /* ---- every allocation fails once --------------------------------------------------------------------------------- */
 
 /* All arrays are full, so that one more of anything needs room. */
@@ -1057,7 +763,6 @@ struct scene {
     struct meter meter;
     roost_allocator allocator;
     struct history a, b;
-    struct actors actors;
     struct bit_writer bytes; /* of a */
 };
 
@@ -1069,15 +774,7 @@ static void scene_open(struct scene *scene)
         assert_true(history_add(&scene->a, &scene->allocator, (struct dot_run){5, 10 * i + 1, 10 * i + 2}));
         assert_true(history_add(&scene->b, &scene->allocator, (struct dot_run){5, 7 * i + 2, 7 * i + 5}));
     }
-    actors_init(&scene->actors, 1000);
-    for (uint32_t number = 0; number < 64; number++) {
-        assert_int_equal(actors_number(&scene->actors, number + 1, &scene->allocator), number);
-        if (number < 32)
-            assert_int_equal(actors_index(&scene->actors, number, &scene->allocator), number);
-    }
     assert_int_equal(scene->a.room, scene->a.count);
-    assert_int_equal(scene->actors.room, scene->actors.count);
-    assert_int_equal(scene->actors.given_room, scene->actors.given);
     scene->bytes = bytes_of(&scene->a);
 }
 
@@ -1086,13 +783,12 @@ static void scene_close(struct scene *scene)
     scene->meter.allowed = -1;
     history_release(&scene->a, &scene->allocator);
     history_release(&scene->b, &scene->allocator);
-    actors_release(&scene->actors, &scene->allocator);
     bit_writer_release(&scene->bytes);
     assert_int_equal(scene->meter.outstanding, 0);
 }
 
 /* Each does one thing and answers whether it could. */
-typedef bool causal_call(struct scene *scene);
+typedef bool history_call(struct scene *scene);
 
 static bool call_reserve(struct scene *scene)
 {
@@ -1159,260 +855,38 @@ static bool call_read(struct scene *scene)
     return released(scene, &result, outcome == HISTORY_READ);
 }
 
-static bool call_number(struct scene *scene)
-{
-    return actors_number(&scene->actors, 1000, &scene->allocator) != NO_ACTOR;
-}
-
-static bool call_index(struct scene *scene)
-{
-    return actors_index(&scene->actors, 50, &scene->allocator) != NO_INDEX;
-}
-
-static bool call_copy_actors(struct scene *scene)
-{
-    struct actors copy;
-    bool done = actors_copy(&copy, &scene->actors, &scene->allocator);
-    assert_true(actors_check(&copy));
-    assert_int_equal(copy.count, done ? scene->actors.count : 0);
-    actors_release(&copy, &scene->allocator);
-    return done;
-}
-
-/* Down to the addresses of the arrays. */
-static void assert_unchanged(const struct scene *scene, const struct scene *before, const struct history *a,
-                             const struct actors *actors)
-{
-    assert_memory_equal(&scene->a, &before->a, sizeof scene->a);
-    assert_memory_equal(&scene->b, &before->b, sizeof scene->b);
-    assert_memory_equal(&scene->actors, &before->actors, sizeof scene->actors);
-    assert_true(history_equal(&scene->a, a));
-    assert_memory_equal(scene->actors.list, actors->list, actors->count * sizeof *actors->list);
-    assert_memory_equal(scene->actors.number_of_index, actors->number_of_index,
-                        actors->given * sizeof *actors->number_of_index);
-}
-
-static unsigned fail_each_allocation(causal_call *call)
+/* A failure leaves everything as it was, down to the addresses of the arrays. */
+static unsigned fail_each_allocation(history_call *call)
 {
     roost_allocator unmetered = plain_allocator();
     unsigned failures = 0;
     for (bool done = false; !done; failures += !done) {
         struct scene scene, before;
         struct history a;
-        struct actors actors;
         scene_open(&scene);
         before = scene;
-        assert_true(history_copy(&a, &scene.a, &unmetered) && actors_copy(&actors, &scene.actors, &unmetered));
+        assert_true(history_copy(&a, &scene.a, &unmetered));
         scene.meter.allowed = failures;
         done = call(&scene);
         assert_int_equal(scene.meter.failures, !done);
-        if (!done)
-            assert_unchanged(&scene, &before, &a, &actors);
-        assert_true(history_check(&scene.a) && history_check(&scene.b) && actors_check(&scene.actors));
+        if (!done) {
+            assert_memory_equal(&scene.a, &before.a, sizeof scene.a);
+            assert_memory_equal(&scene.b, &before.b, sizeof scene.b);
+            assert_true(history_equal(&scene.a, &a));
+        }
+        assert_true(history_check(&scene.a) && history_check(&scene.b));
         history_release(&a, &unmetered);
-        actors_release(&actors, &unmetered);
         scene_close(&scene);
         assert_true(failures < 100);
     }
     return failures;
 }
 
-/* ---- ledgers ------------------------------------------------------------------------------------------------------ */
-
-enum { LEDGER_TABLES = 5, LEDGER_ACTORS = 6, SHARE = 40 };
-
-/* Every amount, by table, giver and taker. */
-struct amounts {
-    uint64_t of[LEDGER_TABLES][LEDGER_ACTORS][LEDGER_ACTORS];
-};
-
-static uint64_t ledger_actor(uint32_t number)
-{
-    return UINT64_C(0x9e3779b97f4a7c15) * (number + 1); /* in no order */
-}
-
-static uint64_t amounts_left(const struct amounts *amounts, uint32_t table, uint32_t actor)
-{
-    uint64_t has = SHARE, gone = 0;
-    for (uint32_t other = 0; other < LEDGER_ACTORS; other++) {
-        gone += amounts->of[table][actor][other];
-        has += other != actor ? amounts->of[table][other][actor] : 0;
-    }
-    return has > gone ? has - gone : 0;
-}
-
-static void assert_amounts(const struct ledger *ledger, const struct amounts *amounts)
-{
-    uint64_t entries = 0, all = 0, actors = 0;
-    bool known[LEDGER_ACTORS] = {false};
-    assert_true(ledger_check(ledger));
-    for (uint32_t table = 0; table < LEDGER_TABLES; table++) {
-        uint64_t spent = 0;
-        for (uint32_t from = 0; from < LEDGER_ACTORS; from++) {
-            uint64_t here = 0;
-            size_t end, first = ledger_entries_of(ledger, table, ledger_actor(from), &end);
-            for (uint32_t to = 0; to < LEDGER_ACTORS; to++)
-                here += amounts->of[table][from][to] > 0;
-            assert_int_equal(end - first, here);
-            assert_int_equal(ledger_spent(ledger, table, ledger_actor(from)), amounts->of[table][from][from]);
-            assert_int_equal(ledger_left(ledger, table, ledger_actor(from), SHARE), amounts_left(amounts, table, from));
-            spent += amounts->of[table][from][from];
-            entries += here;
-            actors += here > 0 && !known[from];
-            known[from] |= here > 0;
-        }
-        assert_int_equal(ledger_spent_in(ledger, table), spent);
-        all += spent;
-    }
-    assert_int_equal(ledger_spent_at_all(ledger), all);
-    assert_int_equal(ledger->count, entries);
-    assert_int_equal(ledger_actors(ledger), actors);
-}
-
-struct ledger_news {
-    const struct amounts *before, *after;
-    uint64_t count;
-};
-
-static uint32_t ledger_number(uint64_t actor)
-{
-    uint32_t number = 0;
-    while (ledger_actor(number) != actor)
-        number++;
-    return number;
-}
-
-static void count_news(void *context, const struct ledger_entry *entry)
-{
-    struct ledger_news *news = context;
-    uint32_t from = ledger_number(entry->from), to = ledger_number(entry->to);
-    assert_true(news->before->of[entry->table][from][to] < entry->amount);
-    assert_int_equal(news->after->of[entry->table][from][to], entry->amount);
-    news->count++;
-}
-
-static struct amounts larger_amounts(const struct amounts *a, const struct amounts *b, uint64_t *larger)
-{
-    struct amounts both = *a;
-    uint64_t *to = &both.of[0][0][0];
-    const uint64_t *from = &b->of[0][0][0];
-    *larger = 0;
-    for (size_t i = 0; i < sizeof both / sizeof *to; i++)
-        if (to[i] < from[i]) {
-            to[i] = from[i];
-            ++*larger;
-        }
-    return both;
-}
-
-static void merge_ledgers(struct ledger *ledger, struct amounts *amounts, const struct ledger *other,
-                          const struct amounts *others, const roost_allocator *allocator)
-{
-    uint64_t larger;
-    struct amounts both = larger_amounts(amounts, others, &larger);
-    struct ledger_news news = {amounts, &both, 0};
-    assert_int_equal(ledger_lacks(ledger, other), larger > 0);
-    assert_true(ledger_reserve(ledger, allocator, other->count));
-    assert_int_equal(ledger_merge(ledger, other, count_news, &news), larger > 0);
-    assert_int_equal(news.count, larger);
-    *amounts = both;
-    assert_amounts(ledger, amounts);
-}
-
-static void assert_ledger_bytes(const struct ledger *ledger, const struct amounts *amounts,
-                                const roost_allocator *allocator)
-{
-    struct bit_writer writer;
-    struct ledger back;
-    bit_writer_init(&writer, *allocator);
-    ledger_write(ledger, &writer);
-    struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-    assert_int_equal(ledger_read(&back, &reader, LEDGER_TABLES, allocator), LEDGER_READ);
-    assert_amounts(&back, amounts);
-    ledger_release(&back, allocator);
-    for (size_t cut = 0; cut < writer.buffer.size; cut++) {
-        reader = bit_reader_over(writer.buffer.data, cut);
-        assert_int_equal(ledger_read(&back, &reader, LEDGER_TABLES, allocator), LEDGER_CORRUPT);
-    }
-    bit_writer_release(&writer);
-}
-
-/* Replicas that spend, give and merge: amounts are the model's, and nobody ever overdraws. */
-static void ledgers_match_the_model(void **state)
-{
-    (void)state;
-    struct random_source random = random_from_seed(test_seed(17));
-    roost_allocator allocator = allocator_or_default((roost_allocator){0});
-    for (uint32_t turn = 0; turn < 60; turn++) {
-        struct ledger ledgers[LEDGER_ACTORS] = {{0}};
-        struct amounts amounts[LEDGER_ACTORS] = {{{{{0}}}}};
-        for (uint32_t step = 0; step < 150; step++) {
-            uint32_t own = random_choice(&random, LEDGER_ACTORS), other = random_choice(&random, LEDGER_ACTORS);
-            uint32_t table = random_choice(&random, LEDGER_TABLES);
-            uint64_t left = ledger_left(&ledgers[own], table, ledger_actor(own), SHARE);
-            if (random_choice(&random, 3) == 0) {
-                merge_ledgers(&ledgers[own], &amounts[own], &ledgers[other], &amounts[other], &allocator);
-            } else if (left > 0) { /* to oneself: spent */
-                uint64_t amount = 1 + random_choice(&random, (uint32_t)left);
-                assert_true(ledger_reserve(&ledgers[own], &allocator, 1));
-                ledger_raise(&ledgers[own], table, ledger_actor(own), ledger_actor(other), amount);
-                amounts[own].of[table][own][other] += amount;
-                assert_amounts(&ledgers[own], &amounts[own]);
-            }
-        }
-        for (uint32_t i = 1; i < LEDGER_ACTORS; i++)
-            merge_ledgers(&ledgers[0], &amounts[0], &ledgers[i], &amounts[i], &allocator);
-        for (uint32_t table = 0; table < LEDGER_TABLES; table++)
-            assert_true(ledger_spent_in(&ledgers[0], table) <= LEDGER_ACTORS * SHARE);
-        assert_ledger_bytes(&ledgers[0], &amounts[0], &allocator);
-        struct ledger copy;
-        assert_true(ledger_copy(&copy, &ledgers[0], &allocator));
-        assert_amounts(&copy, &amounts[0]);
-        ledger_release(&copy, &allocator);
-        for (uint32_t i = 0; i < LEDGER_ACTORS; i++)
-            ledger_release(&ledgers[i], &allocator);
-    }
-}
-
-static void ignore_entry(void *context, const struct ledger_entry *entry)
-{
-    (void)context;
-    (void)entry;
-}
-
-/* More entries than replicas ever make, all as large as can be: read, merged, summed up to the largest number. */
-static void ledgers_have_no_limit(void **state)
-{
-    (void)state;
-    enum { ENTRIES = 200000 };
-    roost_allocator allocator = allocator_or_default((roost_allocator){0});
-    struct bit_writer writer;
-    struct ledger ledger, odd = {0};
-    bit_writer_init(&writer, allocator);
-    write_varint(&writer, ENTRIES);
-    for (uint64_t i = 0; i < ENTRIES; i++)
-        ledger_write_entry(&writer, &(struct ledger_entry){3, i + 1, i + 1, (UINT64_C(1) << 48) - 1});
-    struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-    assert_int_equal(ledger_read(&ledger, &reader, 64, &allocator), LEDGER_READ);
-    assert_true(ledger_spent_at_all(&ledger) == UINT64_MAX && ledger_spent_in(&ledger, 3) == UINT64_MAX);
-    assert_int_equal(ledger_actors(&ledger), ENTRIES);
-    assert_true(ledger_reserve(&odd, &allocator, ENTRIES));
-    for (uint64_t i = 1; i <= ENTRIES; i += 2)
-        ledger_raise(&odd, 3, i, i, 5);
-    assert_true(ledger_reserve(&odd, &allocator, ENTRIES));
-    assert_true(ledger_merge(&odd, &ledger, ignore_entry, NULL));
-    assert_true(!ledger_lacks(&odd, &ledger) && !ledger_lacks(&ledger, &odd) && ledger_check(&odd));
-    bit_writer_release(&writer);
-    ledger_release(&ledger, &allocator);
-    ledger_release(&odd, &allocator);
-}
-
 static void a_refused_allocation_changes_nothing(void **state)
 {
     (void)state;
-    causal_call *calls[] = {call_reserve, call_add,    call_add_few,    call_add_many,
-                            call_copy,    call_union,  call_difference, call_intersection,
-                            call_read,    call_number, call_index,      call_copy_actors};
+    history_call *calls[] = {call_reserve, call_add,        call_add_few,      call_add_many, call_copy,
+                             call_union,   call_difference, call_intersection, call_read};
     for (size_t i = 0; i < COUNT_OF(calls); i++)
         assert_true(fail_each_allocation(calls[i]) > 0);
 }
@@ -1420,8 +894,6 @@ static void a_refused_allocation_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ledgers_match_the_model),
-        cmocka_unit_test(ledgers_have_no_limit),
         cmocka_unit_test(adding_runs_matches_the_model),
         cmocka_unit_test(adding_many_matches_the_model),
         cmocka_unit_test(dots_in_any_order_become_one_run),
@@ -1443,11 +915,6 @@ int main(void)
         cmocka_unit_test(every_short_form_is_canonical_or_refused),
         cmocka_unit_test(mutated_bytes_are_canonical_or_refused),
         cmocka_unit_test(random_bytes_are_canonical_or_refused),
-        cmocka_unit_test(numbers_stay),
-        cmocka_unit_test(idle_indexes_are_reused),
-        cmocka_unit_test(there_is_no_index_when_all_are_busy),
-        cmocka_unit_test(a_copy_of_actors_goes_its_own_way),
-        cmocka_unit_test(a_check_of_actors_finds_what_is_wrong),
         cmocka_unit_test(a_refused_allocation_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
