@@ -290,18 +290,12 @@ static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc != 3)
-        return RedisModule_WrongArity(ctx);
-    roost_bytes key = argument_bytes(argv[2]);
-    bool found = open_to_ask(&target, ctx, argv[1]) && roost_filter_contains(target.filter->filter, key.data, key.size);
-    target_close(&target);
-    return RedisModule_ReplyWithBool(ctx, found);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
 }
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, is_ours);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
 }
 
 static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

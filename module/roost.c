@@ -75,20 +75,14 @@ static int remone_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     return remove_items(ctx, argv, argc, true);
 }
 
+static bool is_filter(const struct target *target)
+{
+    return target->filter;
+}
+
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc < 3)
-        return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter && !target.missing)
-        return target_refuse(&target, ERROR_NOT_FOUND);
-    size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
-    if (target.filter)
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
-    target_close(&target);
-    return reply_switches(ctx, found, count);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_filter, .refuses_others = true});
 }
 
 static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

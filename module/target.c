@@ -47,18 +47,33 @@ int target_refuse(struct target *target, const char *when_missing)
                                                                     : REDISMODULE_ERRORMSG_WRONGTYPE);
 }
 
-int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool (*takes)(const struct target *target))
+/* One item needs no memory. */
+static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)
+{
+    if (count == 1) {
+        roost_bytes key = argument_bytes(*items);
+        *found = roost_filter_contains(target->filter->filter, key.data, key.size);
+    } else {
+        roost_filter_contains_many(target->filter->filter, found, argument_keys(target->ctx, items, count), count);
+    }
+}
+
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking)
 {
     struct target target;
-    if (argc < 3)
+    bool one = false;
+    if (argc < 3 || (asking->single && argc > 3))
         return RedisModule_WrongArity(ctx);
     size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (target.filter && takes(&target))
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
+    bool taken = target.filter && asking->takes(&target);
+    if (!taken && !target.missing && asking->refuses_others)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    bool *found = count == 1 ? &one : pool_switches(ctx, count);
+    if (taken)
+        look_up(&target, found, argv + 2, count);
     target_close(&target);
-    return reply_switches(ctx, found, count);
+    return asking->single ? RedisModule_ReplyWithBool(ctx, one) : reply_switches(ctx, found, count);
 }
 
 void target_changed(struct target *target, const char *event)
