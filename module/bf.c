@@ -225,12 +225,7 @@ static int add_items(RedisModuleCtx *ctx, struct target *target, RedisModuleStri
     bool *changed = pool_switches(ctx, count);
     roost_status status = add(target, changed, &done, argument_keys(ctx, items, count), items, count);
     target_close(target);
-    if (status == ROOST_OK)
-        return reply_switches(ctx, changed, count);
-    RedisModule_ReplyWithArray(ctx, (long)done + 1);
-    for (size_t i = 0; i < done; i++)
-        RedisModule_ReplyWithBool(ctx, changed[i]);
-    return RedisModule_ReplyWithError(ctx, add_error(status));
+    return reply_switches_until(ctx, changed, done, status == ROOST_OK ? NULL : add_error(status));
 }
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -73,6 +73,11 @@ struct asking {
 };
 int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking);
 
+/* Changes that are made by others, in window.c: what there must be before, and the effects of what has changed; whether
+   anything has. No more than a journal holds in between. */
+roost_status target_begin(struct target *target);
+bool target_tell(struct target *target);
+
 /* Additions with their effects; as filter_value_add. `items` are the arguments that `keys` are the bytes of. */
 roost_status target_add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
                         RedisModuleString **items, size_t count);
