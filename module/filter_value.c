@@ -265,17 +265,25 @@ static bool read_fields(struct filter_value *filter, const uint8_t *header)
            filter->changes <= MOST_CHANGES;
 }
 
+/* COPY and RESTORE pass their own way to replicas and into the AOF, and no limit counts there. */
+static bool is_decided_elsewhere(void)
+{
+    return RedisModule_GetContextFlags(NULL) &
+           (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
+}
+
 static roost_status filter_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
                                    enum telling telling)
 {
     struct filter_value *filter = (struct filter_value *)value;
     if (!read_fields(filter, header))
         return ROOST_CORRUPT;
-    value->limit = telling == TELL_MIRROR ? 0 : settings.memory_limit;
+    bool decided = telling == TELL_MIRROR || is_decided_elsewhere();
+    value->limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
     roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
     value->limit = 0;
-    if (status == ROOST_OK && telling == TELL_COPY)
+    if (status == ROOST_OK && !decided)
         status = check_grant(filter);
     if (status == ROOST_OK && !tells_identity(filter, telling))
         filter->identity = 0;
