@@ -19,11 +19,14 @@ LOADS = {  # name: the command, calls a round
     "SET": (["SET", "key:__rand_int__", "x"], CALLS), "GET": (["GET", "key:__rand_int__"], CALLS),
     "BF.ADD": (["BF.ADD", "bf"] + ITEM, CALLS), "BF.EXISTS": (["BF.EXISTS", "bf"] + ITEM, CALLS),
     "CF.ADD": (["CF.ADD", "cf"] + ITEM, CALLS), "CF.EXISTS": (["CF.EXISTS", "cf"] + ITEM, CALLS), "CF.DEL": (["CF.DEL", "cf"] + ITEM, CALLS),
+    "ROOST.SEEN": (["ROOST.SEEN", "seen"] + ITEM, CALLS), "ROOST.INCR": (["ROOST.INCR", "counter"] + ITEM + ["1"], CALLS),
+    "ROOST.MSEEN x 100": (["ROOST.MSEEN", "mseen"] + HUNDRED, CALLS // 40),
     "EXISTS x 100": (["EXISTS"] + ["key:__rand_int__"] * 100, CALLS // 40), "BF.MADD x 100": (["BF.MADD", "madd"] + HUNDRED, CALLS // 40),
     "BF.MEXISTS x 100": (["BF.MEXISTS", "madd"] + HUNDRED, CALLS // 40),
 }
 GOALS = (("BF.ADD", "SET", 0.6), ("BF.EXISTS", "GET", 1.0), ("BF.MADD x 100", "EXISTS x 100", 0.75), ("BF.MEXISTS x 100", "EXISTS x 100", None),
-         ("CF.ADD", "SET", None), ("CF.EXISTS", "GET", None), ("CF.DEL", "SET", None))
+         ("CF.ADD", "SET", None), ("CF.EXISTS", "GET", None), ("CF.DEL", "SET", None), ("ROOST.SEEN", "SET", None), ("ROOST.INCR", "SET", None),
+         ("ROOST.MSEEN x 100", "EXISTS x 100", None))
 
 
 def once(s, name):
@@ -39,6 +42,8 @@ def once(s, name):
 
 def speed(s):
     s("BF.RESERVE", "bf", "0.01", KEYS), s("CF.RESERVE", "cf", KEYS), s("BF.RESERVE", "madd", "0.01", KEYS)
+    for key, kind in ("seen", "window"), ("mseen", "window"), ("counter", "counter"):
+        s("ROOST.CREATE", key, "KIND", kind, "WINDOW", 3600000, "CAPACITY", KEYS)
     figures = {name: [] for name in LOADS}
     for _ in range(ROUNDS):
         for name in LOADS:

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import tempfile
 
-from servers import MODULE, ROOT, Server, caught_up, free_port, replicate, run, same_digests, server, servers
+from servers import MODULE, ROOT, Server, caught_up, frame_of, free_port, replicate, run, same_digests, server, servers
 
 PROGRAM = os.path.join(os.path.dirname(MODULE), "roost")
 KINDS = {"bf": "CAPACITY 5000", "scalable": "SCALABLE CAPACITY 100 WRITERS 4", "cuckoo": "KIND cuckoo CAPACITY 5000",
@@ -116,13 +116,7 @@ def test_the_program_reads_the_same_frames():
             roost("create", path, "--capacity", "1000", *options), roost("add", path, "swift", "martin")
             with open(path, "rb") as file:
                 contents = file.read()
-            size, shift, at = 0, 0, 6  # the frame alone, without the section behind it
-            while True:
-                size |= (contents[at] & 127) << shift
-                shift, at = shift + 7, at + 1
-                if contents[at - 1] < 128:
-                    break
-            assert s("ROOST.MERGE", key, contents[:at + size + 8]) == 1
+            assert s("ROOST.MERGE", key, frame_of(contents)) == 1
             assert s("ROOST.EXISTS", key, "swift", "heron") == [1, 0]
             assert s.digest(key) == roost("digest", path).decode().split()[0]
             s("ROOST.ADD", key, "heron")

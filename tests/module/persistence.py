@@ -126,11 +126,12 @@ def test_replicas_decide_nothing():
         replicate(b, a)
         a("BF.RESERVE", "full", "0.01", "10", "NONSCALING")
         a("BF.MADD", "full", *range(30)), a("BF.MADD", "b", *range(3000)), a("CF.INSERT", "c", "ITEMS", *range(3000))
+        a("COPY", "b", "copy"), a("RESTORE", "restored", 0, a("DUMP", "c"))
         a.client.eval("redis.call('BF.ADD', KEYS[1], 'script') redis.call('CF.ADD', KEYS[1] .. 'c', 'script')", 1, "s")
         with a.client.pipeline(transaction=True) as transaction:
             transaction.execute_command("BF.ADD", "t", "x"), transaction.execute_command("CF.DEL", "c", "5"), transaction.execute()
         caught_up(b, a)
-        keys = ["full", "b", "c", "s", "sc", "t"]
+        keys = ["full", "b", "c", "s", "sc", "t", "copy", "restored"]
         same_digests(a, b, keys)
         assert a("BF.CARD", "full") == b("BF.CARD", "full") <= 10 and a("BF.INFO", "b") [:2] == b("BF.INFO", "b")[:2]
         assert "memory" in a.error("BF.RESERVE", "new", "0.01", "100000000000", "NONSCALING").lower()

@@ -12,17 +12,19 @@ KEYS = ["a", "b", "c", "d", "text"]
 WORDS = ["0", "1", "-1", "2", "3", "100", "1000", "65536", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e300",
          "nan", "inf", "-inf", "0.01", "0.5", "1e-12", "", "x", "ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING",
          "BUCKETSIZE", "MAXITERATIONS", "KIND", "bloom", "cuckoo", "orcuckoo", "SCALABLE", "MULTISET", "FPR", "WRITERS", "GROWTH", "SEED",
-         "LAYOUT", "classic", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "\0\xff" * 20]
+         "LAYOUT", "classic", "WINDOW", "PAST", "window", "counter", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "\0\xff" * 20]
 COMMANDS = ("BF.RESERVE BF.ADD BF.MADD BF.INSERT BF.EXISTS BF.MEXISTS BF.CARD BF.INFO BF.SCANDUMP BF.LOADCHUNK CF.RESERVE CF.ADD CF.ADDNX CF.INSERT "
             "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
             "ROOST.EXISTS ROOST.COUNT ROOST.MERGE ROOST.MERGESTORE ROOST.DELTA ROOST.DIGEST ROOST.DUMP ROOST.RESTORE ROOST.SYNC ROOST.INFO "
-            "ROOST.SUMMARY COPY RENAME DEL").split()
+            "ROOST.SEEN ROOST.MSEEN ROOST.INCR ROOST.GET ROOST.SUMMARY COPY RENAME DEL").split()
 SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", k, "0.01", "50", "NONSCALING"), lambda k: ("CF.RESERVE", k, "16"),
             lambda k: ("CF.RESERVE", k, "16", "EXPANSION", "0"), lambda k: ("ROOST.CREATE", k, "SCALABLE", "CAPACITY", "16"),
             lambda k: ("ROOST.CREATE", k, "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "16"), lambda k: ("ROOST.CREATE", k, "KIND", "cuckoo", "CAPACITY", "30"),
             lambda k: ("BF.MADD", k, *items()), lambda k: ("CF.INSERT", k, "ITEMS", *items()), lambda k: ("ROOST.ADD", k, *items()),
             lambda k: ("ROOST.REM", k, *items()), lambda k: ("CF.DEL", k, *items()[:1]), lambda k: ("COPY", k, random.choice(KEYS), "REPLACE"),
             lambda k: ("COPY", k, random.choice(KEYS)), lambda k: ("ROOST.ADD", k, *items()), lambda k: ("ROOST.ADD", k, *items()),
+            lambda k: ("ROOST.CREATE", k, "KIND", "window", "WINDOW", "50", "CAPACITY", "16"), lambda k: ("ROOST.MSEEN", k, *items()),
+            lambda k: ("ROOST.CREATE", k, "KIND", "counter", "WINDOW", "50", "CAPACITY", "16"), lambda k: ("ROOST.INCR", k, *items()[:1], "3"),
             lambda k: ("ROOST.MERGESTORE", random.choice(KEYS), k, k), lambda k: ("DEL", k))
 
 

@@ -175,6 +175,16 @@ def caught_up(replica, primary):
     wait_for(lambda: replica.client.info("replication")["slave_repl_offset"] >= offset, "the replica to catch up")
 
 
+def frame_of(contents):
+    """The frame alone of a file, without the section behind it."""
+    size, shift, at = 0, 0, 6
+    while True:
+        size |= (contents[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if contents[at - 1] < 128:
+            return contents[:at + size + 8]
+
+
 def same_digests(one, other, keys):
     for key in keys:
         assert one.digest(key) == other.digest(key), key
