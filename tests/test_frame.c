@@ -316,7 +316,8 @@ static struct golden golden_frames(size_t number)
     return frames[number];
 }
 
-/* ---- golden frames of observed-remove filters: actors are drawn, here from a source that can be repeated ------------ */
+/* ---- golden frames of observed-remove filters: actors are drawn, here from a source that can be repeated ------------
+ */
 
 static roost_filter *golden_replica(const roost_config *config, struct counted_entropy *entropy)
 {
@@ -461,10 +462,41 @@ static void golden_removals_are_read_and_written(void **state)
     (void)state;
     struct golden_removal golden;
     for (size_t number = 0; (golden = golden_removal_frames(number)).name; number++) {
-        roost_filter *filter =
-            golden.empty ? new_filter(&golden.config) : golden_removals(&golden.config, golden.gaps);
+        roost_filter *filter = golden.empty ? new_filter(&golden.config) : golden_removals(&golden.config, golden.gaps);
         assert_int_equal(info_of(filter).gaps > 0, golden.gaps);
         assert_golden(golden.name, filter);
+        roost_filter_free(filter);
+    }
+}
+
+/* Two replicas fill tables apart, one of them takes back a third of what it can, and they meet. */
+static roost_filter *golden_series(const roost_config *config)
+{
+    static struct counted_entropy entropy;
+    entropy = (struct counted_entropy){.next = UINT64_C(0xfedcba9876543210), .step = UINT64_C(0x9e3779b97f4a7c15)};
+    roost_filter *a = golden_replica(config, &entropy), *b = golden_replica(config, &entropy);
+    for (uint64_t i = 0; i < 120; i++) {
+        assert_ok(roost_filter_add_hash(a, NULL, golden_key(a, i)));
+        assert_ok(roost_filter_add_hash(b, NULL, golden_key(b, 90 + i)));
+        if (config->kind == ROOST_ORCUCKOO && i % 3 == 2)
+            assert_true(removes(b, golden_key(b, 90 + i - 1)));
+    }
+    assert_ok(roost_filter_merge(a, NULL, b));
+    roost_filter_free(b);
+    return a;
+}
+
+static void golden_series_are_read_and_written(void **state)
+{
+    (void)state;
+    static const char *const names[SERIES] = {"series-bloom-blocked", "series-bloom-classic", "series-cuckoo",
+                                              "series-orcuckoo-set", "series-orcuckoo-multiset"};
+    for (size_t i = 0; i < SERIES; i++) {
+        roost_config config = series_config(i, 20);
+        config.writers = config.growth = 2;
+        roost_filter *filter = golden_series(&config);
+        assert_true(info_of(filter).tables > 2);
+        assert_golden(names[i], filter);
         roost_filter_free(filter);
     }
 }
@@ -474,7 +506,7 @@ static void golden_deltas_are_read(void **state)
 {
     (void)state;
     static uint8_t bytes[1 << 16];
-    static const char *const names[] = {"delta-bloom-blocked", "delta-bloom-classic", "delta-cuckoo",
+    static const char *const names[] = {"delta-bloom-blocked", "delta-bloom-classic",  "delta-cuckoo",
                                         "delta-orcuckoo",      "delta-orcuckoo-8-bit", "delta-orcuckoo-32-bit-entries"};
     for (int kind = 0; kind < SAMPLES; kind++) {
         roost_filter *filter = sample(kind), *before = clone_of(filter), *decoded;
@@ -572,6 +604,7 @@ int main(void)
         cmocka_unit_test(sizes_are_near_the_entropy),
         cmocka_unit_test(golden_frames_are_read_and_written),
         cmocka_unit_test(golden_removals_are_read_and_written),
+        cmocka_unit_test(golden_series_are_read_and_written),
         cmocka_unit_test(golden_deltas_are_read),
         cmocka_unit_test(golden_rejects_are_refused),
     };
