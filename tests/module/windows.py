@@ -123,6 +123,21 @@ def test_replies_of_both_protocols():
         two.close(), three.close()
 
 
+def test_keys_that_are_made_alike_are_alike():
+    """Sizes that were computed for one key are recalled for the next."""
+    with servers(Server, Server) as (a, b):
+        options = [f"KIND {kind} WINDOW {ms} CAPACITY {capacity} FPR {fpr} {more}" for kind in KEYS for ms in (1000, 3600000) for capacity in (50, 4000)
+                   for fpr in ("0.001", "0.000001") for more in ("", "PAST 5", "LAYOUT classic", "SEED 9")]
+        frames = {}
+        for s in a, b:
+            random.shuffle(options)
+            for number, option in enumerate(options + options[:20]):
+                s("ROOST.CREATE", number, *option.split())
+                frame = s("ROOST.DELTA", number, "0")[1]
+                assert frames.setdefault(option, frame) == frame, option
+        assert len(set(frames.values())) == len(options)
+
+
 def test_bad_commands():
     with server() as s:
         create(s)
