@@ -107,10 +107,11 @@ def test_the_range_of_values():
 def test_replies_of_both_protocols():
     with server() as s:
         two, three = Speaker(s, 2), Speaker(s, 3)
+        s("CONFIG", "SET", "roost.window-ms", HOUR)
         for speak, no, yes in (two, 0, 1), (three, False, True):
             name = f"by {yes}"
             assert speak("ROOST.SEEN", "w", name) is no or speak is two and no == 0
-            for command, answer in ((("ROOST.SEEN", "w", name), yes), (("ROOST.SEEN", "w", name, "WINDOW", 60000), yes),
+            for command, answer in ((("ROOST.SEEN", "w", name), yes), (("ROOST.SEEN", "w", name, "WINDOW", HOUR), yes),
                                     (("ROOST.MSEEN", "w", name, f"other {yes}"), [yes, no]), (("ROOST.EXISTS", "w", name, "?"), [yes, no]),
                                     (("ROOST.GET", "missing"), None)):
                 got = speak(*command)
@@ -118,7 +119,7 @@ def test_replies_of_both_protocols():
             value = speak("ROOST.INCR", "c", name, 5)
             assert str(value) == str([5 if speak is two else 10, yes])
             assert str(speak("ROOST.INCR", "c", name, 5)) == str([value[0], no]) and speak("ROOST.GET", "c") == value[0]
-        assert three("ROOST.INFO", "c")["value"] == 10 and three("ROOST.INFO", "w")["window_seconds"] == 60.0
+        assert three("ROOST.INFO", "c")["value"] == 10 and three("ROOST.INFO", "w")["window_seconds"] == 3600.0
         assert len(two("ROOST.INFO", "c")) == 2 * len(three("ROOST.INFO", "c")), "no name stands there twice"
         two.close(), three.close()
 
@@ -184,7 +185,7 @@ def test_settings_commands_and_events():
         listener = s.client.pubsub()
         listener.psubscribe("__keyspace@0__:*")
         assert listener.get_message(timeout=60)["type"] == "psubscribe"
-        for name, value in ("window-ms", 120000), ("counter-window-ms", 7200000), ("window-capacity", 500), ("window-fpr", "0.001"):
+        for name, value in ("window-ms", 24 * HOUR), ("counter-window-ms", 48 * HOUR), ("window-capacity", 500), ("window-fpr", "0.001"):
             assert s("CONFIG", "SET", f"roost.{name}", value) == b"OK"
         for name, value in ("window-ms", 0), ("counter-window-ms", -1), ("window-capacity", 0), ("window-fpr", "1"), ("window-fpr", "nan"), ("window-ahead-ms", -1):
             s.error("CONFIG", "SET", f"roost.{name}", value)
@@ -196,7 +197,7 @@ def test_settings_commands_and_events():
             heard.append(message["data"].decode())
         assert heard == ["roost.seen", "roost.incr", "roost.seen"], heard
         listener.close()
-        for key, kind, seconds in ("w", b"window", 120), ("c", b"counter", 7200), ("other", b"window", 5):
+        for key, kind, seconds in ("w", b"window", 24 * 3600), ("c", b"counter", 48 * 3600), ("other", b"window", 5):
             info = info_of(s, key)
             assert (info["kind"], info["capacity"], float(info["window_seconds"]), float(info["fpr_promised"])) == (kind, 500, seconds, 0.001)
             assert info["slots"] == 1 and float(info["slot_seconds"]) == seconds / 4 and info["past"] == 3
