@@ -3,6 +3,7 @@
 
 No test asks how long anything took. What must still be there is in windows of an hour; what must be gone is waited for.
 """
+import itertools
 import os
 import random
 import struct
@@ -492,6 +493,26 @@ def test_the_memory_limit():
         s("CONFIG", "SET", "roost.memory-limit", "20kb")  # less than was granted
         move_on(s, "w"), move_on(s, "c")
         assert s("ROOST.GET", "c") > 0 and "memory" in s.error("ROOST.CREATE", "n", "KIND", "window", "WINDOW", 300, "CAPACITY", 5000).lower()
+
+
+def test_a_window_at_its_limit_takes_in_what_others_send():
+    """One that adds nothing itself gives back what it forgets only once the news are in."""
+    with servers(Server, Server) as (a, b):
+        b("CONFIG", "SET", "roost.memory-limit", "135kb")
+        for s in a, b:
+            s("ROOST.CREATE", "w", "KIND", "window", "WINDOW", 200, "CAPACITY", 5000)
+        assert "memory" in b.error("ROOST.CREATE", "larger", "KIND", "window", "WINDOW", 200, "CAPACITY", 7000)
+        for _ in range(4):
+            move_on(a, "w", 1)  # all that b holds is old
+            b("ROOST.MERGE", "w", a("ROOST.DELTA", "w", "0")[1])
+            assert a.digest("w") == b.digest("w") and b("MEMORY", "USAGE", "w") < 135 << 10
+        # what nobody needs who keeps within his capacity is refused
+        for s in a, b:
+            s("ROOST.CREATE", "flood", "KIND", "window", "WINDOW", 4000, "CAPACITY", 5000)
+        items = itertools.count()
+        wait_for(lambda: a("ROOST.MSEEN", "flood", *itertools.islice(items, 3000)) and a("MEMORY", "USAGE", "flood") > 200 << 10, "a flood")
+        digest = b.digest("flood")
+        assert "memory" in b.error("ROOST.MERGE", "flood", a("ROOST.DELTA", "flood", "0")[1]).lower() and b.digest("flood") == digest
 
 
 class Writer(threading.Thread):
