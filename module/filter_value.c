@@ -97,11 +97,15 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     made->value.limit = settings.memory_limit;
     made->changes = changes_kept(config->capacity);
     roost_environment environment = environment_of(made);
+    roost_config sized = *config;
+    timed_recall_sizes(&sized);
     roost_status status = can_grow(config, &environment);
     if (status == ROOST_OK)
-        status = roost_filter_new(&made->filter, config, &environment);
-    if (status == ROOST_OK)
+        status = roost_filter_new(&made->filter, &sized, &environment);
+    if (status == ROOST_OK) {
+        timed_note_sizes(config_of(made));
         status = check_grant(made);
+    }
     made->value.limit = 0;
     if (status != ROOST_OK) {
         filter_free(&made->value);

@@ -10,7 +10,6 @@
 #include "timed.h"
 #include "window.h"
 
-/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
 static const char *add_error(roost_status status)
 {
     return status == ROOST_FULL                                     ? "ERR the filter is full"
@@ -26,6 +25,7 @@ static int refuse_timed(struct target *target)
                                                           : "ERR the key holds a counter: ROOST.INCR counts there");
 }
 
+/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;

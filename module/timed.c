@@ -17,6 +17,23 @@ roost_config timed_config(roost_kind kind, long long window)
     return config;
 }
 
+static roost_config last; /* that was made, with nothing left to derive */
+
+void timed_recall_sizes(roost_config *config)
+{
+    if (config->window == 0 || config->capacity != last.capacity || config->fpr != last.fpr ||
+        config->past != last.past || config->layout != last.layout)
+        return;
+    config->slot_bits = last.slot_bits;
+    config->slot_probes = last.slot_probes;
+}
+
+void timed_note_sizes(const roost_config *resolved)
+{
+    if (resolved->window)
+        last = *resolved;
+}
+
 uint64_t timed_now(void)
 {
     return (uint64_t)RedisModule_Milliseconds() * MICROSECONDS;

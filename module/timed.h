@@ -40,6 +40,10 @@ static inline bool is_timed(const struct filter_value *filter)
 /* A window or counter as the settings have it, over so many milliseconds. */
 roost_config timed_config(roost_kind kind, long long window);
 
+/* The sizes of slots take milliseconds to compute. Keys are mostly made alike: what was computed last is recalled. */
+void timed_recall_sizes(roost_config *config);
+void timed_note_sizes(const roost_config *resolved);
+
 /* Microseconds since 1970. */
 uint64_t timed_now(void);
 

@@ -1,6 +1,8 @@
 /* Header and body of a value, written and read; the memory that values take. See value.h. */
 #include "value.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +13,8 @@
 #define CHECK_AT       (HEADER_BYTES - 8)
 #define BODY_SIZE_AT   (HEADER_BYTES - 16)
 #define LARGE          ((size_t)1 << 20)
+#define LEAST_HUGE     ((size_t)16 << 20)
+#define FEW_BYTES      64
 #define MOST_BODY      (UINT64_C(1) << 46)
 
 static const uint8_t magic[4] = {'R', 'k', 'e', 'y'};
@@ -34,29 +38,66 @@ uint64_t values_bytes(void)
     return __atomic_load_n(&all_bytes, __ATOMIC_RELAXED);
 }
 
+struct pages {
+    uint8_t *begin, *end;
+};
+
+/* The whole pages in a piece of memory. */
+static struct pages pages_in(uint8_t *memory, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGE_SIZE), begin = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)memory + size) & ~(page - 1);
+    return (struct pages){(uint8_t *)begin, (uint8_t *)end};
+}
+
+/* They are zeroed by giving them back to the kernel, which costs nothing where they were never used. */
+static bool give_back(struct pages pages)
+{
+    return madvise(pages.begin, (size_t)(pages.end - pages.begin), MADV_DONTNEED) == 0;
+}
+
+static void zero_large(uint8_t *memory, size_t size)
+{
+    struct pages pages = pages_in(memory, size);
+    if (!give_back(pages))
+        memset(pages.begin, 0, (size_t)(pages.end - pages.begin));
+    memset(memory, 0, (size_t)(pages.begin - memory));
+    memset(pages.end, 0, (size_t)(memory + size - pages.end));
+}
+
 /*
  * Zeroed memory, or NULL. Redis 7.0 has no such call: its calloc ends the server where there is none, its gentle malloc
- * does not zero. Whole pages of a large piece are zeroed by giving them back to the kernel, which costs nothing where
- * they were never used: a filter of a gigabyte is made in no time.
+ * does not zero. A large piece is not to be zeroed byte by byte: a filter of a gigabyte is made in no time.
  */
 static void *allocate_zeroed(size_t size)
 {
-    if (newer.try_calloc)
-        return newer.try_calloc(1, size);
     if (size < LARGE)
-        return RedisModule_Calloc(1, size);
+        return newer.try_calloc ? newer.try_calloc(1, size) : RedisModule_Calloc(1, size);
     uint8_t *memory = RedisModule_TryAlloc(size);
-    if (!memory)
-        return NULL;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGE_SIZE), begin = ((uintptr_t)memory + page - 1) & ~(page - 1);
-    uintptr_t end = ((uintptr_t)memory + size) & ~(page - 1);
-    if (madvise((void *)begin, end - begin, MADV_DONTNEED) != 0) {
-        memset(memory, 0, size);
-        return memory;
-    }
-    memset(memory, 0, begin - (uintptr_t)memory);
-    memset((void *)end, 0, (uintptr_t)memory + size - end);
+    if (memory)
+        zero_large(memory, size);
     return memory;
+}
+
+/* On a thread of its own, since the kernel takes its time for many pages; whoever is given the memory next finds none
+   there. What the server calls the size of a piece may be a few bytes more than is ours. */
+static void *release_huge(void *memory)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL); /* signals are for the server */
+    give_back(pages_in(memory, RedisModule_MallocSize(memory) - FEW_BYTES));
+    RedisModule_Free(memory);
+    return NULL;
+}
+
+static bool begin_release(void *memory)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, release_huge, memory) != 0)
+        return false;
+    pthread_detach(thread);
+    return true;
 }
 
 void *value_allocate(void *context, size_t size)
@@ -72,8 +113,10 @@ void *value_allocate(void *context, size_t size)
 
 void value_release(void *context, void *memory)
 {
-    account(context, RedisModule_MallocSize(memory), false);
-    RedisModule_Free(memory);
+    size_t size = RedisModule_MallocSize(memory);
+    account(context, size, false);
+    if (size < LEAST_HUGE || !begin_release(memory))
+        RedisModule_Free(memory);
 }
 
 roost_allocator value_allocator(struct value *value)

@@ -18,15 +18,15 @@
 #include "target.h"
 #include "timed.h"
 
-#define SLICE             64 /* additions between two deltas */
-#define ERROR_CLOCK       "ERR the clock is wrong: the key holds times that are more than its window ahead"
-#define ERROR_OTHER       "ERR the key was made with another WINDOW"
-#define ERROR_ID          "ERR the id must have from 1 to 65536 bytes"
-#define ERROR_AMOUNT      "ERR value is not an integer or out of range"
-#define ERROR_OVERFLOW    "ERR increment or decrement would overflow"
-#define ERROR_NO_INTEGER  "ERR what was counted apart does not fit into 64 bits together"
-#define REFUSAL           "ERR these options do not go together"
-#define OPENS_WITH_WINDOW 5 /* arguments */
+#define SLICE                 64 /* additions between two deltas */
+#define ERROR_CLOCK           "ERR the clock is wrong: the key holds times that are more than its window ahead"
+#define ERROR_OTHER           "ERR the key was made with another WINDOW"
+#define ERROR_ID              "ERR the id must have from 1 to 65536 bytes"
+#define ERROR_AMOUNT          "ERR value is not an integer or out of range"
+#define ERROR_OVERFLOW        "ERR increment or decrement would overflow"
+#define ERROR_NO_INTEGER      "ERR what was counted apart does not fit into 64 bits together"
+#define REFUSAL               "ERR these options do not go together"
+#define ARGUMENTS_WITH_WINDOW 5
 
 struct making {
     roost_kind kind;
@@ -57,18 +57,18 @@ static bool open_to_change(struct target *target, RedisModuleCtx *ctx, RedisModu
     return target_open_to_add(target, ctx, name, &adding);
 }
 
-static const char *error_of(roost_status status)
-{
-    return status == ROOST_OK                                       ? NULL
-           : status == ROOST_CLOCK                                  ? ERROR_CLOCK
-           : status == ROOST_OVERFLOW                               ? ERROR_OVERFLOW
-           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
-                                                                    : "ERR no further actor can be had";
-}
-
 static bool wants_memory(roost_status status)
 {
     return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE;
+}
+
+static const char *error_of(roost_status status)
+{
+    return status == ROOST_OK         ? NULL
+           : status == ROOST_CLOCK    ? ERROR_CLOCK
+           : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
+           : wants_memory(status)     ? ERROR_MEMORY
+                                      : "ERR no further actor can be had";
 }
 
 /* Beside what was granted, which is not touched as long as there is anything else. */
@@ -116,7 +116,7 @@ static roost_status see(struct target *target, bool *seen, size_t *done, const r
 /* NULL, or the error. A window that is not given is the one that the key has. */
 static const char *read_window(struct making *making, RedisModuleString **argv, int argc)
 {
-    if (argc < OPENS_WITH_WINDOW)
+    if (argc < ARGUMENTS_WITH_WINDOW)
         return NULL;
     if (!argument_is(argv[3], "WINDOW"))
         return ERROR_UNKNOWN;
@@ -125,7 +125,7 @@ static const char *read_window(struct making *making, RedisModuleString **argv, 
 
 static bool has_this_window(const struct target *target, const struct making *making, int argc)
 {
-    return argc < OPENS_WITH_WINDOW ||
+    return argc < ARGUMENTS_WITH_WINDOW ||
            config_of(target->filter)->window == timed_config(ROOST_WINDOW, making->window).window;
 }
 
@@ -135,7 +135,7 @@ int seen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct making making = {ROOST_WINDOW, settings.window};
     bool seen = false;
     size_t done;
-    if (argc != 3 && argc != OPENS_WITH_WINDOW)
+    if (argc != 3 && argc != ARGUMENTS_WITH_WINDOW)
         return RedisModule_WrongArity(ctx);
     const char *error = read_window(&making, argv, argc);
     if (error)

@@ -65,6 +65,18 @@ static void blocked_rate_is_exact(void **state)
     }
 }
 
+/* The two ways to the same sum, up to what rounding leaves of it. */
+static void words_that_are_alike_are_summed_together(void **state)
+{
+    (void)state;
+    for (uint32_t probes = 1; probes <= MOST_BLOCK_PROBES; probes++)
+        for (double keys_a_block = 0.25; keys_a_block < 100; keys_a_block *= 1.5) {
+            struct bloom_geometry geometry = {64 * BLOCK_BITS, probes};
+            double rate = bloom_rate(ROOST_BLOCKED, geometry, 64 * keys_a_block);
+            assert_true(fabs(rate - bloom_blocked_rate(probes, keys_a_block)) < 1e-11);
+        }
+}
+
 static void promise_is_kept_at_capacity(void **state)
 {
     (void)state;
@@ -221,10 +233,15 @@ static void sparse_filters_encode_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classic_size_is_the_papers),         cmocka_unit_test(blocked_rate_is_exact),
-        cmocka_unit_test(promise_is_kept_at_capacity),        cmocka_unit_test(short_steps_are_no_false_positives),
-        cmocka_unit_test(info_says_when_the_promise_is_void), cmocka_unit_test(kernels_agree),
-        cmocka_unit_test(pattern_is_the_documented_one),      cmocka_unit_test(sparse_filters_encode_short),
+        cmocka_unit_test(classic_size_is_the_papers),
+        cmocka_unit_test(blocked_rate_is_exact),
+        cmocka_unit_test(words_that_are_alike_are_summed_together),
+        cmocka_unit_test(promise_is_kept_at_capacity),
+        cmocka_unit_test(short_steps_are_no_false_positives),
+        cmocka_unit_test(info_says_when_the_promise_is_void),
+        cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(pattern_is_the_documented_one),
+        cmocka_unit_test(sparse_filters_encode_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

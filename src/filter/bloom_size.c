@@ -22,6 +22,10 @@
  * thrown into a finite number of blocks are spread a little more evenly than Poisson, so the true rate is below this
  * one.
  *
+ * Where s = 0 all words are alike: what counts of T is how many words have t of its bits, for each t, and the sum has
+ * 45 terms for sixteen probes, not 3^8. That is how rates are told (bloom_rate). Sizes are searched by the walk: they
+ * are part of configurations, which have to be the same everywhere, and near the lowest rates the two differ by noise.
+ *
  * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6). The search runs in steps of 1/64
  * bit a key, so that rounding in the last place of exp() does not make two machines disagree.
  */
@@ -109,11 +113,30 @@ double bloom_blocked_rate(uint32_t probes, double keys_a_block)
     return walk_words(&walk, 0, avoid);
 }
 
+/* `words` of them are still to be given t bits of T or more. */
+static double walk_alike(const struct rate_walk *walk, uint32_t t, uint32_t words, double weight, double avoid)
+{
+    double miss = pow(1 - t / 64.0, walk->rounds), sum = 0;
+    if (t == walk->rounds)
+        return weight * pow(walk->weight[0][t], words) * exp(walk->keys_a_block * (avoid * pow(miss, words) - 1));
+    for (uint32_t given = 0; given <= words; given++) {
+        sum += walk_alike(walk, t + 1, words - given, weight, avoid);
+        weight *= walk->weight[0][t] * (words - given) / (given + 1);
+        avoid *= miss;
+    }
+    return sum;
+}
+
 double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double elements)
 {
-    double bits = (double)geometry.bits, probes = geometry.probes;
+    double bits = (double)geometry.bits, probes = geometry.probes, keys_a_block = elements * BLOCK_BITS / bits;
+    if (layout == ROOST_BLOCKED && geometry.probes % BLOCK_WORDS == 0) {
+        struct rate_walk walk = {.rounds = geometry.probes / BLOCK_WORDS, .keys_a_block = keys_a_block};
+        inclusion_weights(walk.weight[0], walk.rounds);
+        return walk_alike(&walk, 0, BLOCK_WORDS, 1, 1);
+    }
     if (layout == ROOST_BLOCKED)
-        return bloom_blocked_rate(geometry.probes, elements * BLOCK_BITS / bits);
+        return bloom_blocked_rate(geometry.probes, keys_a_block);
     return pow(-expm1(-probes * elements / bits), probes);
 }
 

@@ -3,6 +3,7 @@
 
 No test asks how long anything took. What must still be there is in windows of an hour; what must be gone is waited for.
 """
+import itertools
 import os
 import random
 import struct
@@ -107,10 +108,11 @@ def test_the_range_of_values():
 def test_replies_of_both_protocols():
     with server() as s:
         two, three = Speaker(s, 2), Speaker(s, 3)
+        s("CONFIG", "SET", "roost.window-ms", HOUR)
         for speak, no, yes in (two, 0, 1), (three, False, True):
             name = f"by {yes}"
             assert speak("ROOST.SEEN", "w", name) is no or speak is two and no == 0
-            for command, answer in ((("ROOST.SEEN", "w", name), yes), (("ROOST.SEEN", "w", name, "WINDOW", 60000), yes),
+            for command, answer in ((("ROOST.SEEN", "w", name), yes), (("ROOST.SEEN", "w", name, "WINDOW", HOUR), yes),
                                     (("ROOST.MSEEN", "w", name, f"other {yes}"), [yes, no]), (("ROOST.EXISTS", "w", name, "?"), [yes, no]),
                                     (("ROOST.GET", "missing"), None)):
                 got = speak(*command)
@@ -118,9 +120,24 @@ def test_replies_of_both_protocols():
             value = speak("ROOST.INCR", "c", name, 5)
             assert str(value) == str([5 if speak is two else 10, yes])
             assert str(speak("ROOST.INCR", "c", name, 5)) == str([value[0], no]) and speak("ROOST.GET", "c") == value[0]
-        assert three("ROOST.INFO", "c")["value"] == 10 and three("ROOST.INFO", "w")["window_seconds"] == 60.0
+        assert three("ROOST.INFO", "c")["value"] == 10 and three("ROOST.INFO", "w")["window_seconds"] == 3600.0
         assert len(two("ROOST.INFO", "c")) == 2 * len(three("ROOST.INFO", "c")), "no name stands there twice"
         two.close(), three.close()
+
+
+def test_keys_that_are_made_alike_are_alike():
+    """Sizes that were computed for one key are recalled for the next."""
+    with servers(Server, Server) as (a, b):
+        options = [f"KIND {kind} WINDOW {ms} CAPACITY {capacity} FPR {fpr} {more}" for kind in KEYS for ms in (1000, 3600000) for capacity in (50, 4000)
+                   for fpr in ("0.001", "0.000001") for more in ("", "PAST 5", "LAYOUT classic", "SEED 9")]
+        frames = {}
+        for s in a, b:
+            random.shuffle(options)
+            for number, option in enumerate(options + options[:20]):
+                s("ROOST.CREATE", number, *option.split())
+                frame = s("ROOST.DELTA", number, "0")[1]
+                assert frames.setdefault(option, frame) == frame, option
+        assert len(set(frames.values())) == len(options)
 
 
 def test_bad_commands():
@@ -169,7 +186,7 @@ def test_settings_commands_and_events():
         listener = s.client.pubsub()
         listener.psubscribe("__keyspace@0__:*")
         assert listener.get_message(timeout=60)["type"] == "psubscribe"
-        for name, value in ("window-ms", 120000), ("counter-window-ms", 7200000), ("window-capacity", 500), ("window-fpr", "0.001"):
+        for name, value in ("window-ms", 24 * HOUR), ("counter-window-ms", 48 * HOUR), ("window-capacity", 500), ("window-fpr", "0.001"):
             assert s("CONFIG", "SET", f"roost.{name}", value) == b"OK"
         for name, value in ("window-ms", 0), ("counter-window-ms", -1), ("window-capacity", 0), ("window-fpr", "1"), ("window-fpr", "nan"), ("window-ahead-ms", -1):
             s.error("CONFIG", "SET", f"roost.{name}", value)
@@ -181,7 +198,7 @@ def test_settings_commands_and_events():
             heard.append(message["data"].decode())
         assert heard == ["roost.seen", "roost.incr", "roost.seen"], heard
         listener.close()
-        for key, kind, seconds in ("w", b"window", 120), ("c", b"counter", 7200), ("other", b"window", 5):
+        for key, kind, seconds in ("w", b"window", 24 * 3600), ("c", b"counter", 48 * 3600), ("other", b"window", 5):
             info = info_of(s, key)
             assert (info["kind"], info["capacity"], float(info["window_seconds"]), float(info["fpr_promised"])) == (kind, 500, seconds, 0.001)
             assert info["slots"] == 1 and float(info["slot_seconds"]) == seconds / 4 and info["past"] == 3
@@ -476,6 +493,26 @@ def test_the_memory_limit():
         s("CONFIG", "SET", "roost.memory-limit", "20kb")  # less than was granted
         move_on(s, "w"), move_on(s, "c")
         assert s("ROOST.GET", "c") > 0 and "memory" in s.error("ROOST.CREATE", "n", "KIND", "window", "WINDOW", 300, "CAPACITY", 5000).lower()
+
+
+def test_a_window_at_its_limit_takes_in_what_others_send():
+    """One that adds nothing itself gives back what it forgets only once the news are in."""
+    with servers(Server, Server) as (a, b):
+        b("CONFIG", "SET", "roost.memory-limit", "135kb")
+        for s in a, b:
+            s("ROOST.CREATE", "w", "KIND", "window", "WINDOW", 200, "CAPACITY", 5000)
+        assert "memory" in b.error("ROOST.CREATE", "larger", "KIND", "window", "WINDOW", 200, "CAPACITY", 7000)
+        for _ in range(4):
+            move_on(a, "w", 1)  # all that b holds is old
+            b("ROOST.MERGE", "w", a("ROOST.DELTA", "w", "0")[1])
+            assert a.digest("w") == b.digest("w") and b("MEMORY", "USAGE", "w") < 135 << 10
+        # what nobody needs who keeps within his capacity is refused
+        for s in a, b:
+            s("ROOST.CREATE", "flood", "KIND", "window", "WINDOW", 4000, "CAPACITY", 5000)
+        items = itertools.count()
+        wait_for(lambda: a("ROOST.MSEEN", "flood", *itertools.islice(items, 3000)) and a("MEMORY", "USAGE", "flood") > 200 << 10, "a flood")
+        digest = b.digest("flood")
+        assert "memory" in b.error("ROOST.MERGE", "flood", a("ROOST.DELTA", "flood", "0")[1]).lower() and b.digest("flood") == digest
 
 
 class Writer(threading.Thread):
