@@ -652,9 +652,10 @@ def test_nothing_is_asked_for_ever():
     """Ten seconds each, all at the same time."""
     port = free_port()
     with scripts(Script(GET=b"-TRYAGAIN Multiple keys\r\n"), Script()) as (again, circle), \
-            driver(f"redis://127.0.0.1:{port}") as nobody, driver(f"redis://127.0.0.1:{again.port}") as later, \
-            driver(f"redis://127.0.0.1:{circle.port}") as around, driver("redis://no-such-host.invalid") as nowhere:
+            contextlib.ExitStack() as drivers:
         circle.table.update(CLUSTER=slot_map(("127.0.0.1", circle.port)), GET=b"-MOVED 12182 127.0.0.1:%d\r\n" % circle.port)
+        places = f"127.0.0.1:{port}", f"127.0.0.1:{again.port}", f"127.0.0.1:{circle.port}", "no-such-host.invalid"
+        nobody, later, around, nowhere = [drivers.enter_context(driver("redis://" + place)) for place in places]
         numbers = [(d, d.begin("GET", "foo", key="foo")) for d in (nobody, later, around)]
         answers = [d.answer(number) for d, number in numbers]
         assert answers == [f"trouble 127.0.0.1:{port}: Connection refused", f"trouble 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
