@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "asking.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 #include "settings.h"
@@ -244,7 +245,7 @@ static roost_status filter_tell(struct value *value, struct value_bytes *bytes, 
 {
     struct filter_value *filter = (struct filter_value *)value;
     roost_status status = roost_filter_encode(filter->filter, &bytes->body);
-    struct header_place place = header_begin(bytes->header, value);
+    struct header_place place = header_begin(bytes->header, value, telling);
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
@@ -304,4 +305,4 @@ const struct value_class filter_class = {.code = 1,
                                          .cursor = filter_cursor,
                                          .make = filter_make};
 
-const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};
+const struct value_class *const value_classes[] = {&filter_class, &graves_class, &staged_class, NULL};

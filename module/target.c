@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "departures.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 #include "replies.h"
@@ -159,15 +161,17 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
-    target_put_at(target, filter, target_generation(target));
+    target_put_at(target, filter, target_generation(target) + (target->filter != NULL));
 }
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
 {
+    bool grave = generation > registry_generation(target->ctx, target->name);
     filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
         RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+        departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
     }
     target->filter = filter;
     target->missing = false;
@@ -178,18 +182,23 @@ void target_put_at(struct target *target, struct filter_value *filter, uint64_t 
         RedisModule_ReplicateVerbatim(target->ctx);
     else
         tell_whole(target);
+    if (grave && !target->mirrored)
+        graves_record(target->ctx, target->name, generation);
 }
 
 void target_bury(struct target *target, uint64_t generation)
 {
-    (void)generation;
-    if (target->missing)
-        return;
-    RedisModule_UnlinkKey(target->key);
-    RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
-    RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
+    bool there = !target->missing;
+    if (there) {
+        RedisModule_UnlinkKey(target->key);
+        RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+    }
     target->filter = NULL;
     target->missing = true;
+    graves_record(target->ctx, target->name, generation);
+    departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
+    if (there)
+        RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
 }
 
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)

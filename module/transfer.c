@@ -20,6 +20,8 @@
 
 #define FRAME_TYPE_AT 5
 #define FRAME_DELTA   2
+#define FARTHEST      (UINT64_C(1) << 62) /* generation that a push may lead to at once; */
+#define LONGEST_STEP  (UINT64_C(1) << 32) /* from there on it goes in steps */
 
 static bool is_delta(const uint8_t *frame, size_t size)
 {
@@ -166,6 +168,12 @@ static roost_status push(struct target *target, struct push *push, uint64_t gene
     return is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
 }
 
+/* No peer can use up the generations of a name. */
+static bool is_too_far(const struct target *target, uint64_t generation)
+{
+    return generation > FARTHEST && generation > target_generation(target) + LONGEST_STEP;
+}
+
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -173,11 +181,15 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     long long generation;
     if (argc != 4)
         return RedisModule_WrongArity(ctx);
-    if (!argument_number(argv[2], &generation, 0, MOST_GENERATION))
+    if (!argument_number(argv[2], &generation, 0, INT64_MAX))
         return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (is_too_far(&target, (uint64_t)generation)) {
+        target_close(&target);
+        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
+    }
     roost_status status = push(&target, &pushed, (uint64_t)generation, argument_bytes(argv[3]));
     if (status == ROOST_OK)
         reply_pushed(&target, &pushed);
