@@ -115,7 +115,8 @@ static void tell_whole(struct target *target)
 
 static roost_status ready_to_tell(struct target *target)
 {
-    return target->filter->mark.incarnation ? ROOST_OK : filter_value_begin_journal(target->filter);
+    roost_cursor cursor;
+    return target->filter->mark.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
@@ -308,7 +309,7 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
         target->filter->inserted_known = false;
     if (*changed || target->mirrored)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
-    if (*changed && !target->mirrored)
+    if (*changed)
         advance_mark(target->filter);
     return status;
 }
@@ -341,11 +342,9 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
 /* Replies are taken in even where a later part of one is refused. */
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {
-    roost_buffer frame = {0};
     roost_cursor now;
-    roost_status status = roost_filter_delta(filter->filter, &frame, &now, &since);
-    roost_buffer_release(&frame);
-    return status != ROOST_OK || now.sequence != since.sequence || now.incarnation != since.incarnation;
+    return roost_filter_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
+           now.incarnation != since.incarnation;
 }
 
 roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size)

@@ -48,24 +48,47 @@ static void reply_digest_of(RedisModuleCtx *ctx, struct filter_value *filter)
 /* ---- ROOST.PULL ----------------------------------------------------------------------------------------------------
  */
 
-static bool read_span(roost_cursor *span, const RedisModuleString *argument)
+/* Which changes are asked for. */
+struct pull {
+    roost_cursor since;
+    roost_span *spans;
+    size_t count;
+};
+
+static bool read_span(roost_span *span, const RedisModuleString *argument)
 {
-    return read_cursor(span, argument) && span->incarnation <= span->sequence;
+    roost_cursor numbers;
+    bool good = read_cursor(&numbers, argument) && numbers.incarnation <= numbers.sequence;
+    *span = (roost_span){numbers.incarnation, numbers.sequence};
+    return good;
 }
 
-static roost_status frame_since(struct filter_value *filter, roost_buffer *frame, roost_cursor since)
+/* NULL, or the error. */
+static const char *read_pull(struct pull *pull, RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (!read_cursor(&pull->since, argv[2]))
+        return "ERR invalid cursor";
+    pull->count = (size_t)argc - 3;
+    pull->spans = RedisModule_PoolAlloc(ctx, sizeof *pull->spans * (pull->count + 1));
+    for (size_t i = 0; i < pull->count; i++)
+        if (!read_span(&pull->spans[i], argv[3 + i]))
+            return "ERR invalid span";
+    return NULL;
+}
+
+/* Empty where the cursor is not known. */
+static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, const struct pull *pull)
 {
     roost_cursor next;
-    roost_status status = roost_filter_delta(filter->filter, frame, &next, &since);
-    if (status == ROOST_OK && since.incarnation && !is_delta(frame->data, frame->size))
-        roost_buffer_release(frame);
-    return status;
+    return pull->since.incarnation
+               ? roost_filter_delta_without(filter->filter, frame, &next, &pull->since, pull->spans, pull->count)
+               : roost_filter_encode(filter->filter, frame);
 }
 
-static int reply_pulled(struct target *target, roost_cursor since)
+static int reply_pulled(struct target *target, const struct pull *pull)
 {
     roost_buffer frame = {0};
-    roost_status status = target->filter ? frame_since(target->filter, &frame, since) : ROOST_OK;
+    roost_status status = target->filter ? frame_of(target->filter, &frame, pull) : ROOST_OK;
     if (status != ROOST_OK)
         return reply_status(target->ctx, status);
     RedisModule_ReplyWithArray(target->ctx, 4);
@@ -83,18 +106,16 @@ static int reply_pulled(struct target *target, roost_cursor since)
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    roost_cursor since, span;
+    struct pull pull;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    if (!read_cursor(&since, argv[2]))
-        return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
-    for (int i = 3; i < argc; i++)
-        if (!read_span(&span, argv[i]))
-            return RedisModule_ReplyWithError(ctx, "ERR invalid span");
+    const char *error = read_pull(&pull, ctx, argv, argc);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_pulled(&target, since);
+    reply_pulled(&target, &pull);
     target_close(&target);
     return REDISMODULE_OK;
 }

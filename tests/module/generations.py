@@ -186,8 +186,13 @@ def test_pull_and_push():
             assert b("ROOST.PUSH", kind, 1, delta)[0] == b"whole"
             unknown = a("ROOST.PULL", kind, "123-4")
             assert unknown[3] is None and unknown[1:3] == a("ROOST.PULL", kind, cursor)[1:3], "a cursor that is not known"
-            other = b("ROOST.PULL", kind, b("ROOST.PULL", kind, "0")[1], pushed)
-            assert other[3] is not None
+            before = b("ROOST.PULL", kind, "0")[1]
+            a("ROOST.ADD", kind, *[f"theirs {i}" for i in range(50)])
+            outcome, _, pushed = carry(a, b, kind, cursor)
+            b("ROOST.ADD", kind, "ours")
+            everything, ours = b("ROOST.PULL", kind, before)[3], b("ROOST.PULL", kind, before, pushed)[3]
+            assert len(everything) > len(ours) + 50, "what was pushed is left out"
+            assert a("ROOST.PUSH", kind, 0, ours)[0] == b"merged" and a.digest(kind) == b.digest(kind)
             for bad in ("", "x", "1-"):
                 a.error("ROOST.PULL", kind, bad)
             for bad in ("x", "9-3", "1-2-3"):
