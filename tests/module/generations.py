@@ -576,7 +576,7 @@ def test_graves_are_keys():
 def two_nodes():
     from cluster import cluster_port
     node = lambda: Server("--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no",
-                          port=cluster_port())
+                          "--appendonly", "yes", "--appendfsync", "always", port=cluster_port())
     return servers(node, node)
 
 
@@ -594,6 +594,15 @@ def of_slot(s, slot):
 
 def migrate(a, b, keys):
     a("MIGRATE", "127.0.0.1", b.port, "", 0, 5000, "KEYS", *keys)
+
+
+def told_of_burials(s):
+    """In the log, which replicas hear, too."""
+    folder, count = os.path.join(s.folder, "appendonlydir"), 0
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            count += file.read().count(b"ROOST.GENERATION")
+    return count
 
 
 def live(s):
@@ -649,6 +658,7 @@ def test_a_slot_that_is_lost():
         b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
         wait_for(lambda: of_slot(a, slot) == [], "the loss")
         assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
+        assert told_of_burials(a) == 1, "the one that a client asked for"
 
 
 # ---- sudden death
