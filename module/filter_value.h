@@ -13,7 +13,7 @@
  * alone: there is but one share of each table then, and a copy, or a key that moves to another server, goes on with it.
  * Observed-remove filters have no such number: their actors name additions, and a fresh one is drawn after every load.
  *
- * *Mark*: up to where changes of a filter that replicas cannot repeat were told to them; see effects.h.
+ * *Mark*: up to where changes of a filter that replicas cannot repeat were told to them; see target.h.
  */
 #ifndef MODULE_FILTER_VALUE_H
 #define MODULE_FILTER_VALUE_H
@@ -74,7 +74,8 @@ uint64_t filter_value_inserted(struct filter_value *filter);
 uint64_t filter_value_capacity(const struct filter_value *filter);
 uint32_t filter_value_tables(const struct filter_value *filter);
 
-/* Begins the journal without writing the whole filter out; `mark` is its beginning. */
-roost_status filter_value_begin_journal(struct filter_value *filter);
+/* The cursor of now; begins the journal where there is none. The mark, up to which replicas know everything, is there,
+   too: between commands they know all. */
+roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor);
 
 #endif

@@ -152,8 +152,7 @@ static void staged_append(struct staged *staged, const void *bytes, size_t size)
 static roost_status staged_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
 {
     struct staged *staged = (struct staged *)value;
-    (void)telling;
-    struct header_place place = header_begin(bytes->header, value);
+    struct header_place place = header_begin(bytes->header, value, telling);
     header_write(&place, (uint64_t)staged->next, 8);
     header_end(bytes->header, place, staged->size);
     bytes->body.allocator = value_allocator(value);
@@ -209,6 +208,12 @@ const struct value_class staged_class = {.code = 255,
 /* ---- loading -------------------------------------------------------------------------------------------------------
  */
 
+static void leave_and_free(struct value *value)
+{
+    registry_leave(value);
+    value_free(value);
+}
+
 /* In the place of what the key holds, which keeps its time to live. */
 static void put_value(RedisModuleKey *key, struct value *value)
 {
@@ -216,7 +221,7 @@ static void put_value(RedisModuleKey *key, struct value *value)
     if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
         RedisModule_ModuleTypeSetValue(key, value_type, value);
     else if (RedisModule_ModuleTypeReplaceValue(key, value_type, value, &old) == REDISMODULE_OK)
-        value_free(old);
+        leave_and_free(old);
 }
 
 static bool is_filter_of(const struct value *value, roost_kind kind)

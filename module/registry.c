@@ -1,48 +1,42 @@
 /*
  * See registry.h.
  *
- * Values may be freed on another thread, and after FLUSHALL without a word before. So entry and value know each other
- * through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is an
- * orphan; it is swept away as other entries come. Everything else is the main thread's alone.
+ * Values may be freed on another thread, where the main thread was not told that they go. So entry and value know each
+ * other through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is
+ * an orphan; it is swept away as other entries come. Everything else is the main thread's alone.
  */
 #include "registry.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "arguments.h"
-#include "checksum.h"
-#include "replies.h"
+#include "departures.h"
+#include "graves.h"
 
-struct registry_entry {
-    struct registry_entry *older, *newer;
-    struct value *value; /* NULL: an orphan */
-    RedisModuleString *name;
-    int database;
-    bool stale; /* its part of the digest is not up to date */
-    uint64_t sequence;
-    sum128 part;
-};
-
+#define EVENTS                                                                                                         \
+    (REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_EXPIRED | REDISMODULE_NOTIFY_EVICTED | REDISMODULE_NOTIFY_LOADED)
 #define SWEPT_AT_ONCE 2
+#define FEW           1024      /* names that hold nothing are kept, and as many as there are others; */
+#define LONG_AGO      (1 << 20) /* but none from so many changes ago */
 
-static struct {
-    struct registry_entry *newest, *oldest, *sweep;
-    uint64_t sequence, incarnation, keys;
-    bool incomplete; /* there may be keys that it has not been told of */
-    sum128 digest;
-} registry;
+struct registry registry;
+static struct registry_entry *next_swept, *last_found;
+static RedisModuleDict *names; /* entries by database and name */
+static uint64_t empty;         /* names that hold nothing, and that no grave tells of */
+static uint64_t graves;        /* names that graves tell of */
+static bool incomplete;        /* there may be keys that it has not been told of */
+static void (*wake)(void);
 
 /* ---- the list ------------------------------------------------------------------------------------------------------
  */
 
 static void take_out(struct registry_entry *entry)
 {
-    if (registry.sweep == entry)
-        registry.sweep = entry->newer;
+    if (next_swept == entry)
+        next_swept = entry->newer;
+    if (last_found == entry)
+        last_found = entry->older;
     *(entry->newer ? &entry->newer->older : &registry.newest) = entry->older;
     *(entry->older ? &entry->older->newer : &registry.oldest) = entry->newer;
 }
@@ -54,6 +48,39 @@ static void put_first(struct registry_entry *entry)
     *(registry.newest ? &registry.newest->newer : &registry.oldest) = entry;
     registry.newest = entry;
 }
+
+static void move_to_front(struct registry_entry *entry)
+{
+    entry->stale = true;
+    if (registry.newest != entry) {
+        take_out(entry);
+        put_first(entry);
+    }
+    entry->sequence = ++registry.sequence;
+    if (wake)
+        wake();
+}
+
+void registry_wake_at_change(void (*function)(void))
+{
+    wake = function;
+}
+
+struct registry_entry *registry_after(uint64_t sequence)
+{
+    struct registry_entry *entry = last_found ? last_found : registry.newest;
+    if (sequence == 0)
+        entry = registry.oldest;
+    while (entry && entry->sequence > sequence && entry->older)
+        entry = entry->older;
+    while (entry && entry->sequence <= sequence)
+        entry = entry->newer;
+    last_found = entry;
+    return entry;
+}
+
+/* ---- values and their entries --------------------------------------------------------------------------------------
+ */
 
 static pthread_mutex_t ties = PTHREAD_MUTEX_INITIALIZER;
 
@@ -74,33 +101,136 @@ static bool is_orphan(const struct registry_entry *entry)
     return orphan;
 }
 
-static void drop(struct registry_entry *entry)
+/* Database and name in one; to be freed. */
+static uint8_t *full_name(int database, const void *name, size_t size)
+{
+    uint8_t *full = RedisModule_Alloc(sizeof database + size);
+    memcpy(full, &database, sizeof database);
+    memcpy(full + sizeof database, name, size);
+    return full;
+}
+
+static void free_entry(struct registry_entry *entry)
 {
     cut(entry);
-    take_out(entry);
-    registry.digest -= entry->part;
-    registry.keys--;
     RedisModule_FreeString(NULL, entry->name);
     RedisModule_Free(entry);
 }
 
+static void drop(struct registry_entry *entry)
+{
+    size_t size;
+    const char *name = RedisModule_StringPtrLen(entry->name, &size);
+    uint8_t *full = full_name(entry->database, name, size);
+    RedisModule_DictDelC(names, full, sizeof entry->database + size, NULL);
+    RedisModule_Free(full);
+    take_out(entry);
+    registry.digest -= entry->part;
+    empty -= entry->left;
+    registry.keys -= !entry->left;
+    free_entry(entry);
+}
+
+/* Names that hold nothing, of old, or where there are many. */
 static void sweep(void)
 {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
-        struct registry_entry *entry = registry.sweep ? registry.sweep : registry.oldest;
+        struct registry_entry *entry = next_swept ? next_swept : registry.oldest;
         if (!entry)
             return;
-        registry.sweep = entry->newer;
-        if (is_orphan(entry))
-            drop(entry);
+        next_swept = entry->newer;
+        bool old = entry->sequence + LONG_AGO < registry.sequence;
+        if (!is_orphan(entry) || entry->buried || !(old || empty > FEW + registry.keys))
+            continue;
+        if (registry.floor < entry->sequence)
+            registry.floor = entry->sequence;
+        drop(entry);
     }
 }
 
 void registry_leave(struct value *value)
 {
-    if (value->entry)
-        drop(value->entry);
+    struct registry_entry *entry = value->entry;
+    if (value->class == &graves_class)
+        graves_leave(value);
+    if (!entry)
+        return;
+    cut(entry);
+    registry.keys--;
+    empty += !entry->buried;
+    entry->left = true;
+    move_to_front(entry);
 }
+
+static struct registry_entry *make_entry(int database, const void *name, size_t size)
+{
+    sweep();
+    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
+    entry->name = RedisModule_CreateString(NULL, name, size);
+    entry->database = database;
+    entry->left = true;
+    put_first(entry);
+    empty++;
+    return entry;
+}
+
+/* The entry of a name; where there is none it is NULL, or made. */
+static struct registry_entry *entry_of(int database, const void *name, size_t size, bool make)
+{
+    uint8_t *full = full_name(database, name, size);
+    struct registry_entry *entry = RedisModule_DictGetC(names, full, sizeof database + size, NULL);
+    if (!entry && make) {
+        entry = make_entry(database, name, size);
+        RedisModule_DictSetC(names, full, sizeof database + size, entry);
+    }
+    RedisModule_Free(full);
+    return entry;
+}
+
+/* ---- burials -------------------------------------------------------------------------------------------------------
+ */
+
+static void set_burial(struct registry_entry *entry, uint64_t generation)
+{
+    bool before = entry->buried > 0, after = generation > 0;
+    graves = graves - before + after;
+    if (entry->left)
+        empty = empty + before - after;
+    entry->buried = generation;
+    move_to_front(entry);
+}
+
+void registry_bury(int database, const void *name, size_t size, uint64_t generation)
+{
+    struct registry_entry *entry = entry_of(database, name, size, true);
+    set_burial(entry, entry->buried > generation ? entry->buried : generation);
+}
+
+void registry_exhume(int database, const void *name, size_t size, uint64_t generation)
+{
+    struct registry_entry *entry = entry_of(database, name, size, false);
+    if (entry && entry->buried != generation)
+        set_burial(entry, generation);
+}
+
+uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    registry_complete(ctx);
+    if (graves == 0)
+        return 0;
+    const struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
+    return entry ? entry->buried : 0;
+}
+
+uint64_t registry_graves(void)
+{
+    return graves;
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 void registry_orphan(struct value *value)
 {
@@ -111,45 +241,52 @@ void registry_orphan(struct value *value)
     pthread_mutex_unlock(&ties);
 }
 
-static void name_entry(struct registry_entry *entry, RedisModuleString *name, int database)
+static void join(struct value *value, RedisModuleString *name, int database)
 {
-    if (entry->name)
-        RedisModule_FreeString(NULL, entry->name);
-    entry->name = RedisModule_CreateStringFromString(NULL, name);
-    entry->database = database;
-}
-
-static struct registry_entry *join(struct value *value)
-{
-    sweep();
-    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
-    entry->value = value;
-    put_first(entry);
-    registry.keys++;
-    value->entry = entry;
-    return entry;
-}
-
-static void move_to_front(struct registry_entry *entry)
-{
-    entry->stale = true;
-    if (registry.newest != entry) {
-        take_out(entry);
-        put_first(entry);
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    struct registry_entry *entry = entry_of(database, bytes, size, true);
+    if (entry->left) {
+        empty -= !entry->buried;
+        registry.keys++;
     }
-    entry->sequence = ++registry.sequence;
+    cut(entry);
+    entry->left = false;
+    entry->value = value;
+    value->entry = entry;
 }
 
 void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
 {
     if (!value->entry)
-        name_entry(join(value), name, RedisModule_GetSelectedDb(ctx));
+        join(value, name, RedisModule_GetSelectedDb(ctx));
     move_to_front(value->entry);
 }
 
-uint64_t registry_keys(void)
+static void forget_all(void)
 {
-    return registry.keys;
+    graves_leave_all();
+    for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
+        following = entry->newer;
+        free_entry(entry);
+    }
+    if (names)
+        RedisModule_FreeDict(NULL, names);
+    names = NULL;
+    registry.oldest = registry.newest = next_swept = last_found = NULL;
+    registry.keys = registry.digest = empty = graves = 0;
+}
+
+/* All that was told may be otherwise now. */
+static void begin_another_life(void)
+{
+    forget_all();
+    names = RedisModule_CreateDict(NULL);
+    if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
+        registry.incarnation += 2;
+    registry.incarnation |= 1;
+    if (wake)
+        wake();
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------------------
@@ -164,36 +301,64 @@ static struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
     return value;
 }
 
-static bool gives_a_name(const char *event)
+/* Events by which a value comes to a name. One that had another name before has that one's generation. */
+static const struct arrival {
+    const char *event;
+    bool renamed;
+} arrivals[] = {{"loaded", false}, {"rename_to", true}, {"move_to", true}, {"copy_to", false}, {"restore", false}};
+
+static const struct arrival *arrival_by(const char *event)
 {
-    static const char *const events[] = {"loaded", "rename_to", "move_to", "copy_to", "restore"};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (strcmp(event, events[i]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++)
+        if (strcmp(event, arrivals[i].event) == 0)
+            return &arrivals[i];
+    return NULL;
 }
 
-static void name_value(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+static bool is_named(const struct registry_entry *entry, RedisModuleString *name, int database)
 {
-    if (!value->entry)
-        join(value);
-    name_entry(value->entry, name, RedisModule_GetSelectedDb(ctx));
-    move_to_front(value->entry);
+    return entry->database == database && RedisModule_StringCompare(entry->name, name) == 0;
+}
+
+void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+{
+    if (value->class == &graves_class)
+        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+    if (!value->class->cursor)
+        return;
+    if (value->entry && !is_named(value->entry, name, RedisModule_GetSelectedDb(ctx)))
+        registry_leave(value);
+    registry_touch(ctx, value, name);
+}
+
+/* What is loaded has its generation; graves may be loaded after it. */
+static void take_generation(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name,
+                            const struct arrival *arrival)
+{
+    if (strcmp(arrival->event, "loaded") == 0 || value->class == &graves_class)
+        return;
+    uint64_t generation = registry_generation(ctx, name);
+    if (arrival->renamed || value->generation < generation)
+        value->generation = generation;
 }
 
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
 {
     (void)type;
-    if (!gives_a_name(event))
+    const struct arrival *arrival = arrival_by(event);
+    departures_explain(ctx, event, name);
+    if (!arrival)
         return REDISMODULE_OK;
     /* while loading, the name is on the server's stack and must not be held */
     RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, name);
     struct value *value = value_at(ctx, copy);
     /* a replica may load beside the data that it has, which cannot be looked at before it takes their place */
     if (strcmp(event, "loaded") == 0 && (value ? value->entry != NULL : !RedisModule_KeyExists(ctx, copy)))
-        registry.incomplete = true;
-    else if (value)
-        name_value(ctx, value, copy);
+        incomplete = true;
+    else if (value) {
+        take_generation(ctx, value, copy, arrival);
+        registry_name(ctx, value, copy);
+    }
     RedisModule_FreeString(NULL, copy);
     return REDISMODULE_OK;
 }
@@ -205,12 +370,15 @@ static void scan_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKe
     if (key && RedisModule_ModuleTypeGetType(key) == value_type)
         value = RedisModule_ModuleTypeGetValue(key);
     if (value && !value->entry)
-        name_value(ctx, value, name);
+        registry_name(ctx, value, name);
 }
 
 /* Walks through all keys of the server, once after such a load. */
-static void complete(RedisModuleCtx *ctx)
+void registry_complete(RedisModuleCtx *ctx)
 {
+    if (!incomplete)
+        return;
+    incomplete = false;
     int database = RedisModule_GetSelectedDb(ctx);
     for (int i = 0; RedisModule_SelectDb(ctx, i) == REDISMODULE_OK; i++) {
         RedisModuleScanCursor *cursor = RedisModule_ScanCursorCreate();
@@ -219,107 +387,40 @@ static void complete(RedisModuleCtx *ctx)
         RedisModule_ScanCursorDestroy(cursor);
     }
     RedisModule_SelectDb(ctx, database);
-    registry.incomplete = false;
+}
+
+/* ---- all at once ---------------------------------------------------------------------------------------------------
+ */
+
+/* Values go without a word of their own; those of other databases are found again. */
+static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
+{
+    (void)ctx, (void)event;
+    if (moment != REDISMODULE_SUBEVENT_FLUSHDB_START)
+        return;
+    begin_another_life();
+    incomplete |= ((RedisModuleFlushInfo *)data)->dbnum >= 0;
+}
+
+static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
+{
+    (void)ctx, (void)event, (void)moment, (void)data;
+    begin_another_life();
+    incomplete = true;
 }
 
 int registry_begin(RedisModuleCtx *ctx)
 {
-    if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) < 0)
-        return REDISMODULE_ERR;
-    return RedisModule_SubscribeToKeyspaceEvents(ctx, REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_LOADED, on_event);
+    registry.sequence = 1; /* a mark that tells of no change yet is not the one that asks for everything */
+    begin_another_life();
+    bool told =
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
+    return told ? RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) : REDISMODULE_ERR;
 }
 
 void registry_end(void)
 {
-    while (registry.oldest)
-        drop(registry.oldest);
-}
-
-/* ---- ROOST.SUMMARY -------------------------------------------------------------------------------------------------
- */
-
-static sum128 part_of(const struct registry_entry *entry, const uint8_t digest[16])
-{
-    size_t size;
-    const char *name = RedisModule_StringPtrLen(entry->name, &size);
-    sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
-    return checksum_wide(checksum_wide(sum, name, size), digest, 16);
-}
-
-/* Whether the value is still at the key that it was last seen at. */
-static bool is_there(RedisModuleCtx *ctx, struct registry_entry *entry)
-{
-    if (RedisModule_SelectDb(ctx, entry->database) != REDISMODULE_OK)
-        return false;
-    const struct value *value = value_at(ctx, entry->name);
-    return value && value->entry == entry;
-}
-
-static void refresh(struct registry_entry *entry)
-{
-    uint8_t digest[16];
-    if (!entry->stale)
-        return;
-    entry->value->class->digest(entry->value, digest);
-    registry.digest -= entry->part;
-    entry->part = part_of(entry, digest);
-    registry.digest += entry->part;
-    entry->stale = false;
-}
-
-static void refresh_all(RedisModuleCtx *ctx)
-{
-    int database = RedisModule_GetSelectedDb(ctx);
-    for (struct registry_entry *entry = registry.newest, *older; entry; entry = older) {
-        older = entry->older;
-        if (is_there(ctx, entry))
-            refresh(entry);
-        else
-            drop(entry);
-    }
-    RedisModule_SelectDb(ctx, database);
-}
-
-/* "incarnation-sequence", in hexadecimal; 0 for a mark that is none of this server's. */
-static uint64_t sequence_of(RedisModuleString *mark)
-{
-    unsigned long long incarnation, sequence;
-    if (sscanf(RedisModule_StringPtrLen(mark, NULL), "%llx-%llx", &incarnation, &sequence) != 2)
-        return 0;
-    return incarnation == registry.incarnation ? sequence : 0;
-}
-
-static void reply_changed(RedisModuleCtx *ctx, uint64_t since)
-{
-    long count = 0;
-    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (struct registry_entry *entry = registry.newest; entry && entry->sequence > since; entry = entry->older) {
-        RedisModule_ReplyWithArray(ctx, 2);
-        RedisModule_ReplyWithLongLong(ctx, entry->database);
-        RedisModule_ReplyWithString(ctx, entry->name);
-        count++;
-    }
-    RedisModule_ReplySetArrayLength(ctx, count);
-}
-
-int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-    char mark[40], digest[33];
-    roost_digest sum;
-    if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
-        return RedisModule_WrongArity(ctx);
-    if (registry.incomplete)
-        complete(ctx);
-    refresh_all(ctx);
-    sum128_bytes(registry.digest, sum.bytes);
-    roost_digest_text(sum, digest);
-    snprintf(mark, sizeof mark, "%016llx-%llx", (unsigned long long)registry.incarnation,
-             (unsigned long long)registry.sequence);
-    reply_map_begin(ctx, 4);
-    reply_text_pair(ctx, "digest", digest);
-    reply_text_pair(ctx, "mark", mark);
-    reply_number_pair(ctx, "keys", (long long)registry.keys);
-    reply_name(ctx, "changed");
-    reply_changed(ctx, argc == 3 ? sequence_of(argv[2]) : 0);
-    return REDISMODULE_OK;
+    forget_all();
 }

@@ -6,9 +6,12 @@
  */
 #include "target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arguments.h"
+#include "departures.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 #include "replies.h"
@@ -73,6 +76,24 @@ int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, con
     return asking->single ? RedisModule_ReplyWithBool(ctx, one) : reply_switches(ctx, found, count);
 }
 
+uint64_t target_generation(const struct target *target)
+{
+    return target->filter ? target->filter->value.generation : registry_generation(target->ctx, target->name);
+}
+
+bool target_is_at(struct target *target, const RedisModuleString *argument)
+{
+    long long generation;
+    char text[80];
+    uint64_t here = target_generation(target);
+    if (argument_number(argument, &generation, 0, INT64_MAX) && (uint64_t)generation == here)
+        return true;
+    target_close(target);
+    snprintf(text, sizeof text, "STALE the key is at generation %llu", (unsigned long long)here);
+    RedisModule_ReplyWithError(target->ctx, text);
+    return false;
+}
+
 void target_changed(struct target *target, const char *event)
 {
     registry_touch(target->ctx, &target->filter->value, target->name);
@@ -108,17 +129,16 @@ static void tell_whole(struct target *target)
 
 static roost_status ready_to_tell(struct target *target)
 {
-    return target->filter->mark.incarnation ? ROOST_OK : filter_value_begin_journal(target->filter);
+    roost_cursor cursor;
+    return target->filter->mark.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
 static void advance_mark(struct filter_value *filter)
 {
-    roost_buffer frame = {0};
-    if (filter->mark.incarnation &&
-        roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark) != ROOST_OK)
-        filter->mark = (roost_cursor){0, 0};
-    roost_buffer_release(&frame);
+    roost_cursor cursor;
+    if (filter->mark.incarnation)
+        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK);
     filter->untold = 0;
 }
 
@@ -171,9 +191,17 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
+    target_put_at(target, filter, target_generation(target) + (target->filter != NULL));
+}
+
+void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
+{
+    bool grave = generation > registry_generation(target->ctx, target->name);
+    filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
         RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+        departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
     }
     target->filter = filter;
     target->missing = false;
@@ -184,6 +212,23 @@ void target_put(struct target *target, struct filter_value *filter)
         RedisModule_ReplicateVerbatim(target->ctx);
     else
         tell_whole(target);
+    if (grave && !target->mirrored)
+        graves_record(target->ctx, target->name, generation);
+}
+
+void target_bury(struct target *target, uint64_t generation)
+{
+    bool there = !target->missing;
+    if (there) {
+        RedisModule_UnlinkKey(target->key);
+        RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+    }
+    target->filter = NULL;
+    target->missing = true;
+    graves_record(target->ctx, target->name, generation);
+    departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
+    if (there)
+        RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
 }
 
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
@@ -293,9 +338,17 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
         target->filter->inserted_known = false;
     if (*changed || target->mirrored)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
-    if (*changed && !target->mirrored)
+    if (*changed)
         advance_mark(target->filter);
     return status;
+}
+
+static void tell_synced(struct target *target)
+{
+    struct filter_value *filter = target->filter;
+    filter->inserted_known = filter->inserted_known && !is_bloom(filter);
+    tell_delta(target);
+    target_changed(target, "roost.sync");
 }
 
 /* What a message brings is told as a delta: the exchange itself depends on journals, which replicas do not have. */
@@ -310,10 +363,29 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     set_limit(target);
     status = roost_sync_answer(filter->filter, reply, &changed, message, size);
     lift_limit(target);
-    if (changed) {
-        filter->inserted_known = filter->inserted_known && !is_bloom(filter);
-        tell_delta(target);
-        target_changed(target, "roost.sync");
-    }
+    if (changed)
+        tell_synced(target);
+    return status;
+}
+
+/* Replies are taken in even where a later part of one is refused. */
+static bool has_changed(struct filter_value *filter, roost_cursor since)
+{
+    roost_cursor now;
+    return roost_filter_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
+           now.incarnation != since.incarnation;
+}
+
+roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size)
+{
+    roost_cursor before;
+    roost_status status = filter_value_cursor(target->filter, &before);
+    if (status != ROOST_OK)
+        return status;
+    set_limit(target);
+    status = roost_sync_next(sync, request, reply, size);
+    lift_limit(target);
+    if (has_changed(target->filter, before))
+        tell_synced(target);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * What a key holds. One data type of the server, `roostdata`, with several classes of values behind one table of
- * functions: filters (windows and counters among them), and values that arrive in pieces and are not whole yet. Nothing
- * outside a class's own file needs to know it.
+ * functions: filters (windows and counters among them), values that arrive in pieces and are not whole yet, and graves,
+ * which keep the generations of names. Nothing outside a class's own file needs to know it.
  *
  * Bytes. Every value can be told in two parts: a short *header* (class, generation, and what is the key's and not the
  * filter's) and the *body* (a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation that
@@ -9,7 +9,7 @@
  *
  *     "Rkey"  version(1)  class(1)  0(2)  generation(8)  fields of the class(32)  body size(8)  check(8)
  *
- * The *generation* is 0 for now: it is there so that the deletion of a key can be told to other deployments later.
+ * The *generation* is the name's: how often what it held was deleted (graves.h). A copy has none of its own.
  */
 #ifndef MODULE_VALUE_H
 #define MODULE_VALUE_H
@@ -42,6 +42,8 @@ struct value_class {
     roost_status (*take_in)(struct value *value, const uint8_t *header, const void *body, size_t size,
                             enum telling telling);
     void (*digest)(struct value *value, uint8_t digest[16]);
+    /* A cursor of now, for deltas. NULL: no state that deployments share, and none that summaries tell of. */
+    roost_status (*cursor)(struct value *value, roost_cursor *cursor);
     struct value *(*make)(void);
 };
 
@@ -50,6 +52,7 @@ struct value {
     uint64_t generation;
     size_t bytes;                 /* all that was allocated for it */
     struct registry_entry *entry; /* NULL: not in the registry yet */
+    uint64_t written_out;         /* under which command this last happened; departures.h */
     size_t limit; /* 0, or beyond how many bytes an allocation is refused: only while a client's own change is made */
 };
 
@@ -84,7 +87,7 @@ uint64_t values_bytes(void);
 struct header_place {
     uint8_t *next;
 };
-struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value);
+struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum telling telling);
 void header_end(uint8_t header[HEADER_BYTES], struct header_place place, uint64_t body);
 void header_write(struct header_place *place, uint64_t number, unsigned bytes);
 struct header_place header_open(const uint8_t header[HEADER_BYTES]);

@@ -1,0 +1,761 @@
+#!/usr/bin/python3
+"""What deployments tell each other: summaries, pulls, pushes, syncs; and the generations of names, which outlive what they held."""
+import os
+import random
+import threading
+import time
+
+import redis
+
+from servers import Server, Speaker, caught_up, free_port, replicate, run, server, servers, wait_for
+
+KINDS = {"bf": (), "cuckoo": ("KIND", "cuckoo", "CAPACITY", 5000), "set": ("KIND", "orcuckoo", "SCALABLE", "CAPACITY", 100),
+         "fixed": ("CAPACITY", 5000)}
+
+
+def create(s, key, kind="set"):
+    s("ROOST.CREATE", key, *KINDS[kind]) if KINDS[kind] else s("BF.RESERVE", key, "0.01", 100)
+
+
+def summary(s, *options):
+    answer = s("ROOST.SUMMARY", *options)
+    told = dict(zip([name.decode() for name in answer[::2]], answer[1::2]))
+    told["changed"] = [(entry[0], entry[1].decode(), *entry[2:]) for entry in told["changed"]]
+    return told
+
+
+def names(told):
+    return [entry[1] for entry in told["changed"]]
+
+
+def state(s, key, database=0):
+    """(generation, digest or None) as the summary tells it; a name that it does not tell is (0, None)."""
+    for entry in summary(s)["changed"]:
+        if entry[:2] == (database, key):
+            return entry[2], entry[3]
+    return 0, None
+
+
+# ---- summaries
+
+
+def test_summaries_tell_what_changed():
+    with server() as s:
+        first = summary(s)
+        assert first["keys"] == 0 and first["changed"] == [] and not first["more"]
+        for i in range(20):
+            create(s, f"key {i:02}", random.choice(list(KINDS)))
+        told = summary(s, "SINCE", first["mark"])
+        assert names(told) == [f"key {i:02}" for i in range(20)], "oldest change first"
+        assert told["keys"] == 20 and summary(s)["changed"] == told["changed"]
+        s("ROOST.ADD", "key 07", "x"), s("ROOST.ADD", "key 03", "x"), s("ROOST.ADD", "key 07", "y")
+        later = summary(s, "SINCE", told["mark"])
+        assert names(later) == ["key 03", "key 07"] and later["digest"] != told["digest"]
+        for database, name, generation, digest, cursor in later["changed"]:
+            assert (database, generation, digest) == (0, 0, s("ROOST.DIGEST", name))
+            assert s("ROOST.PULL", name, cursor)[:3] == [0, cursor, digest]
+        assert summary(s, "SINCE", later["mark"])["changed"] == []
+        for bad in ("x", "0-5", first["mark"][:-1] + b"fffff"):
+            assert len(summary(s, "SINCE", bad)["changed"]) == 20, "a mark of another life gets everything"
+        seen, mark, answers = [], "0", 0
+        while True:
+            part = summary(s, "COUNT", 3, "SINCE", mark)
+            seen, mark, answers = seen + names(part), part["mark"], answers + 1
+            assert len(part["changed"]) <= 3
+            if not part["more"]:
+                break
+            if answers == 3:
+                s("ROOST.ADD", seen[0], "again")  # moves to the end
+        assert seen.count(seen[0]) == 2 and sorted(set(seen)) == sorted(names(told)) and mark == summary(s)["mark"]
+        s.client.unlink("key 00")
+        assert summary(s)["keys"] == 19
+
+
+def test_a_digest_over_all_adds_up():
+    with servers(Server, Server, Server) as (one, two, both):
+        for i, s in enumerate((one, two)):
+            for key in (f"{i}-a", f"{i}-b"):
+                for place in (s, both):
+                    create(place, key, "fixed"), place("ROOST.ADD", key, "x", i)
+        total = lambda s: int.from_bytes(bytes.fromhex(summary(s)["digest"].decode()), "little")
+        assert (total(one) + total(two)) % 2 ** 128 == total(both) and total(one)
+        before = total(both)
+        both("ROOST.CREATE", "more", "CAPACITY", 10)
+        assert total(both) != before
+        both("FLUSHALL")
+        assert total(both) == 0 and summary(both)["keys"] == 0
+
+
+def test_summaries_wait_for_a_change():
+    with server() as s:
+        create(s, "key")
+        mark = summary(s)["mark"]
+        for empty in (mark, summary(s, "SINCE", mark, "WAIT", 5)["mark"]):
+            assert summary(s, "SINCE", empty, "WAIT", 1)["changed"] == []
+        answers, waiters = [], []
+        for _ in range(3):
+            waiter = threading.Thread(target=lambda: answers.append(names(summary(Peer(s), "SINCE", mark, "WAIT", 60000))))
+            waiter.start(), waiters.append(waiter)
+        blocked = lambda count: wait_for(lambda: s.client.info("clients")["blocked_clients"] == count, "the waiting")
+        blocked(3)
+        leaving = Speaker(s, 2)
+        leaving.socket.sendall(b"ROOST.SUMMARY SINCE %s WAIT 60000\r\n" % mark)
+        blocked(4)
+        leaving.close()
+        blocked(3)
+        s("ROOST.ADD", "key", "x")
+        for waiter in waiters:
+            waiter.join()
+        assert answers == [["key"]] * 3
+        mark = summary(s)["mark"]
+        assert s("EVAL", "return redis.call('ROOST.SUMMARY', 'SINCE', ARGV[1], 'WAIT', '60000')", 0, mark), "scripts do not wait"
+        pipe = s.client.pipeline(transaction=True)
+        pipe.execute_command("ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000)
+        assert pipe.execute()
+        waiter = threading.Thread(target=lambda: answers.append(summary(Peer(s), "SINCE", mark, "WAIT", 60000)))
+        waiter.start()
+        blocked(1)
+        s("FLUSHALL")
+        waiter.join()
+        assert answers[-1]["keys"] == 0 and answers[-1]["mark"].split(b"-")[0] != mark.split(b"-")[0], "another life"
+        for wrong in (("SINCE",), ("COUNT", 0), ("COUNT", "x"), ("WAIT", -1), ("WAIT", 10 ** 12), ("ELSE", 1)):
+            s.error("ROOST.SUMMARY", *wrong)
+
+
+class Peer:
+    """Another connection."""
+
+    def __init__(self, s):
+        self.client = redis.Redis(unix_socket_path=s.path)
+
+    def __call__(self, *arguments):
+        return self.client.execute_command(*arguments)
+
+
+def test_whatever_happens_to_keys_summaries_know_them():
+    with server() as s:
+        def told():
+            answer = summary(s)
+            live = sorted(entry[:2] for entry in answer["changed"] if entry[3])
+            assert len(live) == answer["keys"]
+            return live
+
+        create(s, "a"), create(s, "b"), create(s, "c")
+        s("RENAME", "a", "d"), s("COPY", "b", "e"), s("MOVE", "c", 3)
+        assert told() == [(0, "b"), (0, "d"), (0, "e"), (3, "c")]
+        s("SWAPDB", 0, 5)
+        assert told() == [(3, "c"), (5, "b"), (5, "d"), (5, "e")]
+        s("SWAPDB", 0, 5), s("SELECT", 3), s("FLUSHDB"), s("SELECT", 0)
+        assert told() == [(0, "b"), (0, "d"), (0, "e")]
+        s("SET", "b", "x"), s("DEL", "d"), s("RESTORE", "f", 0, s("DUMP", "e"))
+        assert told() == [(0, "e"), (0, "f")]
+        s("DEBUG", "RELOAD")
+        assert told() == [(0, "e"), (0, "f")]
+        s("FLUSHALL", "ASYNC"), create(s, "g")
+        assert told() == [(0, "g")]
+
+
+# ---- pulls and pushes
+
+
+def carry(source, destination, key, cursor="0", spans=()):
+    """What a go-between does: (outcome of the push, cursor of the pull, span of the push)."""
+    generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)
+    outcome, _, _, begin, end = destination("ROOST.PUSH", key, generation, frame if frame is not None else b"")
+    return outcome, after, begin and span(begin, end)
+
+
+def span(begin, end):
+    (life, low), (same, high) = begin.split(b"-"), end.split(b"-")
+    assert life == same
+    return low + b"-" + high
+
+
+def test_pull_and_push():
+    with servers(Server, Server) as (a, b):
+        for kind in KINDS:
+            assert a("ROOST.PULL", kind, "0") == [0, None, None, None]
+            create(a, kind, kind)
+            a("ROOST.ADD", kind, "x", "y")
+            outcome, cursor, _ = carry(a, b, kind)
+            assert outcome == b"merged" and a.digest(kind) == b.digest(kind)
+            assert carry(a, b, kind)[0] == b"same"
+            a("ROOST.ADD", kind, "z")
+            outcome, cursor, pushed = carry(a, b, kind, cursor)
+            assert outcome == b"merged" and a.digest(kind) == b.digest(kind) and b("ROOST.EXISTS", kind, "z") == [1]
+            delta = a("ROOST.PULL", kind, cursor)[3]
+            assert b("ROOST.PUSH", "missing", 0, delta)[0] == b"whole" and not b.client.exists("missing")
+            assert b("ROOST.PUSH", kind, 1, delta)[0] == b"whole"
+            unknown = a("ROOST.PULL", kind, "123-4")
+            assert unknown[3] is None and unknown[1:3] == a("ROOST.PULL", kind, cursor)[1:3], "a cursor that is not known"
+            before = b("ROOST.PULL", kind, "0")[1]
+            a("ROOST.ADD", kind, *[f"theirs {i}" for i in range(20)])
+            outcome, _, pushed = carry(a, b, kind, cursor)
+            b("ROOST.ADD", kind, "ours")
+            everything, ours = b("ROOST.PULL", kind, before)[3], b("ROOST.PULL", kind, before, pushed)[3]
+            assert len(everything) > len(ours) + 20, "what was pushed is left out"
+            assert a("ROOST.PUSH", kind, 0, ours)[0] == b"merged" and a.digest(kind) == b.digest(kind)
+            for bad in ("", "x", "1-"):
+                a.error("ROOST.PULL", kind, bad)
+            for bad in ("x", "9-3", "1-2-3"):
+                a.error("ROOST.PULL", kind, cursor, bad)
+        create(b, "other", "cuckoo"), a("SET", "text", "x")
+        for generation in (-1, "x", 2 ** 62 + 1, 2 ** 64 - 1):
+            b.error("ROOST.PUSH", "set", generation, b"")
+        whole = a("ROOST.PULL", "set", "0")[3]
+        assert "configuration" in b.error("ROOST.PUSH", "other", 0, whole)
+        assert "WRONGTYPE" in a.error("ROOST.PUSH", "text", 0, whole) and "WRONGTYPE" in a.error("ROOST.PULL", "text", 0)
+        digest = b.digest("set")
+        for _ in range(60):
+            bad = bytearray(whole)
+            bad[random.randrange(len(bad))] ^= 1 << random.randrange(8)
+            b.error("ROOST.PUSH", "set", 0, bytes(bad)), b.error("ROOST.PUSH", "new", 0, bytes(bad))
+        assert b.digest("set") == digest and not b.client.exists("new")
+
+
+def test_pushes_reach_replicas_and_files():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how, Server) as (a, replica, other):
+        replicate(replica, a)
+        for kind in KINDS:
+            create(other, kind, kind)
+            for i in range(3):
+                other("ROOST.ADD", kind, f"theirs {i}")
+                carry(other, a, kind)
+                a("ROOST.ADD", kind, f"ours {i}")
+            ask(a, other, kind)
+        caught_up(replica, a)
+        kept = {kind: a.digest(kind) for kind in KINDS}
+        assert kept == {kind: replica.digest(kind) for kind in KINDS} == {kind: other.digest(kind) for kind in KINDS}
+        a.restart()
+        assert kept == {kind: a.digest(kind) for kind in KINDS}
+
+
+# ---- asking
+
+
+def ask(a, b, key, between=lambda: None, generation=0):
+    """A sync that `a` asks for and `b` answers; (equal, digest, cursor)."""
+    answer = a("ROOST.ASK", key, generation)
+    for _ in range(100):
+        session, request = answer[:2]
+        if request is None:
+            return answer[2:]
+        between()
+        answer = a("ROOST.ASK", key, session, b("ROOST.SYNC", key, request, "GENERATION", generation))
+    raise AssertionError("a sync without end")
+
+
+def test_asking():
+    with servers(Server, Server) as (a, b):
+        for kind in KINDS:
+            for s, mine in (a, "a"), (b, "b"):
+                create(s, kind, kind), s("ROOST.ADD", kind, *[f"{mine}{i}" for i in range(300)])
+            equal, digest, cursor = ask(a, b, kind)
+            assert equal == 1 and digest == b("ROOST.DIGEST", kind) and a("ROOST.PULL", kind, cursor)[1] == cursor
+            assert all(a("ROOST.EXISTS", kind, "a299", "b299")) and all(b("ROOST.EXISTS", kind, "a299", "b299"))
+        assert "not found" in a.error("ROOST.ASK", "missing", 0)
+        assert a.error("ROOST.ASK", "set", 1) == "STALE the key is at generation 0"
+        session, request = a("ROOST.ASK", "set", 0)
+        assert "STALE" in b.error("ROOST.SYNC", "set", request, "GENERATION", 1)
+        for bad in ("0", "x", "99999", -1):
+            assert "no such session" in a.error("ROOST.ASK", "set", bad, b"x")
+        assert "no such session" in a.error("ROOST.ASK", "bf", session, b"x"), "of another key"
+        a.error("ROOST.ASK", "set", session, b"garbage")
+        assert "no such session" in a.error("ROOST.ASK", "set", session, b"garbage"), "a session ends with its first error"
+        begun = [a("ROOST.ASK", "set", 0)[0] for _ in range(8)]
+        assert "no such session" in a.error("ROOST.ASK", "set", begun[0], b"x"), "few are kept for one key"
+        for generation, end in enumerate((("DEL", "set"), ("UNLINK", "set"), ("FLUSHALL",))):
+            session, _ = a("ROOST.ASK", "set", generation)
+            a(*end), create(a, "set", "set")
+            assert "no such session" in a.error("ROOST.ASK", "set", session, b"x")
+        for i in range(100):
+            create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
+        a("FLUSHALL", "ASYNC")
+
+
+# ---- generations
+
+
+GRAVES = "roost:generations"
+
+
+def info(s, key):
+    pairs = s("ROOST.INFO", key)
+    return dict(zip(pairs[::2], pairs[1::2]))
+
+
+def generation(s, key):
+    """What the summary, a pull and, where there is a filter, its information agree on."""
+    told, value = state(s, key)
+    assert s("ROOST.PULL", key, "0")[0] == told
+    assert (value is not None) == bool(s.client.exists(key) and s.client.type(key) == b"roostdata"), (key, told, value)
+    assert value is None or info(s, key)[b"generation"] == told
+    return told, value is not None
+
+
+def everything(s):
+    """The states of all names that are not as if never heard of."""
+    told = summary(s)
+    return told["digest"], {entry[:4] for entry in told["changed"] if entry[2] or entry[3]}
+
+
+def expire(s, key, lazily):
+    """By the server's own cycle, or by whoever comes across it."""
+    s("DEBUG", "SET-ACTIVE-EXPIRE", "0" if lazily else "1")
+    s("PEXPIRE", key, 1)
+    wait_for(lambda: s.client.exists(key) == 0 if lazily else key not in keys_of(s), "its expiry")
+    s("DEBUG", "SET-ACTIVE-EXPIRE", "1")
+
+
+def keys_of(s):
+    """Without touching any."""
+    return [entry[1] for entry in summary(s)["changed"] if entry[3]]
+
+
+def transaction(s, *commands):
+    pipe = s.client.pipeline(transaction=True)
+    for command in commands:
+        pipe.execute_command(*command)
+    return pipe.execute()
+
+
+def many(s):
+    for i in range(20):
+        s("DEL", f"m{i}"), create(s, f"m{i}")
+
+
+BURIALS = {
+    "DEL": lambda s, key: s("DEL", key),
+    "UNLINK": lambda s, key: s("UNLINK", key),
+    "several": lambda s, key: s("DEL", "missing", key, "missing too"),
+    "EXPIRE in the past": lambda s, key: s("EXPIRE", key, -1),
+    "expiry on its own": lambda s, key: expire(s, key, False),
+    "expiry seen by a reader": lambda s, key: expire(s, key, True),
+    "RENAME": lambda s, key: (s("RENAME", key, "away"), s("DEL", "away")),
+    "MOVE": lambda s, key: (s("MOVE", key, 9), s("SELECT", 9), s("DEL", key), s("SELECT", 0)),
+    "SET": lambda s, key: (s("SET", key, "text"), s("DEL", key)),
+    "GETSET with a text": lambda s, key: (s("MSET", key, "text", "other", "text"), s("DEL", key)),
+    "SUNIONSTORE": lambda s, key: (s("SADD", "numbers", 1), s("SUNIONSTORE", key, "numbers"), s("DEL", key)),
+    "SUNIONSTORE of nothing": lambda s, key: s("SUNIONSTORE", key, "missing"),
+    "RENAME of a text over it": lambda s, key: (s("SET", "text", 1), s("RENAME", "text", key), s("DEL", key)),
+    "COPY of a text over it": lambda s, key: (s("SET", "text", 1), s("COPY", "text", key, "REPLACE"), s("DEL", key)),
+    "RESTORE of a text over it": lambda s, key: (s("SET", "text", 1), s("RESTORE", key, 0, s("DUMP", "text"), "REPLACE"), s("DEL", key)),
+    "a script": lambda s, key: s("EVAL", "redis.call('DUMP', KEYS[1]) return redis.call('DEL', KEYS[1])", 1, key),
+    "a script that overwrites": lambda s, key: s("EVAL", "redis.call('SET', KEYS[1], 1) return redis.call('DEL', KEYS[1])", 1, key),
+    "a transaction": lambda s, key: transaction(s, ("SET", "x", 1), ("DEL", key), ("SET", "y", 1)),
+    "a script that overwrites many": lambda s, key: s("EVAL", "for i = 1, 20 do redis.call('BF.ADD', i, 'x') redis.call('SET', i, 1) end "
+                                                              "redis.call('SET', KEYS[1], 1) for i = 1, 20 do redis.call('DEL', i) end "
+                                                              "return redis.call('DEL', KEYS[1])", 1, key),
+    "many overwritten at once": lambda s, key: (many(s), s("MSET", *sum(([f"m{i}", i] for i in range(20)), []), key, 1), s("DEL", key)),
+    "DUMP and then DEL": lambda s, key: (s("DUMP", key), s("DEL", key)),
+    "a push": lambda s, key: s("ROOST.PUSH", key, 1, b""),
+}
+
+
+def test_what_buries():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        for what, bury in BURIALS.items():
+            create(s, what), s("ROOST.ADD", what, "x")
+            assert generation(s, what) == (0, True)
+            bury(s, what)
+            assert generation(s, what) == (1, False), what
+            caught_up(replica, s)
+            assert everything(replica) == everything(s), what
+        assert generation(s, "never") == (0, False) and generation(s, "away") == (1, False) and state(s, "MOVE", 9) == (1, None)
+        assert s.client.info("roost")["roost_graves"] == len(BURIALS) + 42 == replica.client.info("roost")["roost_graves"]
+        for what, bury in list(BURIALS.items())[:-1]:
+            create(s, what), bury(s, what)
+            assert generation(s, what) == (2, False), what
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        replica("REPLICAOF", "NO", "ONE")
+        keeps_everything(replica, kept)
+        replica("BF.ADD", "DEL", "again")
+        assert generation(replica, "DEL") == (2, True)
+        replica("DEL", "DEL")
+        assert generation(replica, "DEL") == (3, False)
+
+
+def test_expiry_seen_by_a_writer():
+    with servers(*[lambda: Server(port=free_port())] * 2) as (s, replica):
+        replicate(replica, s)
+        now = lambda: int("%d%06d" % tuple(s.client.time()))
+        s("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+        s("BF.ADD", "key", "x"), s("PEXPIRE", "key", 2)
+        then = now() + 3000
+        wait_for(lambda: now() > then, "the time")
+        assert s("BF.ADD", "key", "y") == 1 and s("BF.MEXISTS", "key", "x", "y") == [0, 1] and generation(s, "key") == (1, True)
+        caught_up(replica, s)
+        assert everything(replica) == everything(s) and s("PTTL", "key") == -1
+
+
+def test_a_replica_that_loads_all():
+    """Beside what it has, or in its place; and one that comes back after a while and hears only of that."""
+    for how in (("--repl-diskless-load", "swapdb"), ("--repl-diskless-load", "disabled")):
+        with servers(lambda: Server(port=free_port()), lambda: Server(*how, port=free_port())) as (s, replica):
+            for each in (s, replica):
+                for i in range(20):
+                    create(each, f"{i}", "fixed")
+            s("DEL", *range(5)), replica("DEL", *range(3, 12)), create(s, "4"), s("SELECT", 2), create(s, "5"), s("DEL", "5"), s("SELECT", 0)
+            replicate(replica, s)
+            assert everything(replica) == everything(s)
+            mark = summary(replica)["mark"]
+            replica("REPLICAOF", "127.0.0.1", 1)
+            create(s, "meanwhile"), s("DEL", "meanwhile", "4")
+            replicate(replica, s)
+            caught_up(replica, s)
+            assert everything(replica) == everything(s)
+            assert s.client.info("stats")["sync_partial_ok"] == 1 and names(summary(replica, "SINCE", mark))[-2:] == ["meanwhile", "4"]
+            replica("REPLICAOF", "NO", "ONE"), create(replica, "1")
+            assert generation(replica, "1") == (1, True)
+
+
+OLD = bytes.fromhex("0781ae8a2cb5d6ad6801028163907512f849d2a605c321404006526b6579010100e00c00000120010002e006190023a00f07cbac8aa139541f080523526f7374"
+                    "0101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc000a0092a591afd48a2e3f")
+OLD_PIECES = [bytes.fromhex("526b657901010000000000000000000000000000000000000000000001000100020000000000000000000000000000002300000000000000"
+                            "cbac8aa139541f08"), bytes.fromhex("526f73740101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc")]
+
+
+def test_what_was_written_before_there_were_generations():
+    with server("--appendonly", "yes", "--appendfsync", "always") as s:
+        s("RESTORE", "old", 0, OLD)
+        for position, piece in enumerate(OLD_PIECES, 1):
+            s("ROOST.RESTORE", "too", position, piece)
+        for key in ("old", "too"):
+            assert s.digest(key) == "430b349b1e537534d39f31fdc7d93d4f" and s("ROOST.EXISTS", key, "heron", "wren", "crow") == [1, 1, 0]
+            assert generation(s, key) == (0, True)
+            s("DEL", key)
+        s("RESTORE", "old", 0, OLD)
+        assert generation(s, "old") == (1, True) and generation(s, "too") == (1, False)
+        kept = everything(s)
+        keeps_everything(s, kept)
+
+
+def keeps_everything(s, kept):
+    s.restart()
+    assert everything(s) == kept, "the log of commands"
+    for preamble in "yes", "no":
+        s("CONFIG", "SET", "aof-use-rdb-preamble", preamble)
+        s("BGREWRITEAOF")
+        wait_for(lambda: not s.client.info("persistence")["aof_rewrite_in_progress"] and
+                 not s.client.info("persistence")["aof_rewrite_scheduled"], "the rewriting")
+        s.restart()
+        assert everything(s) == kept, f"a rewritten log, {preamble}"
+    s("DEBUG", "RELOAD")
+    assert everything(s) == kept, "a snapshot"
+
+
+def test_what_does_not_bury():
+    with servers(lambda: Server(port=free_port()), Server) as (other, s):
+        for key in "abcd":
+            create(s, key), s("ROOST.ADD", key, "x")
+        s("COPY", "a", "copy"), s("DUMP", "a"), s("PERSIST", "a"), s("EXPIRE", "a", 1000), s("TOUCH", "a"), s("RENAME", "a", "a")
+        assert generation(s, "a") == (0, True)
+        s("MIGRATE", "127.0.0.1", other.port, "", 0, 5000, "KEYS", "a", "b")
+        assert generation(s, "a") == (0, False) == generation(s, "b") and s.client.exists("a") == 0 and generation(other, "a") == (0, True)
+        s("EVAL", "return redis.call('MIGRATE', '127.0.0.1', ARGV[1], KEYS[1], 0, 5000)", 1, "c", other.port)
+        assert generation(s, "c") == (0, False) and generation(other, "c") == (0, True)
+        transaction(s, ("MIGRATE", "127.0.0.1", other.port, "d", 0, 5000))
+        assert generation(s, "d") == (0, False) and generation(other, "d") == (0, True)
+        assert s.client.exists(GRAVES) == 0 and other.client.exists(GRAVES) == 0
+        for flush in (("FLUSHALL",), ("FLUSHDB",), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "ASYNC")):
+            create(other, "deleted"), other("DEL", "deleted"), create(other, "key")
+            assert generation(other, "deleted") == (1, False)
+            other(*flush)
+            assert generation(other, "key") == (0, False) == generation(other, "deleted"), flush
+        create(s, "text"), s("SET", "other text", 1)
+        assert s("RENAMENX", "other text", "text") == 0 and s("SETNX", "text", 1) == 0 and generation(s, "text") == (0, True)
+        assert s("MOVE", "text", 5) == 1
+        assert generation(s, "text") == (1, False)
+
+
+def test_eviction_loses_and_does_not_bury():
+    with server("--maxmemory-policy", "volatile-random") as s:
+        for key in ("first", "second"):
+            create(s, key), s("DEL", key), create(s, key)
+        for i in range(50):
+            s("BF.RESERVE", f"evicted {i}", "0.01", 10000, "NONSCALING"), s("EXPIRE", f"evicted {i}", 10000)
+        s("EXPIRE", "second", 10000)
+        mark = summary(s)["mark"]
+        s("CONFIG", "SET", "maxmemory", 1)
+        wait_for(lambda: len(keys_of(s)) == 1, "the eviction")
+        s("CONFIG", "SET", "maxmemory", 0)
+        assert generation(s, "first") == (1, True) and generation(s, "second") == (1, False), "what is known stays"
+        lost = {entry[1:] for entry in summary(s, "SINCE", mark)["changed"]}
+        assert lost == {(f"evicted {i}", 0, None, None) for i in range(50)} | {("second", 1, None, None)}, "those who wait hear of it"
+        assert summary(s)["keys"] == 1
+
+
+def test_values_take_the_generation_of_their_name():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+
+        def bury(key, times):
+            for _ in range(times):
+                create(s, key), s("DEL", key)
+
+        bury("two", 2), bury("five", 5)
+        create(s, "source"), s("ROOST.ADD", "source", "x")
+        s("COPY", "source", "two")
+        assert generation(s, "two") == (2, True) and generation(s, "source") == (0, True)
+        s("RENAME", "source", "five")
+        assert generation(s, "five") == (5, True) and generation(s, "source") == (1, False)
+        s("RENAME", "five", "two")
+        assert generation(s, "two") == (3, True) and generation(s, "five") == (6, False), "one filter over another"
+        s("COPY", "two", "five"), s("COPY", "two", "five", "REPLACE")
+        assert generation(s, "five") == (7, True)
+        s("ROOST.MERGESTORE", "five", "two", "two")
+        assert generation(s, "five") == (8, True)
+        s("ROOST.MERGESTORE", "new", "two")
+        assert generation(s, "new") == (0, True)
+        s("MOVE", "five", 3)
+        assert generation(s, "five") == (9, False) and state(s, "five", 3)[0] == 0
+        s("SELECT", 3), s("MOVE", "five", 0), s("SELECT", 0)
+        assert generation(s, "five") == (9, True) and state(s, "five", 3) == (1, None)
+        dump = s("DUMP", "five")
+        s("RESTORE", "other", 0, dump)
+        assert generation(s, "other") == (0, True), "the generation of another name"
+        s("DEL", "five"), s("RESTORE", "five", 0, dump)
+        assert generation(s, "five") == (10, True), "a backup is created again"
+        s("RESTORE", "five", 0, dump, "REPLACE")
+        assert generation(s, "five") == (11, True)
+        (iterator, header), (second, body) = s("ROOST.DUMP", "five", 0), None or (0, b"")
+        pieces, at = [], 0
+        while True:
+            at, piece = s("ROOST.DUMP", "two", at)
+            if not piece:
+                break
+            pieces.append((at, piece))
+        for key in ("other pieces", "source"):
+            for at, piece in pieces:
+                s("ROOST.RESTORE", key, at, piece)
+        assert generation(s, "other pieces") == (0, True) and generation(s, "source") == (1, True)
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        s("FLUSHALL"), s("RESTORE", "five", 0, dump)
+        assert generation(s, "five") == (9, True), "the same name keeps its own, as a slot that moves does"
+
+
+def test_pushes_of_other_generations():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how, Server) as (s, replica, other):
+        replicate(replica, s)
+        create(other, "key"), other("ROOST.ADD", "key", "old"), create(s, "key"), s("ROOST.ADD", "key", "old")
+        assert carry(other, s, "key")[0] in (b"merged", b"same")
+        old = other("ROOST.PULL", "key", "0")[3]
+        other("DEL", "key")
+        assert carry(other, s, "key")[0] == b"merged" and generation(s, "key") == (1, False)
+        assert carry(other, s, "key")[0] == b"same"
+        assert s("ROOST.PUSH", "key", 0, old)[:2] == [b"stale", 1] and generation(s, "key") == (1, False), "no way back"
+        create(other, "key"), other("ROOST.ADD", "key", "new"), s("BF.ADD", "key", "meanwhile")
+        assert "configuration" in s.error("ROOST.PUSH", "key", 1, other("ROOST.PULL", "key", "0")[3])
+        other("DEL", "key"), create(other, "key"), other("ROOST.ADD", "key", "newer")
+        outcome, cursor, _ = carry(other, s, "key")
+        assert outcome == b"merged" and generation(s, "key") == (2, True) and s("ROOST.EXISTS", "key", "newer", "old", "meanwhile") == [1, 0, 0]
+        assert s.digest("key") == other.digest("key")
+        other("ROOST.ADD", "key", "newest")
+        delta = other("ROOST.PULL", "key", cursor)[3]
+        assert s("ROOST.PUSH", "key", 3, delta)[:2] == [b"whole", 2] and s("ROOST.PUSH", "key", 1, delta)[:2] == [b"stale", 2]
+        assert s("ROOST.PUSH", "key", 2, delta)[:2] == [b"merged", 2] and s.digest("key") == other.digest("key")
+        for kind in KINDS:
+            create(other, kind, kind), other("DEL", kind), create(other, kind, kind), other("ROOST.ADD", kind, "x")
+            assert carry(other, s, kind)[0] == b"merged" and generation(s, kind) == (1, True)
+        assert s("ROOST.PUSH", "far", 2 ** 62, b"")[:2] == [b"merged", 2 ** 62]
+        create(s, "far"), s("DEL", "far"), create(s, "far")
+        assert generation(s, "far") == (2 ** 62 + 1, True), "a name is never used up"
+        assert s("ROOST.PUSH", "far", 2 ** 62 + 2, b"")[:2] == [b"merged", 2 ** 62 + 2]
+        for generation_ in (2 ** 62 + 2 ** 40, 2 ** 63 - 1, 2 ** 63, -1):
+            s.error("ROOST.PUSH", "far", generation_, b"")
+        s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
+        create(s, "full"), s("CONFIG", "SET", "maxmemory", 1)
+        assert "maxmemory" in s.error("ROOST.PUSH", "full", 0, old) and s("ROOST.PUSH", "full", 1, b"")[0] == b"merged"
+        s("CONFIG", "SET", "maxmemory", 0)
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        for key in ("key", "graves"):
+            assert "primary" in s.error("ROOST.GENERATION", key, 3, GRAVES)
+
+
+def test_graves_are_keys():
+    with servers(lambda: Server(port=free_port()), Server) as (s, other):
+        create(s, "key"), s("DEL", "key")
+        assert s.client.type(GRAVES) == b"roostdata" and s("MEMORY", "USAGE", GRAVES) > 0
+        for command in (("BF.ADD", GRAVES, "x"), ("ROOST.ADD", GRAVES, "x"), ("ROOST.DIGEST", GRAVES), ("ROOST.PUSH", GRAVES, 0, b""),
+                        ("ROOST.DUMP", GRAVES, 0), ("ROOST.PULL", GRAVES, 0), ("ROOST.MERGESTORE", "x", GRAVES)):
+            assert "WRONGTYPE" in s.error(*command), command
+        before = s("DEBUG", "DIGEST-VALUE", GRAVES)
+        s("COPY", GRAVES, "spare")
+        assert s("DEBUG", "DIGEST-VALUE", "spare") == before and generation(s, "key") == (1, False)
+        create(s, "key"), s("DEL", "key")
+        assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
+        s("RENAME", GRAVES, "elsewhere")
+        assert generation(s, "key") == (2, False)
+        s("DEL", "elsewhere")
+        assert generation(s, "key") == (1, False), "what others tell"
+        s("DEL", "spare")
+        assert generation(s, "key") == (0, False) and s.client.info("roost")["roost_graves"] == 0, "forgotten with the keys"
+        s("SET", GRAVES, "mine"), create(s, "key"), s("DEL", "key")
+        assert generation(s, "key") == (0, False) and s.client.get(GRAVES) == b"mine", "what is not ours is left alone"
+        s("DEL", GRAVES), create(s, "key"), s("DEL", "key"), create(s, "other"), s("DEL", "other")
+        payload = s("DUMP", GRAVES)
+        other("RESTORE", GRAVES, 0, payload)
+        assert generation(other, "key") == (1, False) == generation(other, "other")
+        create(other, "live"), other("RESTORE", "more", 0, payload), other("FLUSHALL")
+        refused = 0
+        other("CONFIG", "SET", "sanitize-dump-payload", "no")
+        for _ in range(300):
+            bad = bytearray(payload)
+            bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
+            bad[-8:] = bytes(8)  # a checksum of zero is not looked at
+            try:
+                other("RESTORE", "bad", 0, bytes(bad), "REPLACE")
+            except redis.RedisError:
+                refused += 1
+        assert refused > 100 and other.client.ping()
+        other("FLUSHALL")
+        assert everything(other)[1] == set()
+
+
+# ---- clusters
+
+
+def two_nodes():
+    from cluster import cluster_port
+    node = lambda: Server("--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no",
+                          "--appendonly", "yes", "--appendfsync", "always", port=cluster_port())
+    return servers(node, node)
+
+
+def meet(a, b):
+    a("CLUSTER", "ADDSLOTSRANGE", 0, 8191), b("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
+    a("CLUSTER", "SET-CONFIG-EPOCH", 1), b("CLUSTER", "SET-CONFIG-EPOCH", 2)
+    a("CLUSTER", "MEET", "127.0.0.1", b.port)
+    for s in (a, b):
+        wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO") and b"cluster_known_nodes:2" in s("CLUSTER", "INFO"), "the cluster")
+
+
+def of_slot(s, slot):
+    return [key.decode() for key in s("CLUSTER", "GETKEYSINSLOT", slot, 1000)]
+
+
+def migrate(a, b, keys):
+    a("MIGRATE", "127.0.0.1", b.port, "", 0, 5000, "KEYS", *keys)
+
+
+def told_of_burials(s):
+    """In the log, which replicas hear, too."""
+    folder, count = os.path.join(s.folder, "appendonlydir"), 0
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            count += file.read().count(b"ROOST.GENERATION")
+    return count
+
+
+def live(s):
+    return sorted(entry[1] for entry in summary(s)["changed"] if entry[3])
+
+
+def test_a_slot_that_moves():
+    """Key by key, with clients at both ends meanwhile; what was deleted stays so, what was moved is not deleted."""
+    with two_nodes() as (a, b):
+        meet(a, b)
+        slot = a("CLUSTER", "KEYSLOT", "{bird}")
+        if slot > 8191:
+            a, b = b, a
+        identity = {s: s("CLUSTER", "MYID") for s in (a, b)}
+        keys = [f"{{bird}}{i}" for i in range(8)]
+        for key in keys:
+            create(a, key), a("ROOST.ADD", key, "x")
+        a("DEL", keys[0]), a("DEL", keys[1]), create(a, keys[1])
+        assert [generation(a, key) for key in keys[:3]] == [(1, False), (1, True), (0, True)]
+        graves = [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
+        assert len(graves) == 1 and a("CLUSTER", "KEYSLOT", graves[0]) == slot
+        b("CLUSTER", "SETSLOT", slot, "IMPORTING", identity[a]), a("CLUSTER", "SETSLOT", slot, "MIGRATING", identity[b])
+        migrate(a, b, [graves[0], keys[1], keys[2], keys[3]])
+        asking = Speaker(b, 2)
+        assert asking("ASKING") == "OK" and asking("DEL", keys[2]) == 1
+        asking.close()
+        assert a("DEL", keys[4]) == 1, "where it was"
+        graves += [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
+        assert len(graves) == 2, "the grave has gone ahead, and there is another one"
+        migrate(a, b, of_slot(a, slot))
+        for s in (b, a):
+            s("CLUSTER", "SETSLOT", slot, "NODE", identity[b])
+        expected = [(1, False), (1, True), (1, False), (0, True), (1, False), (0, True), (0, True), (0, True)]
+        states = {entry[1]: (entry[2], entry[3] is not None) for entry in summary(b)["changed"]}
+        assert [states.get(key, (0, False)) for key in keys] == expected
+        assert live(a) == [] and of_slot(a, slot) == [] and live(b) == [key for key, (_, there) in zip(keys, expected) if there]
+        b("DEL", keys[1]), create(b, keys[1])
+        assert state(b, keys[1])[0] == 2
+        create(b, keys[0])
+        assert info(b, keys[0])[b"generation"] == 1
+
+
+def test_a_slot_that_is_lost():
+    """The server deletes its keys by itself: they live on elsewhere."""
+    with two_nodes() as (a, b):
+        meet(a, b)
+        slot = a("CLUSTER", "KEYSLOT", "{bird}")
+        if slot > 8191:
+            a, b = b, a
+        for i in range(20):
+            create(a, f"{{bird}}{i}")
+        a("DEL", "{bird}7")
+        b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
+        wait_for(lambda: of_slot(a, slot) == [], "the loss")
+        assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
+        assert told_of_burials(a) == 1, "the one that a client asked for"
+
+
+# ---- sudden death
+
+
+def bury(s, name, was):
+    random.choice((lambda: s("DEL", name), lambda: s("UNLINK", name), lambda: s("RENAME", name, "away"), lambda: s("PEXPIREAT", name, 1),
+                   lambda: transaction(s, ("DEL", name)), lambda: s("ROOST.PUSH", name, was + 1, b""),
+                   lambda: transaction(s, ("SET", name, 1), ("DEL", name))))()
+
+
+def test_deletions_survive_sudden_death():
+    """Whoever was told that it is deleted never sees it again, whenever the server dies; a model of all names stands beside it."""
+    names_, deaths = [f"name {i}" for i in range(12)], int(os.environ.get("ROOST_DEATHS", "6"))
+    with server("--appendonly", "yes", "--appendfsync", "always") as s:
+        known = {name: (0, False) for name in names_}  # generation, whether it lives
+        for _ in range(deaths):
+            enough, killer = threading.Event(), threading.Thread(target=lambda: (enough.wait(), time.sleep(random.uniform(0, 0.003)), s.process.kill()))
+            killer.start()
+            asked, after, count, least = None, None, 0, random.randrange(30, 150)
+            try:
+                while True:
+                    name = random.choice(names_)
+                    was, lives = known[name]
+                    asked, after = name, (was + 1, False) if lives and random.random() < 0.5 else (was, True)
+                    bury(s, name, was) if not after[1] else s("BF.ADD", name, random.random())
+                    known[name], asked, count = after, None, count + 1
+                    if count == least:
+                        enough.set()
+            except (redis.RedisError, OSError):
+                pass
+            killer.join()
+            s.process.wait()
+            s.client.close()
+            s.start()
+            for name in names_:
+                found = generation(s, name)
+                assert found == known[name] or (name == asked and found == after), (name, found, known[name], asked)
+                known[name] = found
+        assert sum(was for was, _ in known.values()) > deaths, "too little was deleted"
+
+
+if __name__ == "__main__":
+    run(globals())
