@@ -42,11 +42,19 @@ struct deployment_events {
     void (*trouble)(void *context, const char *text);
 };
 
+/* How connections are made. All zero is what one usually wants. */
+struct connection_options {
+    const char *ca_file; /* certificates to trust with rediss://; NULL: those of the system */
+    bool insecure;       /* any certificate will do */
+    const char *needs;   /* the command that a module must know to be new enough; NULL: ROOST.PULL */
+    uint64_t seed;       /* of the chance that makes pauses uneven */
+};
+
 /* redis://[user[:password]@]host[:port][/] or rediss://...; complains and gives NULL where it is none. `secrets` has
-   what secrets_read gave, or NULL. Connects as the loop runs. */
+   what secrets_read gave, or NULL; `options` may be NULL, too. Connects as the loop runs. */
 struct secrets;
 struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
-                                   const struct deployment_events *events);
+                                   const struct connection_options *options, const struct deployment_events *events);
 void deployment_close(struct deployment *deployment); /* NULL is fine; unanswered commands are answered with trouble */
 
 /* host:port as in the URL. */
@@ -65,6 +73,8 @@ void node_wait(struct node *node, struct words command, answered *answer, void *
 const char *node_name(const struct node *node);
 /* A place for whoever uses it. */
 void **node_place(struct node *node);
+
+/* ---- passwords (secrets.c) ---- */
 
 /*
  * Passwords that are not in URLs: from the environment (ROOST_PASSWORD, ROOST_USER, for every deployment whose URL has
