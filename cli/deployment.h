@@ -44,10 +44,11 @@ struct deployment_events {
 
 /* How connections are made. All zero is what one usually wants. */
 struct connection_options {
-    const char *ca_file; /* certificates to trust with rediss://; NULL: those of the system */
-    bool insecure;       /* any certificate will do */
-    const char *needs;   /* the command that a module must know to be new enough; NULL: ROOST.PULL */
-    uint64_t seed;       /* of the chance that makes pauses uneven */
+    const char *ca_file;                     /* certificates to trust with rediss://; NULL: those of the system */
+    const char *certificate_file, *key_file; /* ours, where servers ask for one; NULL: none */
+    bool insecure;                           /* any certificate will do */
+    const char *needs; /* the command that a module must know to be new enough; NULL: ROOST.PULL */
+    uint64_t seed;     /* of the chance that makes pauses uneven */
 };
 
 /* redis://[user[:password]@]host[:port][/] or rediss://...; complains and gives NULL where it is none. `secrets` has

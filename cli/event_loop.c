@@ -29,6 +29,7 @@ struct watch {
     void (*ready)(void *context, unsigned events);
     void *context;
     int descriptor;
+    unsigned events;
     bool removed;
 };
 
@@ -89,8 +90,12 @@ struct watch *watch_add(struct event_loop *loop, int descriptor, unsigned events
     struct watch *watch = malloc(sizeof *watch);
     if (!watch)
         return NULL;
-    *watch = (struct watch){
-        .loop = loop, .next = loop->watches, .ready = ready, .context = context, .descriptor = descriptor};
+    *watch = (struct watch){.loop = loop,
+                            .next = loop->watches,
+                            .ready = ready,
+                            .context = context,
+                            .descriptor = descriptor,
+                            .events = events};
     struct epoll_event event = {.events = epoll_events(events), .data.ptr = watch};
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) {
         free(watch);
@@ -105,7 +110,9 @@ struct watch *watch_add(struct event_loop *loop, int descriptor, unsigned events
 void watch_change(struct watch *watch, unsigned events)
 {
     struct epoll_event event = {.events = epoll_events(events), .data.ptr = watch};
-    epoll_ctl(watch->loop->epoll, EPOLL_CTL_MOD, watch->descriptor, &event);
+    if (events != watch->events)
+        epoll_ctl(watch->loop->epoll, EPOLL_CTL_MOD, watch->descriptor, &event);
+    watch->events = events;
 }
 
 void watch_remove(struct watch *watch)
