@@ -31,7 +31,10 @@ static const struct option options[] = {
      .value = "TIME",
      .help = "a key that keeps changing is told once in this time (default 100ms)"},
     {.name = "once", .type = OPTION_SWITCH, .place = &settings.once, .help = "bring everything in step, and end"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "print what happens, one JSON object a line"},
+    {.name = "json",
+     .type = OPTION_SWITCH,
+     .place = &settings.json,
+     .help = "print what happens, one JSON object a line"},
     {.name = "metrics",
      .type = OPTION_COUNT,
      .place = &settings.metrics,
@@ -49,10 +52,18 @@ static const struct option options[] = {
      .place = &settings.ca_file,
      .value = "FILE",
      .help = "certificates to trust with rediss:// (default: the system's)"},
-    {.name = "cert", .type = OPTION_TEXT, .place = &settings.certificate_file, .value = "FILE", .help = "our certificate"},
+    {.name = "cert",
+     .type = OPTION_TEXT,
+     .place = &settings.certificate_file,
+     .value = "FILE",
+     .help = "our certificate"},
     {.name = "key", .type = OPTION_TEXT, .place = &settings.key_file, .value = "FILE", .help = "and its key"},
     {.name = "insecure", .type = OPTION_SWITCH, .place = &settings.insecure, .help = "take any certificate"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "no line on the terminal"},
+    {.name = "quiet",
+     .letter = 'q',
+     .type = OPTION_SWITCH,
+     .place = &settings.quiet,
+     .help = "no line on the terminal"},
     {0},
 };
 
@@ -106,12 +117,13 @@ const struct verb verb_link = {
     .name = "link",
     .synopsis = "URL URL [URL...] [OPTION...]",
     .summary = "keep the filters of several Redis or Valkey deployments in step",
-    .details = "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a server,\n"
-               "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
-               "in one region arrives in all others, and digests are equal when clients pause. Nothing is kept here:\n"
-               "stop it, start it, run it twice.\n"
-               "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL.\n"
-               "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.\n",
+    .details =
+        "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a server,\n"
+        "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
+        "in one region arrives in all others, and digests are equal when clients pause. Nothing is kept here:\n"
+        "stop it, start it, run it twice.\n"
+        "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL.\n"
+        "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -77,18 +77,18 @@ static uint64_t now_of(const struct engine *engine)
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /* Where a region is a cluster, it has no databases but the first. */
-regions engine_regions_of(const struct engine *engine, const struct row *row)
+region_set engine_regions_of(const struct engine *engine, const struct row *row)
 {
-    regions found = 0;
+    region_set found = 0;
     for (unsigned i = 0; i < engine->count; i++)
         if (row->database == 0 || !deployment_is_cluster(engine->regions[i].deployment))
             found |= one_region(i);
     return found;
 }
 
-regions engine_ready_regions(const struct engine *engine, const struct row *row)
+region_set engine_ready_regions(const struct engine *engine, const struct row *row)
 {
-    regions found = engine_regions_of(engine, row);
+    region_set found = engine_regions_of(engine, row);
     for (unsigned i = 0; i < engine->count; i++)
         if (!engine->regions[i].ready)
             found &= ~one_region(i);
@@ -180,7 +180,7 @@ static void work_over(struct engine *engine, struct work *work)
 }
 
 /* Whether all of these regions are known to hold the same. */
-static bool agree(const struct row *row, regions set)
+static bool agree(const struct row *row, region_set set)
 {
     const struct view *first = NULL;
     for (unsigned region = 0; set >> region; region++) {
@@ -206,7 +206,7 @@ static void rest(struct engine *engine, struct row *row)
 }
 
 /* Whether two regions that can be asked still have something to do with each other. */
-static bool is_unfinished(const struct work *work, regions ready)
+static bool is_unfinished(const struct work *work, region_set ready)
 {
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = a + 1; b < work->regions; b++)
@@ -226,7 +226,7 @@ static uint64_t next_round(struct work *work, uint64_t now)
 {
     const struct engine *engine = work->engine;
     uint64_t interval = engine->settings->interval;
-    regions ready = engine_ready_regions(engine, work->row);
+    region_set ready = engine_ready_regions(engine, work->row);
     work->settled = false;
     if (work->in_trouble)
         return now + doubled(interval > 100 ? interval : 100, work->failures++, 30000);
@@ -500,8 +500,7 @@ static bool open_region(struct engine *engine, char *url)
     struct deployment_events events = {region, node_up, node_down, trouble};
     *region = (struct region){.engine = engine, .index = engine->count, .listing = 1, .swept = 1};
     region->away_since = now_of(engine);
-    region->deployment =
-        deployment_open(engine->loop, url, engine->secrets, &engine->settings->connection, &events);
+    region->deployment = deployment_open(engine->loop, url, engine->secrets, &engine->settings->connection, &events);
     secrets_hide(url);
     if (!region->deployment)
         return false;

@@ -17,8 +17,8 @@
 struct link_settings {
     char **urls; /* passwords in them are made unreadable */
     unsigned count;
-    const char *match;     /* NULL: every name */
-    uint64_t interval;     /* milliseconds */
+    const char *match; /* NULL: every name */
+    uint64_t interval; /* milliseconds */
     bool once, json, quiet;
     uint16_t metrics; /* a port on loopback, or 0 */
     const char *password_file;
@@ -54,15 +54,16 @@ struct engine {
 
     struct work *works; /* of all names that are not at rest */
     size_t names_behind, running;
-    uint64_t held, wholes, whole_size; /* bytes of frames under way; whole states that are asked for; how big they are */
+    uint64_t held, wholes,
+        whole_size; /* bytes of frames under way; whole states that are asked for; how big they are */
     struct work *stalled, *stalled_last;
     struct timer *pump, *tick;
     uint64_t pump_due;
     bool begun, stopping;
     int status;
 
-    uint64_t activity;   /* grows with everything that happens */
-    uint64_t relist_at;  /* not before */
+    uint64_t activity;  /* grows with everything that happens */
+    uint64_t relist_at; /* not before */
     uint64_t relist_pause;
     bool relisting;
     roost_digest quiet_digests[MOST_REGIONS]; /* totals that differed although everything had been listed */
@@ -88,8 +89,8 @@ void engine_check_quiet(struct engine *engine);
 /* ---- for rounds ---- */
 
 /* The regions that take part in the work on a name, and those of them that can be asked now. */
-regions engine_regions_of(const struct engine *engine, const struct row *row);
-regions engine_ready_regions(const struct engine *engine, const struct row *row);
+region_set engine_regions_of(const struct engine *engine, const struct row *row);
+region_set engine_ready_regions(const struct engine *engine, const struct row *row);
 void engine_round_over(struct work *work);
 
 /* ---- */

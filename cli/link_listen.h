@@ -11,8 +11,8 @@ struct listener {
     struct node *node;
     struct memory *memory;
     struct timer *pause;
-    uint64_t asked_at, calm; /* calm: engine->activity when it last said that nothing changed */
-    uint32_t listing;        /* the one that it is in or has done */
+    uint64_t asked_at, calm;  /* calm: engine->activity when it last said that nothing changed */
+    uint32_t listing;         /* the one that it is in or has done */
     uint32_t failures, hasty; /* answers in a row: with trouble; that did not wait although nothing changed */
     bool caught_up, has_listed;
     char sent[LONGEST_MARK]; /* with the last question, asked when this was the latest listing */

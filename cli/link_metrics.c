@@ -6,6 +6,7 @@
  *
  *     GET /metrics   200 and the figures;   another path 404;   another method 405;   no request 400
  */
+#define _GNU_SOURCE
 #include "link_metrics.h"
 
 #include <arpa/inet.h>

@@ -292,7 +292,7 @@ static void count_value(void *context, struct row *row)
 /* A region is behind where it is not known to agree with another one. */
 static void count_behind(const struct work *work, struct standing *standing)
 {
-    regions all = engine_regions_of(work->engine, work->row);
+    region_set all = engine_regions_of(work->engine, work->row);
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = 0; b < work->regions; b++)
             if (a != b && all & one_region(a) && all & one_region(b) &&
@@ -353,8 +353,8 @@ static void format_standing(char *text, size_t room, struct engine *engine)
     else
         size += snprintf(text + size, room - (size_t)size, "in step, ");
     if (standing.conflicts)
-        size += snprintf(text + size, room - (size_t)size, "%llu in conflict, ",
-                         (unsigned long long)standing.conflicts);
+        size +=
+            snprintf(text + size, room - (size_t)size, "%llu in conflict, ", (unsigned long long)standing.conflicts);
     snprintf(text + size, room - (size_t)size, "%s/s", bytes);
 }
 

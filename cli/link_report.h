@@ -1,4 +1,5 @@
-/* What a link tells: troubles on standard error, or events as JSON on standard output; a line on a terminal; figures. */
+/* What a link tells: troubles on standard error, or events as JSON on standard output; a line on a terminal; figures.
+ */
 #ifndef CLI_LINK_REPORT_H
 #define CLI_LINK_REPORT_H
 

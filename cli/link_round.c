@@ -33,9 +33,9 @@
 #include "link_replies.h"
 #include "link_report.h"
 
-#define MOST_STEPS     64            /* of a round that comes to no end */
-#define MOST_BYTES     (64u << 20)   /* under way */
-#define UNKNOWN_CURSOR "1-0"         /* that no value ever gave */
+#define MOST_STEPS     64          /* of a round that comes to no end */
+#define MOST_BYTES     (64u << 20) /* under way */
+#define UNKNOWN_CURSOR "1-0"       /* that no value ever gave */
 #define SPAN_ROOM      36
 
 static void finish(struct work *work);
@@ -52,22 +52,22 @@ static struct view *view_of(const struct work *work, unsigned region)
     return &work->row->views[region];
 }
 
-static bool has(regions set, unsigned region)
+static bool has(region_set set, unsigned region)
 {
     return set & one_region(region);
 }
 
 /* Those that can be asked and whose view is known. */
-static regions known_regions(const struct work *work)
+static region_set known_regions(const struct work *work)
 {
-    regions ready = engine_ready_regions(work->engine, work->row), known = 0;
+    region_set ready = engine_ready_regions(work->engine, work->row), known = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(ready, region) && view_of(work, region)->known)
             known |= one_region(region);
     return known;
 }
 
-static uint64_t top_generation(const struct work *work, regions known)
+static uint64_t top_generation(const struct work *work, region_set known)
 {
     uint64_t top = 0;
     for (unsigned region = 0; region < work->regions; region++)
@@ -133,7 +133,7 @@ static void ask(struct work *work, unsigned region, const roost_bytes *words, si
 /* Of a region with all others. */
 static void conflict_with_all(struct work *work, unsigned region)
 {
-    regions all = engine_regions_of(work->engine, work->row);
+    region_set all = engine_regions_of(work->engine, work->row);
     for (unsigned other = 0; other < work->regions; other++)
         if (other != region && has(all, other))
             work_conflict(work, region, other);
@@ -207,7 +207,7 @@ static void probed(void *context, const redisReply *reply, const char *trouble)
     finish(question.work);
 }
 
-static bool probe(struct work *work, regions ready)
+static bool probe(struct work *work, region_set ready)
 {
     bool any = false;
     for (unsigned region = 0; region < work->regions; region++) {
@@ -230,13 +230,13 @@ static bool probe(struct work *work, regions ready)
 struct transfer {
     struct work *work;
     unsigned source;
-    regions destinations, taken;
-    bool whole;              /* the state, not a delta */
-    bool burial;             /* no frame at all */
-    roost_cursor since;      /* of the delta */
-    uint64_t generation;     /* of the name when it was asked for */
-    struct view view;        /* of the source when it answered */
-    unsigned pending;        /* pushes */
+    region_set destinations, taken;
+    bool whole;          /* the state, not a delta */
+    bool burial;         /* no frame at all */
+    roost_cursor since;  /* of the delta */
+    uint64_t generation; /* of the name when it was asked for */
+    struct view view;    /* of the source when it answered */
+    unsigned pending;    /* pushes */
     size_t size;
     roost_cursor lives[MOST_REGIONS]; /* the destinations when it was asked for */
     struct written {
@@ -249,7 +249,7 @@ struct push {
     unsigned destination;
 };
 
-static struct transfer *transfer_new(struct work *work, unsigned source, regions destinations, uint64_t generation)
+static struct transfer *transfer_new(struct work *work, unsigned source, region_set destinations, uint64_t generation)
 {
     struct transfer *transfer = calloc(1, sizeof *transfer);
     if (!transfer) {
@@ -269,7 +269,7 @@ static struct transfer *transfer_new(struct work *work, unsigned source, regions
 static void transfer_over(struct transfer *transfer)
 {
     struct work *work = transfer->work;
-    regions knowing = transfer->taken | one_region(transfer->source);
+    region_set knowing = transfer->taken | one_region(transfer->source);
     for (unsigned region = 0; region < work->regions; region++)
         if (has(transfer->taken, region))
             work_wrote(work, region, transfer->written[region].from, transfer->written[region].to, knowing);
@@ -464,19 +464,18 @@ static void ask_writers(struct work *work, unsigned region)
 /* ---- seed -------------------------------------------------------------------------------------------------------- */
 
 /* Those at a lower generation, or without the value that others have. */
-static regions in_want(const struct work *work, regions known, uint64_t top, bool held)
+static region_set in_want(const struct work *work, region_set known, uint64_t top, bool held)
 {
-    regions found = 0;
+    region_set found = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(known, region) &&
-            (view_of(work, region)->generation < top || (held && !view_of(work, region)->value)))
+        if (has(known, region) && (view_of(work, region)->generation < top || (held && !view_of(work, region)->value)))
             found |= one_region(region);
     return found;
 }
 
-static bool bury(struct work *work, regions known, regions wanting, uint64_t top)
+static bool bury(struct work *work, region_set known, region_set wanting, uint64_t top)
 {
-    regions willing = 0;
+    region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)))
             willing |= one_region(region);
@@ -510,9 +509,9 @@ void rounds_resume(struct engine *engine)
     finish(work);
 }
 
-static bool seed_from(struct work *work, unsigned source, regions wanting, uint64_t top)
+static bool seed_from(struct work *work, unsigned source, region_set wanting, uint64_t top)
 {
-    regions willing = 0;
+    region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(wanting, region) && !work_conflicts(work, source, region))
             willing |= one_region(region);
@@ -528,14 +527,14 @@ static bool seed_from(struct work *work, unsigned source, regions wanting, uint6
     return true;
 }
 
-static bool seed(struct work *work, regions known)
+static bool seed(struct work *work, region_set known)
 {
     uint64_t top = top_generation(work, known);
-    regions holders = 0;
+    region_set holders = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(known, region) && is_holder(work, region, top))
             holders |= one_region(region);
-    regions wanting = in_want(work, known, top, holders != 0);
+    region_set wanting = in_want(work, known, top, holders != 0);
     if (!wanting)
         return false;
     if (!holders)
@@ -556,18 +555,18 @@ static bool differ(const struct work *work, unsigned a, unsigned b)
            !same_digest(one->digest, other->digest) && !work_conflicts(work, a, b);
 }
 
-static bool has_to_tell(struct work *work, regions known, unsigned source, unsigned destination)
+static bool has_to_tell(struct work *work, region_set known, unsigned source, unsigned destination)
 {
     return has(known, source) && has(known, destination) && differ(work, source, destination) &&
            work_knows(work, source, destination) && work_has_news(work, source, destination);
 }
 
 /* One delta for all that have come to the same cursor. */
-static bool tell_group(struct work *work, unsigned source, regions *left)
+static bool tell_group(struct work *work, unsigned source, region_set *left)
 {
     unsigned first = (unsigned)__builtin_ctz(*left);
     roost_cursor since = work_pair(work, source, first)->cursor;
-    regions group = 0;
+    region_set group = 0;
     for (unsigned region = first; region < work->regions; region++)
         if (has(*left, region) && same_cursor(work_pair(work, source, region)->cursor, since))
             group |= one_region(region);
@@ -580,14 +579,14 @@ static bool tell_group(struct work *work, unsigned source, regions *left)
     return true;
 }
 
-static bool exchange(struct work *work, regions known)
+static bool exchange(struct work *work, region_set known)
 {
     bool any = false;
     if (work->exchanged)
         return false;
     work->exchanged = true;
     for (unsigned source = 0; source < work->regions; source++) {
-        regions left = 0;
+        region_set left = 0;
         for (unsigned region = 0; region < work->regions; region++)
             if (has_to_tell(work, known, source, region))
                 left |= one_region(region);
@@ -638,7 +637,10 @@ static void learn_from_sync(struct session *session, const struct asked *asked)
     }
     work_has_until(work, session->asking, session->answering, at_there, asked->equal ? asked->cursor : here->cursor);
     work_has_all(work, session->answering, at_there, session->generation, here->digest);
-    struct view after = {.known = true, .value = true, .generation = session->generation, .digest = asked->digest,
+    struct view after = {.known = true,
+                         .value = true,
+                         .generation = session->generation,
+                         .digest = asked->digest,
                          .cursor = asked->cursor};
     take_reply(work, session->asking, &after);
     forget_view(work, session->answering);
@@ -658,8 +660,8 @@ static void answered_sync(void *context, const redisReply *reply, const char *tr
         session_over(session);
         return;
     }
-    roost_bytes words[] = {text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size},
-                           {reply->str, (size_t)reply->len}};
+    roost_bytes words[] = {
+        text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size}, {reply->str, (size_t)reply->len}};
     ask(work, session->asking, words, 4, answered_ask, session);
     finish(work);
 }
@@ -716,9 +718,9 @@ static bool sync_two(struct work *work, unsigned asking, unsigned answering)
 }
 
 /* Those that are joined to a region by pairs that know both ways: deltas will pass from one to the other. */
-static regions joined(struct work *work, regions known, unsigned region)
+static region_set joined(struct work *work, region_set known, unsigned region)
 {
-    regions found = one_region(region), before = 0;
+    region_set found = one_region(region), before = 0;
     while (found != before) {
         before = found;
         for (unsigned a = 0; a < work->regions; a++)
@@ -731,10 +733,10 @@ static regions joined(struct work *work, regions known, unsigned region)
     return found;
 }
 
-static bool sync_unjoined(struct work *work, regions known)
+static bool sync_unjoined(struct work *work, region_set known)
 {
     for (unsigned a = 0; a < work->regions; a++) {
-        regions reached = has(known, a) ? joined(work, known, a) : 0;
+        region_set reached = has(known, a) ? joined(work, known, a) : 0;
         for (unsigned b = a + 1; b < work->regions; b++)
             if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b))
                 return sync_two(work, a, b);
@@ -742,7 +744,7 @@ static bool sync_unjoined(struct work *work, regions known)
     return false;
 }
 
-static bool any_news(struct work *work, regions known)
+static bool any_news(struct work *work, region_set known)
 {
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = 0; b < work->regions; b++)
@@ -752,7 +754,7 @@ static bool any_news(struct work *work, regions known)
 }
 
 /* Everything was told, and still they differ: the views are asked for once more, and then nothing is believed. */
-static bool sync_doubted(struct work *work, regions known)
+static bool sync_doubted(struct work *work, region_set known)
 {
     if (any_news(work, known))
         return false;
@@ -775,7 +777,7 @@ static bool sync_doubted(struct work *work, regions known)
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */
 
-static bool all_agree(const struct work *work, regions known)
+static bool all_agree(const struct work *work, region_set known)
 {
     const struct view *first = NULL;
     for (unsigned region = 0; region < work->regions; region++) {
@@ -790,13 +792,13 @@ static bool all_agree(const struct work *work, regions known)
 
 static bool step(struct work *work)
 {
-    regions ready = engine_ready_regions(work->engine, work->row);
+    region_set ready = engine_ready_regions(work->engine, work->row);
     work->in_trouble |= ++work->steps > MOST_STEPS;
     if (work->in_trouble || work->engine->stopping || !(ready & (ready - 1)))
         return false;
     if (probe(work, ready))
         return true;
-    regions known = known_regions(work);
+    region_set known = known_regions(work);
     work_compare(work);
     if (all_agree(work, known))
         return false;

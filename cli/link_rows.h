@@ -14,11 +14,11 @@
 #define NEVER        UINT64_MAX
 
 /* A set of regions, a bit each. */
-typedef uint32_t regions;
+typedef uint32_t region_set;
 
-static inline regions one_region(unsigned region)
+static inline region_set one_region(unsigned region)
 {
-    return (regions)1 << region;
+    return (region_set)1 << region;
 }
 
 /* What a region holds of a name. Digest and cursor are of one moment; both are zero where there is no value. */

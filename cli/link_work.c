@@ -28,13 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work *work_new(struct row *row, unsigned regions_)
+struct work *work_new(struct row *row, unsigned regions)
 {
-    struct work *work = calloc(1, sizeof *work + regions_ * regions_ * sizeof(struct pair));
+    struct work *work = calloc(1, sizeof *work + regions * regions * sizeof(struct pair));
     if (!work)
         return NULL;
     work->row = row;
-    work->regions = regions_;
+    work->regions = regions;
     work->place = SIZE_MAX;
     work->due = NEVER;
     work_compare(work);
@@ -138,7 +138,7 @@ static void drop_old_spans(struct work *work, unsigned region)
         drop_span(spans, 0);
 }
 
-void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, regions known_by)
+void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, region_set known_by)
 {
     if (from.incarnation != to.incarnation || from.sequence >= to.sequence)
         return;
@@ -171,7 +171,7 @@ bool work_has_news(struct work *work, unsigned source, unsigned destination)
     return pair->cursor.sequence < work->row->views[source].cursor.sequence;
 }
 
-size_t work_spans(const struct work *work, unsigned source, roost_cursor since, regions destinations,
+size_t work_spans(const struct work *work, unsigned source, roost_cursor since, region_set destinations,
                   struct span found[MOST_SPANS])
 {
     const struct spans *spans = work->spans ? &work->spans[source] : NULL;
