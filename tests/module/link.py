@@ -192,7 +192,8 @@ def test_a_missing_key_is_made_with_all_its_settings():
 
 
 def test_other_databases_and_a_match():
-    with servers(region(module_arguments=["bf-writers", "2"]), region()) as (a, b):
+    with servers(region(), region()) as (a, b):
+        a("CONFIG", "SET", "roost.bf-writers", 2)
         for database in 0, 3:
             a("SELECT", database)
             for name in "in-1", "in-2", "out":
