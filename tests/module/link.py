@@ -38,7 +38,7 @@ class Link:
     def start(self):
         self.events = []
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.environment)
-        self.reader = threading.Thread(target=self.read)
+        self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def read(self):
@@ -317,14 +317,13 @@ def test_links_killed_at_any_moment():
     with servers(region(), region(), region()) as regions:
         for s in regions:
             s("ROOST.CREATE", "busy", "KIND", "orcuckoo", "SCALABLE")
-        for round in range(24):
-            if round % 4 == 0:
-                link = Link(*regions)
-            change(regions, round)
-            if round % 4 == 3:
-                wait_for(lambda: len(link.events) > 3 + round, "some work")
-                link.kill()
-        with Link(*regions):
+        with Link(*regions) as link:
+            for round in range(24):
+                change(regions, round)
+                if round % 4 == 3:
+                    wait_for(lambda: len(link.events) > 4 + round % 3, "it to be at work")
+                    link.kill()
+                    link.start()
             check_changes(regions, 24)
 
 
