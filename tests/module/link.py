@@ -12,6 +12,8 @@ import time
 
 import redis
 
+from cluster import owners
+from deployment import make_cluster, myself, node as cluster_node
 from servers import PATIENCE, ROOT, Server, Speaker, free_port, run, server, servers, wait_for
 
 ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
@@ -370,6 +372,68 @@ def test_a_server_restarted_and_one_restored_from_a_backup():
                 for round in 0, 1, 2, 4:
                     assert found(s, "busy", items(f"{round}-1", 20)[10:]) == 10, round
             assert link.of("down") and len(link.of("up")) >= 5
+
+
+class Cluster:
+    """Several primaries as one server: a command goes to the owner of its key."""
+
+    def __init__(self, nodes):
+        self.nodes, self.port = nodes, nodes[0].port
+
+    def of(self, key):
+        alive = next(s for s in self.nodes if s.process.poll() is None)
+        return owners(self.nodes)[alive("CLUSTER", "KEYSLOT", key)]
+
+    def __call__(self, command, key, *rest):
+        return self.of(key)(command, key, *rest)
+
+    def digest(self, key):
+        return self.of(key).digest(key)
+
+
+def move_slot(cluster, key):
+    """As a reshard does, with the graves of the slot; answers how many keys went."""
+    source = cluster.of(key)
+    target = next(s for s in cluster.nodes if s is not source)
+    slot = source("CLUSTER", "KEYSLOT", key)
+    target("CLUSTER", "SETSLOT", slot, "IMPORTING", myself(source)), source("CLUSTER", "SETSLOT", slot, "MIGRATING", myself(target))
+    moved = source("CLUSTER", "GETKEYSINSLOT", slot, 100)
+    source("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *moved)
+    for s in target, source, *cluster.nodes:
+        s("CLUSTER", "SETSLOT", slot, "NODE", myself(target))
+    return len(moved)
+
+
+def test_a_cluster_is_a_region():
+    with servers(region(), cluster_node, cluster_node, cluster_node) as (a, *nodes):
+        make_cluster(nodes, 0)
+        cluster, keys = Cluster(nodes), items("key", 40)
+        for i, key in enumerate(keys):
+            s = (a, cluster)[i % 2]
+            s("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+            s("ROOST.ADD", key, *items(key, 20))
+        a("SELECT", 5), a("BF.ADD", "elsewhere", "x"), a("SELECT", 0)
+        with Link(a, cluster) as link:
+            wait_in_step([a, cluster], keys)
+            assert len({cluster.of(key).port for key in keys}) == 3, "the keys are spread"
+            for i, key in enumerate(keys):
+                a("ROOST.ADD", key, f"a-{i}"), cluster("ROOST.ADD", key, f"c-{i}"), cluster("ROOST.REM", key, f"{key}-3")
+            a("DEL", keys[0]), cluster("DEL", keys[1])
+            wait_in_step([a, cluster], keys[2:])
+            wait_for(lambda: not any(s("EXISTS", key) for s in (a, cluster) for key in keys[:2]), "deletions")
+            assert move_slot(cluster, keys[0]) >= 1, "a grave, at least"
+            assert move_slot(cluster, keys[2]) >= 1
+            cluster("ROOST.ADD", keys[2], "moved"), a("ROOST.ADD", keys[2], "meanwhile")
+            wait_in_step([a, cluster], keys[2:])
+            assert found(a, keys[2], ["moved", "meanwhile"]) == 2 and found(cluster, keys[2], ["moved", "meanwhile"]) == 2
+            cluster("ROOST.CREATE", keys[0], "KIND", "cuckoo", "CAPACITY", 100)
+            wait_in_step([a, cluster], keys[:1])
+            nodes[1].kill()
+            a("ROOST.ADD", keys[3], "one primary is away")
+            nodes[1].start()
+            wait_in_step([a, cluster], [keys[0], *keys[2:]])
+            told = [e for e in link.of("trouble") if "database" in e]
+            assert len(told) == 1 and not link.of("conflict"), (told, link.of("conflict"))
 
 
 def test_once_tells_who_cannot_be_reached():
