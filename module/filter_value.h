@@ -13,7 +13,7 @@
  * alone: there is but one share of each table then, and a copy, or a key that moves to another server, goes on with it.
  * Observed-remove filters have no such number: their actors name additions, and a fresh one is drawn after every load.
  *
- * *Mark*: up to where changes of a filter that replicas cannot repeat were told to them; see effects.h.
+ * *Mark*: up to where changes of a filter that replicas cannot repeat were told to them; see target.h.
  */
 #ifndef MODULE_FILTER_VALUE_H
 #define MODULE_FILTER_VALUE_H

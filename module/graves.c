@@ -200,7 +200,6 @@ void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t genera
 
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
     long long generation;
     if (argc != 4)
         return RedisModule_WrongArity(ctx);
@@ -209,12 +208,6 @@ int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!is_mirrored(ctx))
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells generations");
     write_down(ctx, argv[3], argv[1], (uint64_t)generation);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (target.filter && target.filter->value.generation < (uint64_t)generation) {
-        target.filter->value.generation = (uint64_t)generation;
-        registry_touch(ctx, &target.filter->value, target.name);
-    }
-    target_close(&target);
     RedisModule_ReplicateVerbatim(ctx);
     return reply_ok(ctx);
 }

@@ -16,8 +16,9 @@
  * are saved, replicated and migrated like any key. The number is random: a slot that moves key by key may get a grave
  * at both ends, and the two must not meet under one name. Several keys may tell of one name; the highest counts.
  *
- * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion: the key takes the
- * record, and where a filter has the name, it is at that generation, too. So either order will do.
+ * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion, most often ahead of
+ * it: the key takes the record. (Redis 7.0 tells of expiry outside of a transaction; should a server die in between, it
+ * holds a filter that has expired, and buries it again.)
  *
  * Body: for each name, in ascending order: generation (8), length of the name (4), the name. The header has their
  * number.

@@ -10,6 +10,7 @@
 #define ERROR_NOT_FOUND    "ERR not found"
 #define ERROR_EXISTS       "ERR item exists"
 #define ERROR_MEMORY       "ERR Insufficient memory: the filter would pass roost.memory-limit"
+#define ERROR_MAXMEMORY    "OOM command not allowed when used memory > 'maxmemory'."
 #define ERROR_STAGED       "ERR the value is not loaded completely yet"
 #define ERROR_UNKNOWN      "Unknown argument received"
 #define ERROR_BAD_DATA     "ERR received bad data"

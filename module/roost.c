@@ -141,7 +141,7 @@ const struct command roost_commands[] = {
      "O(n), n bytes that differ"},
     {"roost.pull", pull_command, "readonly", ONE_KEY, -3,
      "What changed since a cursor, with generation, cursor and digest of now", "O(n), n changes"},
-    {"roost.push", push_command, "write deny-oom", ONE_KEY, 4,
+    {"roost.push", push_command, "write", ONE_KEY, 4,
      "Takes in what another deployment holds at a generation: a state, a delta, or that it was deleted",
      "O(n), n bytes of the frame"},
     {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",

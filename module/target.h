@@ -7,6 +7,7 @@
  *     an identity is drawn   ROOST.IDENTITY key number
  *     additions, Bloom       BF.ADD or ROOST.ADD            a function of state and identity, both of which they have
  *     all other changes      ROOST.MERGE key frame          the delta that the change made
+ *     a burial               ROOST.GENERATION name ...      beside the deletion (graves.h)
  *
  * A command that changed nothing tells nothing. A command that comes from a primary or from the AOF is a mirrored one:
  * it is passed on as it came, and no limit counts.

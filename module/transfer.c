@@ -195,6 +195,12 @@ static bool is_too_far(const struct target *target, uint64_t generation)
     return generation > FARTHEST && generation > target_generation(target) + LONGEST_STEP;
 }
 
+/* A deletion is welcome at any time. */
+static bool is_out_of_memory(RedisModuleCtx *ctx)
+{
+    return RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_OOM;
+}
+
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -207,11 +213,15 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    if (is_too_far(&target, (uint64_t)generation)) {
+    roost_bytes frame = argument_bytes(argv[3]);
+    const char *error = is_too_far(&target, (uint64_t)generation) ? "ERR invalid generation"
+                        : frame.size && is_out_of_memory(ctx)     ? ERROR_MAXMEMORY
+                                                                  : NULL;
+    if (error) {
         target_close(&target);
-        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
+        return RedisModule_ReplyWithError(ctx, error);
     }
-    roost_status status = push(&target, &pushed, (uint64_t)generation, argument_bytes(argv[3]));
+    roost_status status = push(&target, &pushed, (uint64_t)generation, frame);
     if (status == ROOST_OK)
         reply_pushed(&target, &pushed);
     else

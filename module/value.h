@@ -1,7 +1,7 @@
 /*
  * What a key holds. One data type of the server, `roostdata`, with several classes of values behind one table of
- * functions: filters, and values that arrive in pieces and are not whole yet. Windows and counters will be further
- * classes; nothing outside a class's own file needs to know them.
+ * functions: filters, values that arrive in pieces and are not whole yet, and graves, which keep the generations of
+ * names. Windows and counters will be further classes; nothing outside a class's own file needs to know them.
  *
  * Bytes. Every value can be told in two parts: a short *header* (class, generation, and what is the key's and not the
  * filter's) and the *body* (a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation that

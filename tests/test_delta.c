@@ -1,8 +1,8 @@
 /*
  * Deltas, for every kind: lost, doubled, reordered, applied to third parties; with journals that forget, cursors that
- * come from elsewhere, replicas that crash and wake up again. A delta is never wrong: it is included in the state that it
- * comes from, it makes up for all that happened since its cursor, and merge_frame takes it in just as decode and merge
- * would. Beside observed-remove filters runs the exact model of dots.h.
+ * come from elsewhere, replicas that crash and wake up again. A delta is never wrong: it is included in the state that
+ * it comes from, it makes up for all that happened since its cursor, and merge_frame takes it in just as decode and
+ * merge would. Beside observed-remove filters runs the exact model of dots.h.
  */
 #include "dots.h"
 
@@ -48,7 +48,8 @@ static bool is_part(const roost_buffer *frame)
     return frame->data[5] == DELTA_FRAME;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------------------------
+ */
 
 static void world_open(struct world *world, uint64_t number, struct random_source *random)
 {
@@ -62,8 +63,7 @@ static void world_open(struct world *world, uint64_t number, struct random_sourc
     world->journal = journals[random_choice(random, COUNT_OF(journals))];
     memset(world->added, 0, sizeof world->added);
     for (int i = 0; i < world->replicas; i++) {
-        roost_environment environment = {
-            .random_seed = random_next(random), .kicks = 30, .journal = world->journal};
+        roost_environment environment = {.random_seed = random_next(random), .kicks = 30, .journal = world->journal};
         assert_ok(roost_filter_new(&world->filters[i], &config, &environment));
     }
     for (int i = 0; i < world->replicas; i++)
@@ -86,7 +86,8 @@ static void world_close(struct world *world)
         roost_buffer_release(&world->bag[--world->messages].frame);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------------ */
+/* ---- updates ------------------------------------------------------------------------------------------------------
+ */
 
 static void step_add(struct world *world, int at, uint32_t key)
 {
@@ -128,7 +129,8 @@ static void step_merge(struct world *world, int at, int from)
     dots_merge(&world->dots, at, from);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages -----------------------------------------------------------------------------------------------------
+ */
 
 static bool included(const roost_filter *a, const roost_filter *b)
 {
@@ -254,7 +256,8 @@ static void step_deliver(struct world *world, struct random_source *random)
     forget_message(world, number);
 }
 
-/* ---- cursors and incarnations ------------------------------------------------------------------------------------- */
+/* ---- cursors and incarnations -------------------------------------------------------------------------------------
+ */
 
 /* A cursor that this filter did not hand out, or that is too old: all of the state, and nothing wrong. */
 static void step_foreign_cursor(struct world *world, struct random_source *random)
@@ -308,11 +311,13 @@ static void step_wake(struct world *world, int at, bool same_replica)
     tally.woken++;
 }
 
-/* ---- worlds ------------------------------------------------------------------------------------------------------- */
+/* ---- worlds -------------------------------------------------------------------------------------------------------
+ */
 
 static void step(struct world *world, struct random_source *random)
 {
-    int at = (int)random_choice(random, (uint32_t)world->replicas), to = (int)random_choice(random, (uint32_t)world->replicas);
+    int at = (int)random_choice(random, (uint32_t)world->replicas),
+        to = (int)random_choice(random, (uint32_t)world->replicas);
     uint32_t choice = random_choice(random, 100), key = random_choice(random, random_choice(random, 2) ? 20 : KEYS);
     if (choice < 40)
         step_add(world, at, key);
@@ -375,7 +380,8 @@ static void deltas_converge_in_random_worlds(void **state)
     assert_true(tally.parts > worlds * 3 && tally.wholes > worlds && tally.lost > worlds && tally.woken > worlds);
 }
 
-/* ---- single things -------------------------------------------------------------------------------------------------- */
+/* ---- single things --------------------------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *name;
@@ -526,6 +532,133 @@ static void a_journal_forgets_the_oldest_first(void **state)
         }
 }
 
+/* It begins short, and is doubled where it would forget, as far as it may be. */
+static void a_journal_grows_rather_than_forget(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t journal;
+        uint32_t part;
+        uint64_t changes, kept; /* 0: what the part of the memory holds */
+    } cases[] = {
+        {0, 0, 60, 60},      {0, 0, 4000, 4000}, {0, 0, 9000, 4096},         {100, 0, 99, 99},     {100, 0, 1000, 100},
+        {1, 0, 50, 1},       {70, 0, 69, 69},    {20000, 0, 8000, 8000},     {20000, 4, 200, 200}, {20000, 4, 8000, 0},
+        {256, 4, 8000, 256}, {256, 9, 500, 256}, {20000, 1000000, 8000, 256}};
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++)
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            roost_config config = config_of(kinds[kind].kind, 10000);
+            roost_environment environment = {.journal = cases[i].journal, .journal_part = cases[i].part};
+            roost_filter *filter;
+            assert_ok(roost_filter_new(&filter, &config, &environment));
+            roost_cursor start, cursor;
+            assert_ok(roost_filter_cursor(filter, &start));
+            assert_true(filter->journal->room <= 64);
+            roost_filter *base = clone_of(filter);
+            for (uint64_t key = 0; filter->journal->next < start.sequence + cases[i].changes; key++)
+                assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+            uint64_t held = info_of(filter).bytes_memory - journal_bytes(filter->journal);
+            uint64_t kept = cases[i].kept ? cases[i].kept : held / cases[i].part / 17;
+            if (cases[i].kept)
+                assert_int_equal(info_of(filter).journal, kept);
+            else /* the memory of a cuckoo table is all there from the start, or comes with the entries */
+                assert_true(info_of(filter).journal <= (kept > 256 ? kept : 256) && info_of(filter).journal >= 256);
+            assert_true(filter->journal->room < 2 * info_of(filter).journal + 64);
+            cursor = (roost_cursor){start.incarnation, filter->journal->oldest};
+            roost_buffer frame = ask(filter, &start, base); /* the whole state, if it has to be */
+            assert_int_equal(is_part(&frame), cases[i].kept >= cases[i].changes);
+            roost_buffer_release(&frame);
+            frame = ask(filter, &cursor, NULL);
+            assert_true(is_part(&frame));
+            roost_buffer_release(&frame);
+            FREE_ALL(filter, base);
+        }
+}
+
+/* A small filter that grows fast, and a peer that asks often: no cursor is lost. One that nothing happens to pays for
+   little. */
+static void a_journal_keeps_pace(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < SERIES; number++) {
+        roost_config config = series_config(number, 100);
+        roost_environment environment = {.journal = 1 << 20, .journal_part = 4};
+        roost_filter *filter, *idle;
+        roost_cursor cursor;
+        uint64_t lost = 0, steps = 0;
+        assert_ok(roost_filter_new(&filter, &config, &environment));
+        assert_ok(roost_filter_new(&idle, &config, &environment));
+        assert_ok(roost_filter_cursor(filter, &cursor));
+        for (uint64_t key = 0; key < 100000; steps++) {
+            uint64_t step = key < 20000 ? 5000 : key / 8; /* from more than there is to an eighth of it */
+            while (step-- > 0)
+                assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key++)));
+            roost_buffer frame;
+            assert_ok(roost_filter_delta_without(filter, &frame, &cursor, &cursor, NULL, 0));
+            lost += frame.size == 0;
+            roost_buffer_release(&frame);
+        }
+        uint64_t journal = journal_bytes(filter->journal), held = info_of(filter).bytes_memory - journal;
+        printf("series %llu: %llu of %llu cursors lost, journal %llu bytes beside %llu\n", (unsigned long long)number,
+               (unsigned long long)lost, (unsigned long long)steps, (unsigned long long)journal,
+               (unsigned long long)held);
+        assert_true(lost <= 2 && steps > 10);
+        assert_true(journal <= held || journal <= 16384 * 17);
+        roost_cursor of_idle;
+        assert_ok(roost_filter_cursor(idle, &of_idle));
+        assert_true(journal_bytes(idle->journal) < 1200);
+        FREE_ALL(filter, idle);
+    }
+}
+
+/* Without memory for a longer ring additions go on, and the oldest are forgotten. */
+struct short_of_memory {
+    bool short_now;
+    uint64_t refused;
+};
+
+static void *allocate_or_not(void *context, size_t size)
+{
+    struct short_of_memory *memory = context;
+    memory->refused += memory->short_now;
+    return memory->short_now ? NULL : calloc(1, size);
+}
+
+static void release_plainly(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static void a_journal_without_memory_forgets(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        struct short_of_memory memory = {false, 0};
+        roost_environment environment = {.allocator = {&memory, allocate_or_not, release_plainly}, .journal = 5000};
+        roost_config config = config_of(kinds[kind].kind, 10000);
+        roost_filter *filter;
+        roost_cursor cursor, later;
+        assert_ok(roost_filter_new(&filter, &config, &environment));
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0))); /* an actor needs memory once */
+        assert_ok(roost_filter_cursor(filter, &cursor));
+        memory.short_now = true;
+        for (uint64_t key = 1; key < 400; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        assert_true(memory.refused > 2 && memory.refused < 20); /* it is not asked for with each of them */
+        assert_int_equal(info_of(filter).journal, 64);
+        assert_false(journal_knows(filter->journal, &cursor));
+        memory.short_now = false;
+        roost_filter *base = clone_of(filter);
+        assert_ok(roost_filter_cursor(filter, &later));
+        for (uint64_t key = 400; key < 1000; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        roost_buffer frame = ask(filter, &later, base);
+        assert_true(is_part(&frame));
+        roost_buffer_release(&frame);
+        FREE_ALL(filter, base);
+    }
+}
+
 /* A merge that fails half-way has noted what did not happen: a delta must not tell it. */
 static void failed_merges_are_not_told(void **state)
 {
@@ -609,6 +742,9 @@ int main(void)
         cmocka_unit_test(every_hash_is_told),
         cmocka_unit_test(removals_travel_by_way_of_others),
         cmocka_unit_test(a_journal_forgets_the_oldest_first),
+        cmocka_unit_test(a_journal_grows_rather_than_forget),
+        cmocka_unit_test(a_journal_keeps_pace),
+        cmocka_unit_test(a_journal_without_memory_forgets),
         cmocka_unit_test(failed_merges_are_not_told),
         cmocka_unit_test(a_journal_counts_against_the_limit),
     };

@@ -99,7 +99,7 @@ static inline void survive(roost_filter *filter, struct meter *meter, metered_ca
         meter->allowed = -1;
         if (status == ROOST_OK) {
             portrait_release(&before);
-            assert_true(meter->failures == failures);
+            assert_true(meter->failures == failures || journal_is_on(filter->journal)); /* that can do with less */
             break;
         }
         assert_int_equal(status, ROOST_NO_MEMORY);

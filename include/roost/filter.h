@@ -141,14 +141,24 @@ typedef struct roost_entropy {
 } roost_entropy;
 
 /* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS, the operating system's entropy,
-   a journal of an eighth of the capacity, of a scalable filter of that of its tables when deltas are asked for. */
+   a journal of at most an eighth of the capacity, of a scalable filter of that of the tables that it has by then. */
 typedef struct roost_environment {
     roost_allocator allocator;
     uint64_t random_seed;  /* of the choices that shape a cuckoo table; results never depend on it */
     uint64_t memory_limit; /* bytes that one filter may take; calls that need more answer ROOST_TOO_LARGE */
     uint32_t kicks;        /* how many entries one insertion may displace before the table counts as full */
     roost_entropy entropy;
-    uint64_t journal; /* how many changes are remembered for those who ask for deltas; oldest first forgotten */
+    /*
+     * How many changes are remembered at most for those who ask for deltas; oldest first forgotten. The journal begins
+     * with a few and takes more memory as it fills, 17 bytes a change; without memory it forgets.
+     */
+    uint64_t journal;
+    /*
+     * One part in so many of the filter's memory that the journal may take at most; 0: as much as `journal` says. It
+     * has room for 256 changes all the same, and for twice as many as somebody was behind with his cursor: up to 16384,
+     * or as many as there are bytes for in the memory of the filter once more.
+     */
+    uint32_t journal_part;
 } roost_environment;
 
 typedef struct roost_buffer {

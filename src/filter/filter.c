@@ -16,6 +16,9 @@
 #define SCALABLE          0x10 /* beside the kind */
 #define FEWEST_CHANGES    4096
 #define CAPACITY_A_CHANGE 8
+#define FIRST_CHANGES     64    /* in a journal that begins */
+#define FEWEST_IN_PART    256   /* however small the filter, */
+#define MOST_WANTED       16384 /* and so many where they are asked for */
 
 static const struct filter_kind *const filter_kinds[][2] = {{&bloom_kind, &series_bloom_kind},
                                                             {&gcuckoo_kind, &series_gcuckoo_kind},
@@ -347,8 +350,11 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
     return status;
 }
 
+/* ---- journal -------------------------------------------------------------------------------------------------------
+ */
+
 /* How many changes are worth being remembered. */
-static uint64_t journal_room(const roost_filter *filter)
+static uint64_t most_changes(const roost_filter *filter)
 {
     uint64_t capacity = filter->config.capacity;
     if (filter->environment.journal)
@@ -358,37 +364,68 @@ static uint64_t journal_room(const roost_filter *filter)
     return capacity / CAPACITY_A_CHANGE > FEWEST_CHANGES ? capacity / CAPACITY_A_CHANGE : FEWEST_CHANGES;
 }
 
-/* As much of it as there is memory for. */
-static uint64_t journal_room_left(const roost_filter *filter)
+static uint64_t changes_in(uint64_t bytes)
 {
-    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->bytes(filter), room = journal_room(filter);
-    uint64_t most = taken < limit ? (limit - taken) / journal_bytes(&(struct journal){.room = 1}) : 0;
-    return room < most ? room : most;
+    return bytes / journal_bytes(&(struct journal){.room = 1});
 }
 
-/* A filter that has grown since its journal began gets a longer one; without memory the old one does. */
-static void lengthen_journal(roost_filter *filter)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    uint64_t room = journal_room_left(filter);
-    if (!filter->environment.journal && room / 2 > filter->journal->room)
-        journal_lengthen(filter->journal, room, &filter->environment.allocator);
+    return a < b ? a : b;
+}
+
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/*
+ * As many of them as the journal's part of the memory holds. Those who ask get more, so that they keep their cursors:
+ * twice as many as they have been behind, unless that were more than the filter itself and more than a little.
+ */
+static uint64_t most_changes_here(const roost_filter *filter)
+{
+    uint64_t held = changes_in(filter->kind->bytes(filter) - journal_bytes(filter->journal));
+    uint64_t wanted = least(2 * filter->journal->behind, largest(held, MOST_WANTED));
+    if (!filter->environment.journal_part)
+        return most_changes(filter);
+    uint64_t part = largest(held / filter->environment.journal_part, FEWEST_IN_PART);
+    return least(most_changes(filter), largest(part, wanted));
+}
+
+static uint64_t bytes_left(const roost_filter *filter)
+{
+    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->bytes(filter);
+    return taken < limit ? limit - taken : 0;
+}
+
+/* Twice as long, or as long as it may be. Half of the memory that is left stays for elements. */
+bool journal_outgrow(struct journal *journal)
+{
+    const roost_filter *filter = journal->owner;
+    uint64_t room = least(2 * journal->room, most_changes_here(filter));
+    room = least(room, changes_in(bytes_left(filter) / 2));
+    if (room > journal->room && journal_lengthen(journal, room))
+        return true;
+    journal->content = journal->next + journal->room;
+    return false;
 }
 
 roost_status begin_journal(roost_filter *filter)
 {
     uint64_t incarnation, room;
-    if (journal_is_on(filter->journal)) {
-        lengthen_journal(filter);
+    if (journal_is_on(filter->journal))
         return ROOST_OK;
-    }
-    room = journal_room_left(filter);
+    room = least(least(FIRST_CHANGES, most_changes(filter)), changes_in(bytes_left(filter)));
     if (room == 0)
         return ROOST_TOO_LARGE;
     if (!entropy_number(&filter->environment.entropy, &incarnation))
         return ROOST_EXHAUSTED;
-    return journal_begin(filter->journal, room, incarnation, &filter->environment.allocator) ? ROOST_OK
-                                                                                             : ROOST_NO_MEMORY;
+    return journal_begin(filter->journal, room, incarnation, filter) ? ROOST_OK : ROOST_NO_MEMORY;
 }
+
+/* ---- more of replication -------------------------------------------------------------------------------------------
+ */
 
 roost_status roost_filter_lend(roost_filter *filter, bool *changed)
 {

@@ -1,7 +1,8 @@
-#include "journal.h"
+#include "kind.h"
 
-bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, const roost_allocator *allocator)
+bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, struct roost_filter *owner)
 {
+    const roost_allocator *allocator = &owner->environment.allocator;
     struct change *changes = memory_allocate(allocator, room * sizeof *changes);
     uint8_t *tables = memory_allocate(allocator, room);
     if (!changes || !tables) {
@@ -9,22 +10,23 @@ bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation,
         memory_release(allocator, tables);
         return false;
     }
-    *journal = (struct journal){changes, tables, room, 1, 1, incarnation};
+    *journal = (struct journal){changes, tables, room, 1, 1, 0, 0, incarnation, owner};
     return true;
 }
 
-bool journal_lengthen(struct journal *journal, uint64_t room, const roost_allocator *allocator)
+bool journal_lengthen(struct journal *journal, uint64_t room)
 {
     struct journal longer;
-    if (!journal_begin(&longer, room, journal->incarnation, allocator))
+    if (!journal_begin(&longer, room, journal->incarnation, journal->owner))
         return false;
     for (uint64_t record = journal->oldest; record < journal->next; record++) {
         longer.changes[record % room] = journal->changes[record % journal->room];
         longer.tables[record % room] = journal->tables[record % journal->room];
     }
+    longer.behind = journal->behind;
     longer.oldest = journal->oldest;
     longer.next = journal->next;
-    journal_release(journal, allocator);
+    journal_release(journal, &longer.owner->environment.allocator);
     *journal = longer;
     return true;
 }

@@ -5,6 +5,11 @@
  * number of the next record to be written, and the incarnation of the journal, which is drawn at random when it begins:
  * a copy or a restored backup begins another one, so that a cursor never reads the wrong journal. A filter begins its
  * journal when the first cursor is asked for. Before that it costs nothing.
+ *
+ * The ring begins short and is doubled where it would otherwise forget, as far as the environment of its filter allows
+ * and there is memory; so a filter that nothing happens to pays for a few records, and one that changes fast keeps its
+ * cursors. How far it may go is looked up when the ring is full, and then not again until as many records have come as
+ * it has room for: a note never costs more than a comparison beside what it writes.
  */
 #ifndef FILTER_JOURNAL_H
 #define FILTER_JOURNAL_H
@@ -14,6 +19,8 @@
 #include <stdint.h>
 
 #include "../base/memory.h"
+
+struct roost_filter;
 
 struct change {
     uint64_t key, tag; /* what they mean is the kind's business */
@@ -25,13 +32,18 @@ struct journal {
     uint8_t *tables; /* of a series: which of its tables each change was in */
     uint64_t room;
     uint64_t oldest, next;
+    uint64_t content; /* a full ring stays as long as it is until this record */
+    uint64_t behind;  /* as far behind as anybody has come with a cursor */
     uint64_t incarnation;
+    struct roost_filter *owner;
 };
 
 /* Entropy must not be 0. False when there is no memory. */
-bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, const roost_allocator *allocator);
+bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, struct roost_filter *owner);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */
-bool journal_lengthen(struct journal *journal, uint64_t room, const roost_allocator *allocator);
+bool journal_lengthen(struct journal *journal, uint64_t room);
+/* The same as far as its owner allows (filter.c). False: the ring is as long as before, and content for a while. */
+bool journal_outgrow(struct journal *journal);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
 
 static inline bool journal_is_on(const struct journal *journal)
@@ -43,11 +55,12 @@ static inline void journal_note(struct journal *journal, uint8_t table, uint64_t
 {
     if (journal->room == 0)
         return;
+    if (journal->next - journal->oldest == journal->room &&
+        (journal->next < journal->content || !journal_outgrow(journal)))
+        journal->oldest++;
     journal->changes[journal->next % journal->room] = (struct change){key, tag};
     journal->tables[journal->next % journal->room] = table;
     journal->next++;
-    if (journal->next - journal->oldest > journal->room)
-        journal->oldest++;
 }
 
 /* Forgets all records: every cursor so far is lost. For changes that cannot be told one by one, or were undone. */
@@ -120,6 +133,15 @@ static inline bool journal_knows(const struct journal *journal, const roost_curs
 {
     return journal->room != 0 && cursor->incarnation == journal->incarnation && cursor->sequence >= journal->oldest &&
            cursor->sequence <= journal->next;
+}
+
+/* The same for one who asks with it: how far back he had to reach is how far he will the next time. */
+static inline bool journal_serves(struct journal *journal, const roost_cursor *cursor)
+{
+    if (journal->room != 0 && cursor->incarnation == journal->incarnation && cursor->sequence <= journal->next &&
+        journal->next - cursor->sequence > journal->behind)
+        journal->behind = journal->next - cursor->sequence;
+    return journal_knows(journal, cursor);
 }
 
 #endif

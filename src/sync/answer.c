@@ -90,13 +90,13 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     return message_end(&writer, filter, reply, status);
 }
 
-static bool read_cursor(struct bit_reader *reader, const roost_filter *filter, uint64_t *since)
+static bool read_cursor(struct bit_reader *reader, roost_filter *filter, uint64_t *since)
 {
     *since = read_varint(reader);
     if (*since == 0)
         return false;
     roost_cursor cursor = {filter->journal->incarnation, *since};
-    return is_meant_for(filter, reader) && journal_knows(filter->journal, &cursor);
+    return is_meant_for(filter, reader) && journal_serves(filter->journal, &cursor);
 }
 
 static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)

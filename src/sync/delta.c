@@ -37,7 +37,7 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
     roost_status status = begin_journal(filter);
     if (status != ROOST_OK)
         return status;
-    if (journal_knows(filter->journal, &from))
+    if (journal_serves(filter->journal, &from))
         status = write_told(filter, frame, (struct selection){.since = from.sequence});
     else
         status = roost_filter_encode(filter, frame);
@@ -74,7 +74,7 @@ roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *fram
     const roost_allocator *allocator = &filter->environment.allocator;
     *frame = (roost_buffer){0};
     roost_status status = begin_journal(filter);
-    if (status == ROOST_OK && journal_knows(filter->journal, &from)) {
+    if (status == ROOST_OK && journal_serves(filter->journal, &from)) {
         roost_span *sorted = sort_spans(allocator, spans, count);
         status = sorted ? write_told(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
         memory_release(allocator, sorted);

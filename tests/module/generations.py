@@ -301,11 +301,10 @@ def everything(s):
 
 
 def expire(s, key, lazily):
+    """By the server's own cycle, or by whoever comes across it."""
     s("DEBUG", "SET-ACTIVE-EXPIRE", "0" if lazily else "1")
     s("PEXPIRE", key, 1)
-    wait_for(lambda: s.client.info("keyspace") is not None and s("PTTL", key) == -2 if lazily else key not in keys_of(s), "its expiry")
-    if lazily:
-        assert s.client.exists(key) == 0
+    wait_for(lambda: s.client.exists(key) == 0 if lazily else key not in keys_of(s), "its expiry")
     s("DEBUG", "SET-ACTIVE-EXPIRE", "1")
 
 
@@ -380,6 +379,61 @@ def test_what_buries():
         assert generation(replica, "DEL") == (2, True)
         replica("DEL", "DEL")
         assert generation(replica, "DEL") == (3, False)
+
+
+def test_expiry_seen_by_a_writer():
+    with servers(*[lambda: Server(port=free_port())] * 2) as (s, replica):
+        replicate(replica, s)
+        now = lambda: int("%d%06d" % tuple(s.client.time()))
+        s("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+        s("BF.ADD", "key", "x"), s("PEXPIRE", "key", 2)
+        then = now() + 3000
+        wait_for(lambda: now() > then, "the time")
+        assert s("BF.ADD", "key", "y") == 1 and s("BF.MEXISTS", "key", "x", "y") == [0, 1] and generation(s, "key") == (1, True)
+        caught_up(replica, s)
+        assert everything(replica) == everything(s) and s("PTTL", "key") == -1
+
+
+def test_a_replica_that_loads_all():
+    """Beside what it has, or in its place; and one that comes back after a while and hears only of that."""
+    for how in (("--repl-diskless-load", "swapdb"), ("--repl-diskless-load", "disabled")):
+        with servers(lambda: Server(port=free_port()), lambda: Server(*how, port=free_port())) as (s, replica):
+            for each in (s, replica):
+                for i in range(20):
+                    create(each, f"{i}", "fixed")
+            s("DEL", *range(5)), replica("DEL", *range(3, 12)), create(s, "4"), s("SELECT", 2), create(s, "5"), s("DEL", "5"), s("SELECT", 0)
+            replicate(replica, s)
+            assert everything(replica) == everything(s)
+            mark = summary(replica)["mark"]
+            replica("REPLICAOF", "127.0.0.1", 1)
+            create(s, "meanwhile"), s("DEL", "meanwhile", "4")
+            replicate(replica, s)
+            caught_up(replica, s)
+            assert everything(replica) == everything(s)
+            assert s.client.info("stats")["sync_partial_ok"] == 1 and names(summary(replica, "SINCE", mark))[-2:] == ["meanwhile", "4"]
+            replica("REPLICAOF", "NO", "ONE"), create(replica, "1")
+            assert generation(replica, "1") == (1, True)
+
+
+OLD = bytes.fromhex("0781ae8a2cb5d6ad6801028163907512f849d2a605c321404006526b6579010100e00c00000120010002e006190023a00f07cbac8aa139541f080523526f7374"
+                    "0101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc000a0092a591afd48a2e3f")
+OLD_PIECES = [bytes.fromhex("526b657901010000000000000000000000000000000000000000000001000100020000000000000000000000000000002300000000000000"
+                            "cbac8aa139541f08"), bytes.fromhex("526f73740101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc")]
+
+
+def test_what_was_written_before_there_were_generations():
+    with server("--appendonly", "yes", "--appendfsync", "always") as s:
+        s("RESTORE", "old", 0, OLD)
+        for position, piece in enumerate(OLD_PIECES, 1):
+            s("ROOST.RESTORE", "too", position, piece)
+        for key in ("old", "too"):
+            assert s.digest(key) == "430b349b1e537534d39f31fdc7d93d4f" and s("ROOST.EXISTS", key, "heron", "wren", "crow") == [1, 1, 0]
+            assert generation(s, key) == (0, True)
+            s("DEL", key)
+        s("RESTORE", "old", 0, OLD)
+        assert generation(s, "old") == (1, True) and generation(s, "too") == (1, False)
+        kept = everything(s)
+        keeps_everything(s, kept)
 
 
 def keeps_everything(s, kept):
@@ -514,7 +568,6 @@ def test_pushes_of_other_generations():
         for kind in KINDS:
             create(other, kind, kind), other("DEL", kind), create(other, kind, kind), other("ROOST.ADD", kind, "x")
             assert carry(other, s, kind)[0] == b"merged" and generation(s, kind) == (1, True)
-            s("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
         assert s("ROOST.PUSH", "far", 2 ** 62, b"")[:2] == [b"merged", 2 ** 62]
         create(s, "far"), s("DEL", "far"), create(s, "far")
         assert generation(s, "far") == (2 ** 62 + 1, True), "a name is never used up"
@@ -522,6 +575,9 @@ def test_pushes_of_other_generations():
         for generation_ in (2 ** 62 + 2 ** 40, 2 ** 63 - 1, 2 ** 63, -1):
             s.error("ROOST.PUSH", "far", generation_, b"")
         s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
+        create(s, "full"), s("CONFIG", "SET", "maxmemory", 1)
+        assert "maxmemory" in s.error("ROOST.PUSH", "full", 0, old) and s("ROOST.PUSH", "full", 1, b"")[0] == b"merged"
+        s("CONFIG", "SET", "maxmemory", 0)
         caught_up(replica, s)
         kept = everything(s)
         assert everything(replica) == kept
@@ -576,7 +632,7 @@ def test_graves_are_keys():
 def two_nodes():
     from cluster import cluster_port
     node = lambda: Server("--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no",
-                          port=cluster_port())
+                          "--appendonly", "yes", "--appendfsync", "always", port=cluster_port())
     return servers(node, node)
 
 
@@ -594,6 +650,15 @@ def of_slot(s, slot):
 
 def migrate(a, b, keys):
     a("MIGRATE", "127.0.0.1", b.port, "", 0, 5000, "KEYS", *keys)
+
+
+def told_of_burials(s):
+    """In the log, which replicas hear, too."""
+    folder, count = os.path.join(s.folder, "appendonlydir"), 0
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            count += file.read().count(b"ROOST.GENERATION")
+    return count
 
 
 def live(s):
@@ -649,6 +714,7 @@ def test_a_slot_that_is_lost():
         b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
         wait_for(lambda: of_slot(a, slot) == [], "the loss")
         assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
+        assert told_of_burials(a) == 1, "the one that a client asked for"
 
 
 # ---- sudden death

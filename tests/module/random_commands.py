@@ -16,14 +16,15 @@ WORDS = ["0", "1", "-1", "2", "3", "100", "1000", "65536", "9223372036854775807"
 COMMANDS = ("BF.RESERVE BF.ADD BF.MADD BF.INSERT BF.EXISTS BF.MEXISTS BF.CARD BF.INFO BF.SCANDUMP BF.LOADCHUNK CF.RESERVE CF.ADD CF.ADDNX CF.INSERT "
             "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
             "ROOST.EXISTS ROOST.COUNT ROOST.MERGE ROOST.MERGESTORE ROOST.DELTA ROOST.DIGEST ROOST.DUMP ROOST.RESTORE ROOST.SYNC ROOST.INFO "
-            "ROOST.SUMMARY COPY RENAME DEL").split()
+            "ROOST.SUMMARY ROOST.PULL ROOST.PUSH ROOST.ASK ROOST.GENERATION COPY RENAME DEL").split()
 SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", k, "0.01", "50", "NONSCALING"), lambda k: ("CF.RESERVE", k, "16"),
             lambda k: ("CF.RESERVE", k, "16", "EXPANSION", "0"), lambda k: ("ROOST.CREATE", k, "SCALABLE", "CAPACITY", "16"),
             lambda k: ("ROOST.CREATE", k, "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "16"), lambda k: ("ROOST.CREATE", k, "KIND", "cuckoo", "CAPACITY", "30"),
             lambda k: ("BF.MADD", k, *items()), lambda k: ("CF.INSERT", k, "ITEMS", *items()), lambda k: ("ROOST.ADD", k, *items()),
             lambda k: ("ROOST.REM", k, *items()), lambda k: ("CF.DEL", k, *items()[:1]), lambda k: ("COPY", k, random.choice(KEYS), "REPLACE"),
             lambda k: ("COPY", k, random.choice(KEYS)), lambda k: ("ROOST.ADD", k, *items()), lambda k: ("ROOST.ADD", k, *items()),
-            lambda k: ("ROOST.MERGESTORE", random.choice(KEYS), k, k), lambda k: ("DEL", k))
+            lambda k: ("ROOST.MERGESTORE", random.choice(KEYS), k, k), lambda k: ("DEL", k), lambda k: ("RENAME", k, random.choice(KEYS)),
+            lambda k: ("ROOST.PULL", k, "0"), lambda k: ("ROOST.PUSH", k, random.randrange(40), b""), lambda k: ("SET", random.choice(KEYS), "x"))
 
 
 def items():
@@ -49,8 +50,8 @@ def test_random_commands():
             command = random.choice(SENSIBLE)(random.choice(KEYS[:4])) if random.random() < 0.5 else wild(frames)
             try:
                 answer = s.client.execute_command(*command)
-                if command[0] in ("ROOST.DELTA", "ROOST.DUMP", "BF.SCANDUMP", "CF.SCANDUMP") and answer[1]:
-                    frames = frames[-20:] + [answer[1]]
+                if command[0] in ("ROOST.DELTA", "ROOST.DUMP", "BF.SCANDUMP", "CF.SCANDUMP", "ROOST.PULL") and answer[-1]:
+                    frames = frames[-20:] + [answer[-1]]
             except redis.ResponseError:
                 errors += 1
             except (TypeError, ValueError, IndexError, AttributeError):
@@ -67,6 +68,7 @@ def check_agreement(s, replica):
     caught_up(replica, s)
     for key in KEYS:
         assert s("DEBUG", "DIGEST-VALUE", key) == replica("DEBUG", "DIGEST-VALUE", key), key
+    assert s("ROOST.SUMMARY")[1] == replica("ROOST.SUMMARY")[1], "generations"
 
 
 if __name__ == "__main__":
