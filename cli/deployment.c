@@ -375,9 +375,9 @@ static void request_answered(void *context, const struct redisReply *reply, cons
     } else {
         request->asked = NULL;
         request->not_before = now(deployment) + AGAIN_PAUSE;
-        snprintf(request->refusal, sizeof request->refusal, "%.*s", (int)strcspn(reply->str, " "), reply->str);
         check_soon(deployment);
     }
+    snprintf(request->refusal, sizeof request->refusal, "%.*s", (int)strcspn(reply->str, " "), reply->str);
     put_request(deployment, request);
 }
 

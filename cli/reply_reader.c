@@ -129,5 +129,7 @@ const char *reply_reader_next(struct reply_reader *reader, struct redisReply **r
 
 int reply_reader_is_within(const struct reply_reader *reader)
 {
-    return reader->parser->ridx >= 0 || reader->parser->len > reader->parser->pos;
+    const redisReader *parser = reader->parser;
+    bool begun = parser->ridx > 0 || (parser->ridx == 0 && CURRENT_TASK(parser)->type >= 0);
+    return begun || parser->len > parser->pos;
 }

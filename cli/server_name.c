@@ -96,6 +96,14 @@ static bool read_port(int *port, const char *text, const char *end)
     return number >= 1 && number <= HIGHEST_PORT;
 }
 
+static bool is_host(const char *host)
+{
+    for (const char *c = host; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("[]?#\\\"<>", *c))
+            return false;
+    return true;
+}
+
 /* host, host:port, [address], [address]:port */
 static bool read_host(struct server_name *name, const char *host, const char *end)
 {
@@ -110,7 +118,7 @@ static bool read_host(struct server_name *name, const char *host, const char *en
         return false;
     host += brackets;
     name->host = host < host_end ? strndup(host, (size_t)(host_end - host)) : strdup(DEFAULT_HOST);
-    return name->host != NULL;
+    return name->host && is_host(name->host);
 }
 
 /* The last @ of the login. */

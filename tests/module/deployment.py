@@ -191,18 +191,6 @@ def test_a_server_that_goes_and_comes():
         assert d.ask("GET", "k") == "string v"
 
 
-def test_nobody_there():
-    port = free_port()
-    with driver(f"redis://127.0.0.1:{port}") as d:
-        assert d.wait("sick ") == f"sick 127.0.0.1:{port}: Connection refused"
-        number = d.begin("PING")
-        assert d.answer(number) == f"trouble 127.0.0.1:{port}: Connection refused"
-        lines = d.end()
-        assert not [line for line in lines if line.startswith("sick")], "told once, not each time"
-    with driver("redis://no-such-host.invalid") as d:
-        assert d.wait("sick ").startswith("sick no-such-host.invalid:6379: ")
-
-
 def test_closing_from_within():
     with with_port() as s, driver(url_of(s)) as d:
         d.wait("up ")
@@ -455,6 +443,24 @@ def fail_over(d, primaries, replica, keys):
     dead.start()
 
 
+def test_a_cluster_that_was_away():
+    with servers(*[node] * 3) as nodes:
+        make_cluster(nodes, 0)
+        with driver(url_of(nodes[0])) as d:
+            for s in nodes:
+                d.wait(f"up 127.0.0.1:{s.port}")
+            for s in nodes:
+                s.kill()
+            for s in nodes:
+                d.wait(f"down 127.0.0.1:{s.port}")
+            for s in nodes:
+                s.start()
+            for s in nodes:
+                d.wait(f"up 127.0.0.1:{s.port}")
+            d.wait("well")
+            wait_for(lambda: d.ask("SET", "k", "v") == "status OK", "the cluster to agree")
+
+
 # ---- peers that mean ill ----
 
 class Peer:
@@ -544,6 +550,120 @@ def test_an_echo_of_the_password():
                 assert not any("secret" in line for line in d.end())
         finally:
             peer.close()
+
+
+# ---- servers that follow a script ----
+
+def bulk(text):
+    return b"$%d\r\n%s\r\n" % (len(text), text.encode())
+
+
+def slot_map(*owners):
+    """The slots in equal parts; an owner is (host or None, port)."""
+    def entry(i, host, port):
+        first, last = 16384 * i // len(owners), 16384 * (i + 1) // len(owners) - 1
+        return b"*3\r\n:%d\r\n:%d\r\n*2\r\n%s:%d\r\n" % (first, last, b"$-1\r\n" if host is None else bulk(host), port)
+    return b"*%d\r\n" % len(owners) + b"".join(entry(i, *owner) for i, owner in enumerate(owners))
+
+
+class Script(Peer):
+    """A server that says what the table says: a reply, or a function of the words that gives one."""
+
+    def __init__(self, **table):
+        self.table = {"CLIENT": b"+OK\r\n", "PING": b"+PONG\r\n", "CLUSTER": b"-ERR This instance has cluster support disabled\r\n",
+                      "ROLE": b"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n", "ASKING": b"+OK\r\n", **table}
+        self.heard = []
+        super().__init__(self.follow)
+
+    def follow(self, connection):
+        file = connection.makefile("rb")
+        while line := file.readline():
+            words = []
+            for _ in range(int(line[1:])):
+                size = int(file.readline()[1:])
+                words.append(file.read(size + 2)[:-2].decode())
+            self.heard.append(words)
+            reply = self.table.get(words[0], b"-ERR wrong number of arguments\r\n")
+            connection.sendall(reply(words) if callable(reply) else reply)
+
+
+@contextlib.contextmanager
+def scripts(*peers):
+    try:
+        yield peers if len(peers) > 1 else peers[0]
+    finally:
+        for peer in peers:
+            peer.close()
+
+
+def test_a_server_that_loads():
+    times = iter(range(3))
+    with scripts(Script(PING=lambda words: b"-LOADING\r\n" if next(times, None) is not None else b"+PONG\r\n")) as peer:
+        with driver(f"redis://127.0.0.1:{peer.port}") as d:
+            assert d.wait("sick ") == f"sick 127.0.0.1:{peer.port}: the server is loading its data"
+            d.wait("up "), d.wait("well")
+
+
+def test_a_user_who_may_not_ask_who_it_is():
+    refused = b"-NOPERM this user has no permissions\r\n"
+    with scripts(Script(CLUSTER=refused, ROLE=refused, CLIENT=refused, PING=refused, GET=b"+v\r\n")) as peer:
+        with driver(f"redis://127.0.0.1:{peer.port}") as d:
+            assert d.ask("GET", "k") == "status v"
+
+
+def test_a_cluster_that_does_not_know_its_host():
+    with scripts(Script(GET=b"+v\r\n")) as peer:
+        peer.table["CLUSTER"] = slot_map((None, peer.port))
+        with driver(f"redis://localhost:{peer.port}") as d:
+            d.wait(f"up localhost:{peer.port} cluster")
+            assert d.ask("GET", "k") == "status v"
+        peer.table["CLUSTER"] = b"*0\r\n"
+        with driver(f"redis://localhost:{peer.port}") as d:
+            assert d.wait("sick ") == f"sick localhost:{peer.port}: is part of a cluster whose slots nobody has"
+            peer.table["CLUSTER"] = slot_map(("", peer.port))
+            d.wait("up "), d.wait("well")
+
+
+def test_redirections_that_the_map_does_not_tell():
+    with scripts(Script(), Script(GET=b"+there\r\n", SET=b"+asked\r\n")) as (here, there):
+        here.table.update(CLUSTER=slot_map(("127.0.0.1", here.port)), GET=b"-MOVED 12182 127.0.0.1:%d\r\n" % there.port,
+                          SET=b"-ASK 5061 127.0.0.1:%d\r\n" % there.port)
+        there.table["CLUSTER"] = here.table["CLUSTER"]
+        with driver(f"redis://127.0.0.1:{here.port}") as d:
+            assert d.ask("GET", "foo", key="foo") == "status there"
+            assert d.ask("SET", "bar", "v", key="bar") == "status asked"
+            assert ["ASKING"] not in here.heard and there.heard[there.heard.index(["ASKING"]) + 1] == ["SET", "bar", "v"]
+            assert not any(line.startswith("up") and str(there.port) in line for line in d.lines), "it is none of the primaries"
+
+
+def test_replicas_of_each_other():
+    def replica_of(port):
+        return b"*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:%d\r\n$9\r\nconnected\r\n:0\r\n" % port
+    with scripts(Script(), Script()) as (one, other):
+        one.table["ROLE"], other.table["ROLE"] = replica_of(other.port), replica_of(one.port)
+        with driver(f"redis://127.0.0.1:{one.port}") as d:
+            assert d.wait("sick ") == f"sick 127.0.0.1:{one.port}: none of its servers is a primary"
+            del other.table["ROLE"]
+            other.table["ROLE"] = b"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+            d.wait(f"up 127.0.0.1:{other.port}"), d.wait("well")
+
+
+def test_nothing_is_asked_for_ever():
+    """Ten seconds each, all at the same time."""
+    port = free_port()
+    with scripts(Script(GET=b"-TRYAGAIN Multiple keys\r\n"), Script()) as (again, circle), \
+            contextlib.ExitStack() as drivers:
+        circle.table.update(CLUSTER=slot_map(("127.0.0.1", circle.port)), GET=b"-MOVED 12182 127.0.0.1:%d\r\n" % circle.port)
+        places = f"127.0.0.1:{port}", f"127.0.0.1:{again.port}", f"127.0.0.1:{circle.port}", "no-such-host.invalid"
+        nobody, later, around, nowhere = [drivers.enter_context(driver("redis://" + place)) for place in places]
+        numbers = [(d, d.begin("GET", "foo", key="foo")) for d in (nobody, later, around)]
+        answers = [d.answer(number) for d, number in numbers]
+        assert answers == [f"trouble 127.0.0.1:{port}: Connection refused", f"trouble 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
+                           f"trouble 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
+        assert len(circle.heard) < 500, "with pauses"
+        assert nobody.wait("sick ") == f"sick 127.0.0.1:{port}: Connection refused"
+        assert nowhere.wait("sick ").startswith("sick no-such-host.invalid:6379: ")
+        assert not [line for line in nobody.end() if line.startswith("sick")], "told once, not each time"
 
 
 if __name__ == "__main__":
