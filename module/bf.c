@@ -225,12 +225,7 @@ static int add_items(RedisModuleCtx *ctx, struct target *target, RedisModuleStri
     bool *changed = pool_switches(ctx, count);
     roost_status status = add(target, changed, &done, argument_keys(ctx, items, count), items, count);
     target_close(target);
-    if (status == ROOST_OK)
-        return reply_switches(ctx, changed, count);
-    RedisModule_ReplyWithArray(ctx, (long)done + 1);
-    for (size_t i = 0; i < done; i++)
-        RedisModule_ReplyWithBool(ctx, changed[i]);
-    return RedisModule_ReplyWithError(ctx, add_error(status));
+    return reply_switches_until(ctx, changed, done, status == ROOST_OK ? NULL : add_error(status));
 }
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -290,18 +285,12 @@ static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc != 3)
-        return RedisModule_WrongArity(ctx);
-    roost_bytes key = argument_bytes(argv[2]);
-    bool found = open_to_ask(&target, ctx, argv[1]) && roost_filter_contains(target.filter->filter, key.data, key.size);
-    target_close(&target);
-    return RedisModule_ReplyWithBool(ctx, found);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
 }
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, is_ours);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
 }
 
 static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -290,18 +290,12 @@ static int insertnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc != 3)
-        return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    bool found = is_ours(&target) && is_in(&target, argument_bytes(argv[2]));
-    target_close(&target);
-    return RedisModule_ReplyWithBool(ctx, found);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
 }
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, is_ours);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
 }
 
 static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

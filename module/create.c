@@ -1,19 +1,28 @@
-/* ROOST.CREATE: a filter with every option of roost_config, by the names that the program gives them. */
+/*
+ * ROOST.CREATE: a filter with every option of roost_config, by the names that the program gives them.
+ *
+ * Which options go together the library decides; those that a whole family of kinds knows nothing of are refused by
+ * name. Windows and counters have the defaults of their own settings.
+ */
 #include "create.h"
+
+#include <stdio.h>
 
 #include "arguments.h"
 #include "replies.h"
 #include "target.h"
+#include "timed.h"
 
 #define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
 
-static const char *const kind_words[] = {"bloom", "cuckoo", "orcuckoo", NULL};
+static const char *const kind_words[] = {"bloom", "cuckoo", "orcuckoo", "window", "counter", NULL};
+static const roost_kind kinds[] = {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO, ROOST_WINDOW, ROOST_COUNTER};
 static const char *const layout_words[] = {"blocked", "classic", NULL};
 static const char *const schedule_words[] = {"quadratic", "halving", NULL};
 
 struct creation {
     roost_config config;
-    bool rate_given;
+    unsigned given; /* which options, by their places in the table */
 };
 
 /* NULL, or the error. */
@@ -22,8 +31,10 @@ typedef const char *read_option(struct creation *creation, const RedisModuleStri
 static const char *read_kind(struct creation *creation, const RedisModuleString *value)
 {
     int kind = argument_among(value, kind_words);
-    creation->config.kind = (roost_kind)(kind + 1);
-    return kind < 0 ? "ERR KIND must be bloom, cuckoo or orcuckoo" : NULL;
+    if (kind < 0)
+        return "ERR KIND must be bloom, cuckoo, orcuckoo, window or counter";
+    creation->config.kind = kinds[kind];
+    return NULL;
 }
 
 static const char *read_layout(struct creation *creation, const RedisModuleString *value)
@@ -50,7 +61,6 @@ static const char *read_capacity(struct creation *creation, const RedisModuleStr
 
 static const char *read_fpr(struct creation *creation, const RedisModuleString *value)
 {
-    creation->rate_given = true;
     return argument_rate(value, &creation->config.fpr) == RATE_GOOD ? NULL : "ERR FPR must be above 0 and below 1";
 }
 
@@ -101,40 +111,101 @@ static const char *read_seed(struct creation *creation, const RedisModuleString 
     return NULL;
 }
 
+static const char *read_window(struct creation *creation, const RedisModuleString *value)
+{
+    long long number;
+    bool good = argument_number(value, &number, 1, TIMED_MOST_WINDOW);
+    creation->config.window = good ? timed_config(ROOST_WINDOW, number).window : 0;
+    return good ? NULL : TIMED_WINDOW_ERROR;
+}
+
+static const char *read_past(struct creation *creation, const RedisModuleString *value)
+{
+    return read_small(&creation->config.past, value, 64, "ERR PAST must be from 1 to 64");
+}
+
+static const char *set_scalable(struct creation *creation, const RedisModuleString *value)
+{
+    (void)value;
+    creation->config.scalable = true;
+    return NULL;
+}
+
+static const char *set_multiset(struct creation *creation, const RedisModuleString *value)
+{
+    (void)value;
+    creation->config.multiset = true;
+    return NULL;
+}
+
+/* Which kinds know of an option. */
+enum family { EVERY, UNTIMED, TIMED };
+
+enum option { KIND, CAPACITY, FPR, LAYOUT, SEED, WINDOW, PAST };
 static const struct {
     const char *name;
     read_option *read;
+    enum family family;
+    bool alone; /* without a value */
 } options[] = {
-    {"KIND", read_kind},     {"CAPACITY", read_capacity}, {"FPR", read_fpr},     {"LAYOUT", read_layout},
-    {"BITS", read_bits},     {"BUCKET", read_bucket},     {"ENTRY", read_entry}, {"WRITERS", read_writers},
-    {"GROWTH", read_growth}, {"SCHEDULE", read_schedule}, {"SEED", read_seed},
+    [KIND] = {"KIND", read_kind, EVERY, false},  [CAPACITY] = {"CAPACITY", read_capacity, EVERY, false},
+    [FPR] = {"FPR", read_fpr, EVERY, false},     [LAYOUT] = {"LAYOUT", read_layout, EVERY, false},
+    [SEED] = {"SEED", read_seed, EVERY, false},  [WINDOW] = {"WINDOW", read_window, TIMED, false},
+    [PAST] = {"PAST", read_past, TIMED, false},  {"BITS", read_bits, UNTIMED, false},
+    {"BUCKET", read_bucket, UNTIMED, false},     {"ENTRY", read_entry, UNTIMED, false},
+    {"WRITERS", read_writers, UNTIMED, false},   {"GROWTH", read_growth, UNTIMED, false},
+    {"SCHEDULE", read_schedule, UNTIMED, false}, {"SCALABLE", set_scalable, UNTIMED, true},
+    {"MULTISET", set_multiset, UNTIMED, true},
 };
-
-static read_option *option_named(const RedisModuleString *name)
-{
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (argument_is(name, options[i].name))
-            return options[i].read;
-    return NULL;
-}
+#define OPTIONS (sizeof options / sizeof *options)
 
 static const char *read_options(struct creation *creation, RedisModuleString **argv, int argc)
 {
     const char *error = NULL;
     for (int i = 2; i < argc && !error; i++) {
-        read_option *read = option_named(argv[i]);
-        if (argument_is(argv[i], "SCALABLE"))
-            creation->config.scalable = true;
-        else if (argument_is(argv[i], "MULTISET"))
-            creation->config.multiset = true;
-        else
-            error = read && i + 1 < argc ? read(creation, argv[++i]) : ERROR_UNKNOWN;
+        size_t option = 0;
+        while (option < OPTIONS && !argument_is(argv[i], options[option].name))
+            option++;
+        if (option == OPTIONS || (!options[option].alone && ++i == argc))
+            return ERROR_UNKNOWN;
+        creation->given |= 1u << option;
+        error = options[option].read(creation, argv[i]);
     }
     return error;
 }
 
+static bool is_given(const struct creation *creation, enum option option)
+{
+    return creation->given >> option & 1;
+}
+
+/* The name of an option that was given and that the kind knows nothing of, or NULL. */
+static const char *foreign_option(const struct creation *creation, enum family family)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (creation->given >> i & 1 && options[i].family != EVERY && options[i].family != family)
+            return options[i].name;
+    return NULL;
+}
+
+static const char *complete_timed(struct creation *creation)
+{
+    struct creation asked = *creation;
+    if (!is_given(&asked, WINDOW))
+        return "ERR WINDOW is missing";
+    roost_config *config = &creation->config;
+    *config = timed_config(asked.config.kind, 0);
+    config->window = asked.config.window;
+    config->layout = asked.config.layout;
+    config->seed = asked.config.seed;
+    config->past = is_given(&asked, PAST) ? asked.config.past : config->past;
+    config->capacity = is_given(&asked, CAPACITY) ? asked.config.capacity : config->capacity;
+    config->fpr = is_given(&asked, FPR) ? asked.config.fpr : config->fpr;
+    return NULL;
+}
+
 /* Where fingerprints are given and no rate, the rate is what they give. */
-static const char *complete(struct creation *creation)
+static const char *complete_untimed(struct creation *creation)
 {
     roost_config *config = &creation->config;
     if (config->capacity == 0 && !config->scalable)
@@ -143,20 +214,32 @@ static const char *complete(struct creation *creation)
         config->capacity = DEFAULT_FIRST_CAPACITY;
     if (config->entry_bits == 32 && !config->fingerprint_bits)
         config->fingerprint_bits = 8;
-    if (!creation->rate_given && config->fingerprint_bits && !config->scalable)
+    if (!is_given(creation, FPR) && config->fingerprint_bits && !config->scalable)
         config->fpr = 0;
     return NULL;
+}
+
+/* NULL, or the error, which may be written to `text`. */
+static const char *complete(struct creation *creation, char *text, size_t room)
+{
+    bool timed = creation->config.kind == ROOST_WINDOW || creation->config.kind == ROOST_COUNTER;
+    const char *foreign = foreign_option(creation, timed ? TIMED : UNTIMED);
+    if (!foreign)
+        return timed ? complete_timed(creation) : complete_untimed(creation);
+    snprintf(text, room, "ERR %s is not for filters of KIND %s", foreign, kind_word(creation->config.kind));
+    return text;
 }
 
 int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
     struct creation creation = {.config = roost_config_default()};
+    char text[80];
     if (argc < 2)
         return RedisModule_WrongArity(ctx);
     const char *error = read_options(&creation, argv, argc);
     if (!error)
-        error = complete(&creation);
+        error = complete(&creation, text, sizeof text);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
@@ -175,5 +258,8 @@ int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 const char *kind_word(roost_kind kind)
 {
-    return kind_words[kind - 1];
+    size_t i = 0;
+    while (kinds[i] != kind)
+        i++;
+    return kind_words[i];
 }

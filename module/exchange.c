@@ -13,6 +13,7 @@
 #include "pieces.h"
 #include "replies.h"
 #include "target.h"
+#include "timed.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
  */
@@ -55,6 +56,8 @@ static const char *take_source(struct filter_value **result, roost_status *statu
     target_open(&source, ctx, name, REDISMODULE_READ);
     if (!source.filter) {
         error = source.missing ? ERROR_NOT_FOUND : source.staged ? ERROR_STAGED : REDISMODULE_ERRORMSG_WRONGTYPE;
+    } else if (timed_is_ahead(source.filter)) {
+        *status = ROOST_CLOCK;
     } else if (*result) {
         (*result)->inserted_known = false;
         *status = roost_filter_merge((*result)->filter, NULL, source.filter->filter);

@@ -8,6 +8,7 @@
 #include "pieces.h"
 #include "registry.h"
 #include "settings.h"
+#include "timed.h"
 
 #define INSERTED_KNOWN    1
 #define CHANGES_SHIFT     8
@@ -82,6 +83,12 @@ static roost_status can_grow(const roost_config *config, const roost_environment
     return status == ROOST_INVALID ? ROOST_OK : status;
 }
 
+/* A window takes its memory later, and then must get it. */
+static roost_status check_grant(const struct filter_value *filter)
+{
+    return timed_grant(filter) > settings.memory_limit ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
@@ -93,6 +100,8 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     roost_status status = can_grow(config, &environment);
     if (status == ROOST_OK)
         status = roost_filter_new(&made->filter, config, &environment);
+    if (status == ROOST_OK)
+        status = check_grant(made);
     made->value.limit = 0;
     if (status != ROOST_OK) {
         filter_free(&made->value);
@@ -110,6 +119,8 @@ roost_status filter_value_decode(struct filter_value **filter, const void *frame
     roost_environment environment = environment_of(made);
     roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
     made->value.limit = 0;
+    if (status == ROOST_OK)
+        status = timed_is_ahead(made) ? ROOST_CLOCK : check_grant(made);
     if (status != ROOST_OK) {
         filter_free(&made->value);
         made = NULL;
@@ -264,6 +275,8 @@ static roost_status filter_take_in(struct value *value, const uint8_t *header, c
     roost_environment environment = environment_of(filter);
     roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
     value->limit = 0;
+    if (status == ROOST_OK && telling == TELL_COPY)
+        status = check_grant(filter);
     if (status == ROOST_OK && !tells_identity(filter, telling))
         filter->identity = 0;
     return status;

@@ -57,7 +57,7 @@ static inline bool spends_shares(const struct filter_value *filter)
 
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown);
 
-/* From the frame of a state, within the memory limit. */
+/* From the frame of a state, within the memory limit and, of windows and counters, not ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
 
 /* Draws an identity if there is none; whether it did. */

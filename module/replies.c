@@ -2,12 +2,17 @@
 
 #include <stdio.h>
 
+int reply_switches_until(RedisModuleCtx *ctx, const bool *switches, size_t done, const char *error)
+{
+    RedisModule_ReplyWithArray(ctx, (long)(done + (error != NULL)));
+    for (size_t i = 0; i < done; i++)
+        RedisModule_ReplyWithBool(ctx, switches[i]);
+    return error ? RedisModule_ReplyWithError(ctx, error) : REDISMODULE_OK;
+}
+
 int reply_switches(RedisModuleCtx *ctx, const bool *switches, size_t count)
 {
-    RedisModule_ReplyWithArray(ctx, (long)count);
-    for (size_t i = 0; i < count; i++)
-        RedisModule_ReplyWithBool(ctx, switches[i]);
-    return REDISMODULE_OK;
+    return reply_switches_until(ctx, switches, count, NULL);
 }
 
 int reply_status(RedisModuleCtx *ctx, roost_status status)

@@ -44,8 +44,9 @@ static inline int reply_ok(RedisModuleCtx *ctx)
     return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
-/* An array of booleans. */
+/* An array of booleans; where an error (or NULL) ended the work, it ends the array too. */
 int reply_switches(RedisModuleCtx *ctx, const bool *switches, size_t count);
+int reply_switches_until(RedisModuleCtx *ctx, const bool *switches, size_t done, const char *error);
 /* "ERR " and what the library says. */
 int reply_status(RedisModuleCtx *ctx, roost_status status);
 

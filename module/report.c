@@ -9,6 +9,7 @@
 #include "replies.h"
 #include "settings.h"
 #include "target.h"
+#include "timed.h"
 
 /* ---- ROOST.INFO ----------------------------------------------------------------------------------------------------
  */
@@ -40,18 +41,59 @@ static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
     reply_number_pair(ctx, "bucket_size", config->bucket_size);
 }
 
-#define STATE_PAIRS 9
+#define STATE_PAIRS 5
 static void reply_state(RedisModuleCtx *ctx, struct filter_value *filter)
 {
     roost_info info;
-    char actor[20];
     roost_filter_brief(filter->filter, &info);
-    snprintf(actor, sizeof actor, "%016llx", (unsigned long long)roost_filter_actor(filter->filter));
     reply_number_pair(ctx, "inserted", (long long)filter_value_inserted(filter));
     reply_number_pair(ctx, "tables", filter_value_tables(filter));
     reply_number_pair(ctx, "buckets", info.buckets);
     reply_number_pair(ctx, "actors", (long long)info.actors);
     reply_number_pair(ctx, "dots", (long long)info.dots);
+}
+
+static void reply_seconds_pair(RedisModuleCtx *ctx, const char *name, uint64_t microseconds)
+{
+    reply_double_pair(ctx, name, (double)microseconds / (double)ROOST_SECOND);
+}
+
+/* By the names of `roost info --json`. */
+#define WINDOW_PAIRS 7
+static void reply_window(RedisModuleCtx *ctx, const struct filter_value *filter)
+{
+    roost_window_info info;
+    roost_window_info_of(filter->filter, &info);
+    reply_seconds_pair(ctx, "window_seconds", info.window);
+    reply_seconds_pair(ctx, "slot_seconds", info.slot);
+    reply_seconds_pair(ctx, "shortest_slot_seconds", info.shortest_slot);
+    reply_number_pair(ctx, "past", config_of(filter)->past);
+    reply_number_pair(ctx, "slots", info.slots);
+    reply_seconds_pair(ctx, "oldest", info.oldest);
+    reply_seconds_pair(ctx, "newest", info.newest);
+}
+
+#define COUNTER_PAIRS 2
+static void reply_counter(RedisModuleCtx *ctx, const struct filter_value *filter)
+{
+    roost_info info;
+    int64_t value;
+    roost_filter_brief(filter->filter, &info);
+    reply_name(ctx, "value");
+    if (roost_counter_value(filter->filter, &value) == ROOST_OK)
+        RedisModule_ReplyWithLongLong(ctx, value);
+    else
+        RedisModule_ReplyWithNull(ctx);
+    reply_number_pair(ctx, "actors", (long long)info.actors);
+}
+
+#define OBJECT_PAIRS 4
+static void reply_object(RedisModuleCtx *ctx, const struct filter_value *filter)
+{
+    roost_info info;
+    char actor[20];
+    roost_filter_brief(filter->filter, &info);
+    snprintf(actor, sizeof actor, "%016llx", (unsigned long long)roost_filter_actor(filter->filter));
     reply_number_pair(ctx, "journal", (long long)info.journal);
     reply_number_pair(ctx, "bytes_memory", (long long)filter->value.bytes);
     reply_number_pair(ctx, "generation", (long long)filter->value.generation);
@@ -80,9 +122,17 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_map_begin(ctx, CONFIG_PAIRS + STATE_PAIRS + (full ? FULL_PAIRS : 0));
+    bool timed = is_timed(target.filter), counter = config_of(target.filter)->kind == ROOST_COUNTER;
+    reply_map_begin(ctx, CONFIG_PAIRS + OBJECT_PAIRS + (timed ? WINDOW_PAIRS : STATE_PAIRS) +
+                             (counter ? COUNTER_PAIRS : 0) + (full ? FULL_PAIRS : 0));
     reply_config(ctx, config_of(target.filter));
-    reply_state(ctx, target.filter);
+    if (timed)
+        reply_window(ctx, target.filter);
+    else
+        reply_state(ctx, target.filter);
+    if (counter)
+        reply_counter(ctx, target.filter);
+    reply_object(ctx, target.filter);
     if (full)
         reply_full(ctx, target.filter);
     target_close(&target);

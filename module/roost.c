@@ -7,7 +7,10 @@
 #include "replies.h"
 #include "report.h"
 #include "target.h"
+#include "timed.h"
+#include "window.h"
 
+/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
 static const char *add_error(roost_status status)
 {
     return status == ROOST_FULL                                     ? "ERR the filter is full"
@@ -15,14 +18,12 @@ static const char *add_error(roost_status status)
                                                                     : "ERR no further actor can be had";
 }
 
-/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
-static void reply_added(RedisModuleCtx *ctx, const bool *changed, size_t done, roost_status status)
+static int refuse_timed(struct target *target)
 {
-    RedisModule_ReplyWithArray(ctx, (long)(done + (status != ROOST_OK)));
-    for (size_t i = 0; i < done; i++)
-        RedisModule_ReplyWithBool(ctx, changed[i]);
-    if (status != ROOST_OK)
-        RedisModule_ReplyWithError(ctx, add_error(status));
+    bool window = config_of(target->filter)->kind == ROOST_WINDOW;
+    target_close(target);
+    return RedisModule_ReplyWithError(target->ctx, window ? "ERR the key holds a window: ROOST.SEEN adds to it"
+                                                          : "ERR the key holds a counter: ROOST.INCR counts there");
 }
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -34,6 +35,8 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (is_timed(target.filter))
+        return refuse_timed(&target);
     size_t count = (size_t)argc - 2;
     bool *changed = pool_switches(ctx, count);
     target.as_it_came = true;
@@ -41,8 +44,7 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (done)
         target_changed(&target, "roost.add");
     target_close(&target);
-    reply_added(ctx, changed, done, status);
-    return REDISMODULE_OK;
+    return reply_switches_until(ctx, changed, done, status == ROOST_OK ? NULL : add_error(status));
 }
 
 /* ROOST.REM takes all copies, ROOST.REMONE one. */
@@ -75,20 +77,23 @@ static int remone_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     return remove_items(ctx, argv, argc, true);
 }
 
+static bool is_filter(const struct target *target)
+{
+    return target->filter;
+}
+
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct target target;
-    if (argc < 3)
-        return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter && !target.missing)
-        return target_refuse(&target, ERROR_NOT_FOUND);
-    size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
-    if (target.filter)
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
-    target_close(&target);
-    return reply_switches(ctx, found, count);
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_filter, .refuses_others = true});
+}
+
+static uint64_t count_of(const struct filter_value *filter, roost_bytes key)
+{
+    bool found;
+    if (!is_timed(filter))
+        return roost_filter_count(filter->filter, key.data, key.size);
+    timed_contains(filter, &found, &key, 1);
+    return found;
 }
 
 static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -102,7 +107,7 @@ static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     RedisModule_ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i++) {
         roost_bytes key = argument_bytes(argv[i]);
-        uint64_t count = target.filter ? roost_filter_count(target.filter->filter, key.data, key.size) : 0;
+        uint64_t count = target.filter ? count_of(target.filter, key) : 0;
         RedisModule_ReplyWithLongLong(ctx, (long long)count);
     }
     target_close(&target);
@@ -119,6 +124,14 @@ const struct command roost_commands[] = {
     {"roost.exists", exists_command, "readonly", ONE_KEY, -3, "Tells of items whether they are (probably) in",
      "O(n), n items"},
     {"roost.count", count_command, "readonly", ONE_KEY, -3, "How many copies of items there are", "O(n), n items"},
+    {"roost.seen", seen_command, "write deny-oom fast", ONE_KEY, -3,
+     "Tells whether an id came within the window, and notes that it came now", "O(k), k hash functions"},
+    {"roost.mseen", mseen_command, "write deny-oom", ONE_KEY, -3, "Tells and notes that of several ids",
+     "O(k * n), n ids"},
+    {"roost.incr", incr_command, "write deny-oom fast", ONE_KEY, 4,
+     "Counts an operation unless its id was counted within the window", "O(k), k hash functions"},
+    {"roost.get", get_command, "readonly fast", ONE_KEY, 2, "The value of a counter",
+     "O(n), n lives of servers that have counted"},
     {"roost.merge", merge_command, "write deny-oom", ONE_KEY, 3, "Takes in what a frame holds: a state or a delta",
      "O(n), n bytes of the frame"},
     {"roost.mergestore", mergestore_command, "write deny-oom", KEYS_FROM_FIRST, -3,

@@ -6,12 +6,21 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "timed.h"
 
 #define MOST_CAPACITY (1LL << 40)
 
 struct settings settings;
 static long long memory_limit;
-static RedisModuleString *error_rate;
+
+static struct rate_setting {
+    const char *name, *otherwise;
+    double *place;
+    RedisModuleString *text;
+} rates[] = {
+    {"bf-error-rate", "0.01", &settings.bf_error_rate, NULL},
+    {"window-fpr", "0.000001", &settings.window_fpr, NULL},
+};
 
 uint64_t settings_machine_memory(void)
 {
@@ -37,23 +46,22 @@ static int set_number(const char *name, long long number, void *place, RedisModu
 static RedisModuleString *get_rate(const char *name, void *place)
 {
     (void)name;
-    (void)place;
-    return error_rate;
+    return ((struct rate_setting *)place)->text;
 }
 
 static int set_rate(const char *name, RedisModuleString *text, void *place, RedisModuleString **error)
 {
+    struct rate_setting *setting = place;
     double rate;
     (void)name;
-    (void)place;
     if (RedisModule_StringToDouble(text, &rate) != REDISMODULE_OK || !(rate > 0 && rate < 1)) {
         *error = RedisModule_CreateString(NULL, "must be above 0 and below 1", 27);
         return REDISMODULE_ERR;
     }
-    if (error_rate)
-        RedisModule_FreeString(NULL, error_rate);
-    error_rate = RedisModule_CreateStringFromString(NULL, text);
-    settings.bf_error_rate = rate;
+    if (setting->text)
+        RedisModule_FreeString(NULL, setting->text);
+    setting->text = RedisModule_CreateStringFromString(NULL, text);
+    *setting->place = rate;
     return REDISMODULE_OK;
 }
 
@@ -83,6 +91,10 @@ static const struct number_setting {
     {"cf-bucket-size", &settings.cf_bucket_size, 2, 1, 255, REDISMODULE_CONFIG_DEFAULT},
     {"cf-max-iterations", &settings.cf_max_iterations, 20, 1, 65535, REDISMODULE_CONFIG_DEFAULT},
     {"cf-expansion", &settings.cf_expansion, 1, 0, 32768, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ms", &settings.window, 60000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"counter-window-ms", &settings.counter_window, 3600000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ahead-ms", &settings.window_ahead, 60000, 0, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-capacity", &settings.window_capacity, 100000, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
     {"memory-limit", &memory_limit, 0, 0, 1LL << 50, REDISMODULE_CONFIG_MEMORY},
 };
 
@@ -90,10 +102,12 @@ int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     bool bf_cf = !(argc == 2 && argument_is(argv[0], "bf-cf") && argument_is(argv[1], "no"));
     if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", bf_cf, REDISMODULE_CONFIG_IMMUTABLE, get_switch, set_switch, NULL,
-                                       &settings.bf_cf) != REDISMODULE_OK ||
-        RedisModule_RegisterStringConfig(ctx, "bf-error-rate", "0.01", REDISMODULE_CONFIG_DEFAULT, get_rate, set_rate,
-                                         NULL, NULL) != REDISMODULE_OK)
+                                       &settings.bf_cf) != REDISMODULE_OK)
         return REDISMODULE_ERR;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (RedisModule_RegisterStringConfig(ctx, rates[i].name, rates[i].otherwise, REDISMODULE_CONFIG_DEFAULT,
+                                             get_rate, set_rate, NULL, &rates[i]) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (RedisModule_RegisterNumericConfig(ctx, numbers[i].name, numbers[i].otherwise, numbers[i].flags,
                                               numbers[i].least, numbers[i].most, get_number, set_number, NULL,

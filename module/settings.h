@@ -6,9 +6,11 @@
 
 struct settings {
     bool bf_cf; /* whether the BF.* and CF.* names are taken; only when the module is loaded */
-    double bf_error_rate;
+    double bf_error_rate, window_fpr;
     long long bf_capacity, bf_expansion, bf_writers;
     long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
+    long long window, counter_window, window_ahead; /* milliseconds */
+    long long window_capacity;
     size_t memory_limit; /* bytes that one filter may take */
 };
 extern struct settings settings;

@@ -13,6 +13,7 @@
 #include "registry.h"
 #include "replies.h"
 #include "settings.h"
+#include "timed.h"
 
 #define SLICE 64 /* changes between two deltas; several records a change fit into the shortest journal */
 
@@ -47,18 +48,29 @@ int target_refuse(struct target *target, const char *when_missing)
                                                                     : REDISMODULE_ERRORMSG_WRONGTYPE);
 }
 
-int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool (*takes)(const struct target *target))
+/* One item needs no memory. */
+static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)
+{
+    roost_bytes key = argument_bytes(*items);
+    timed_contains(target->filter, found, count == 1 ? &key : argument_keys(target->ctx, items, count), count);
+}
+
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking)
 {
     struct target target;
-    if (argc < 3)
+    bool one = false;
+    if (argc < 3 || (asking->single && argc > 3))
         return RedisModule_WrongArity(ctx);
     size_t count = (size_t)argc - 2;
-    bool *found = pool_switches(ctx, count);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (target.filter && takes(&target))
-        roost_filter_contains_many(target.filter->filter, found, argument_keys(ctx, argv + 2, count), count);
+    bool taken = target.filter && asking->takes(&target);
+    if (!taken && !target.missing && asking->refuses_others)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    bool *found = count == 1 ? &one : pool_switches(ctx, count);
+    if (taken)
+        look_up(&target, found, argv + 2, count);
     target_close(&target);
-    return reply_switches(ctx, found, count);
+    return asking->single ? RedisModule_ReplyWithBool(ctx, one) : reply_switches(ctx, found, count);
 }
 
 void target_changed(struct target *target, const char *event)
@@ -67,10 +79,12 @@ void target_changed(struct target *target, const char *event)
     RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_MODULE, event, target->name);
 }
 
-/* A client's own change is limited, one that was decided elsewhere is not. */
+/* A client's own change is limited, one that was decided elsewhere is not. What a merge makes a window forget goes only
+   after what it brings has come. */
 static void set_limit(struct target *target)
 {
-    target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit;
+    target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit + timed_grant(target->filter);
+    timed_bound(target->filter, !target->mirrored);
 }
 
 static void lift_limit(struct target *target)
@@ -116,16 +130,31 @@ static void note_repeated(struct filter_value *filter, size_t additions)
         advance_mark(filter);
 }
 
-static void tell_delta(struct target *target)
+/* Whether there was anything to tell. */
+static bool tell_delta(struct target *target)
 {
     struct filter_value *filter = target->filter;
+    roost_cursor told = filter->mark;
     roost_buffer frame;
     roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark);
-    if (status == ROOST_OK)
-        RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
-    else
+    bool news = memcmp(&told, &filter->mark, sizeof told) != 0;
+    if (status != ROOST_OK)
         RedisModule_Log(target->ctx, "warning", "replicas cannot be told of a change: %s", roost_status_text(status));
+    else if (news)
+        RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
     roost_buffer_release(&frame);
+    return news || status != ROOST_OK;
+}
+
+roost_status target_begin(struct target *target)
+{
+    timed_bound(target->filter, !target->mirrored);
+    return ready_to_tell(target);
+}
+
+bool target_tell(struct target *target)
+{
+    return tell_delta(target);
 }
 
 /* ---- creation ------------------------------------------------------------------------------------------------------

@@ -62,9 +62,21 @@ bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleS
                         const struct adding *adding);
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal);
 
-/* BF.MEXISTS and CF.MEXISTS. A key that is missing, or holds something else, contains nothing. */
-int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                    bool (*takes)(const struct target *target));
+/*
+ * How a family of commands asks whether items are in, at keys that hold what it takes. A key that is missing contains
+ * nothing, and so does one that holds something else, unless those are refused.
+ */
+struct asking {
+    bool (*takes)(const struct target *target);
+    bool single; /* one item, and no array */
+    bool refuses_others;
+};
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking);
+
+/* Changes that are made by others, in window.c: what there must be before, and the effects of what has changed; whether
+   anything has. No more than a journal holds in between. */
+roost_status target_begin(struct target *target);
+bool target_tell(struct target *target);
 
 /* Additions with their effects; as filter_value_add. `items` are the arguments that `keys` are the bytes of. */
 roost_status target_add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,

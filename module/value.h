@@ -1,7 +1,7 @@
 /*
  * What a key holds. One data type of the server, `roostdata`, with several classes of values behind one table of
- * functions: filters, and values that arrive in pieces and are not whole yet. Windows and counters will be further
- * classes; nothing outside a class's own file needs to know them.
+ * functions: filters (windows and counters among them), and values that arrive in pieces and are not whole yet. Nothing
+ * outside a class's own file needs to know it.
  *
  * Bytes. Every value can be told in two parts: a short *header* (class, generation, and what is the key's and not the
  * filter's) and the *body* (a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation that

@@ -472,6 +472,30 @@ static void brief_is_a_part_of_info(void **state)
         }
 }
 
+static void brief_of_a_window_is_a_part_of_info(void **state)
+{
+    (void)state;
+    for (int kind = ROOST_WINDOW; kind <= ROOST_COUNTER; kind++) {
+        roost_config config = roost_window_config(kind, ROOST_SECOND);
+        config.capacity = 500;
+        roost_filter *filter = new_filter(&config);
+        bool counted;
+        for (uint64_t time = 1; time <= 450; time++)
+            if (kind == ROOST_WINDOW)
+                assert_ok(roost_window_add_hash(filter, NULL, hash_for_key(time), time));
+            else
+                assert_ok(roost_counter_increment(filter, &counted, NULL, &time, sizeof time, 1, time));
+        roost_info info, brief;
+        roost_filter_info(filter, &info);
+        roost_filter_brief(filter, &brief);
+        assert_true(brief.tables == info.tables && brief.tables > 0 && brief.bytes_memory == info.bytes_memory);
+        assert_true(brief.bits == info.bits && brief.probes == info.probes && brief.journal == info.journal);
+        assert_true(brief.actors == info.actors && brief.actors == (kind == ROOST_COUNTER));
+        assert_true(brief.entries == 0 && info.entries > 0 && info.promise_holds);
+        roost_filter_free(filter);
+    }
+}
+
 static void freeing_nothing_is_fine(void **state)
 {
     (void)state;
@@ -500,6 +524,7 @@ int main(void)
         cmocka_unit_test(seeds_separate),
         cmocka_unit_test(environment_is_not_state),
         cmocka_unit_test(brief_is_a_part_of_info),
+        cmocka_unit_test(brief_of_a_window_is_a_part_of_info),
         cmocka_unit_test(freeing_nothing_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,8 +328,8 @@ typedef struct roost_info {
 /* Reads the whole filter. */
 ROOST_API void roost_filter_info(const roost_filter *filter, roost_info *info);
 
-/* What of it is known at once: all of a cuckoo filter's; of a Bloom filter's sizes, memory, journal and, where it is
-   scalable, tables, actors and `inserted`; what would have to be counted (entries, load, fpr_now) is 0 then. */
+/* What of it is known at once: all of a cuckoo filter's; of a Bloom filter's and a window's sizes, memory, journal, tables
+   and actors, of a scalable one `inserted`; what would have to be counted (entries, load, fpr_now) is 0 then. */
 ROOST_API void roost_filter_brief(const roost_filter *filter, roost_info *info);
 
 /* Proves the invariants of the structure: ROOST_OK, or ROOST_CORRUPT if memory was overwritten or Roost has a bug. */

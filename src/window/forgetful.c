@@ -762,10 +762,22 @@ static uint128 window_digest(roost_filter *filter)
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
+static void window_brief(const roost_filter *filter, roost_info *info)
+{
+    const struct window *window = as_const_window(filter);
+    info->bits = window->geometry.bits;
+    info->probes = window->geometry.probes;
+    info->bytes_memory = window_bytes(window);
+    info->journal = journal_length(filter->journal);
+    info->actors = window->tally.count;
+    info->tables = window->count;
+}
+
 static void window_info(const roost_filter *filter, roost_info *info)
 {
     const struct window *window = as_const_window(filter);
     double right = 1;
+    window_brief(filter, info);
     for (uint32_t i = 0; i < window->count; i++) {
         roost_info slot = {0};
         bloom_kind.info(window->slots[i].bits, &slot);
@@ -776,12 +788,6 @@ static void window_info(const roost_filter *filter, roost_info *info)
     info->fpr_now = 1 - right;
     info->promise_holds = info->fpr_now <= filter->config.fpr;
     info->load = window->count ? (double)info->entries / (double)(window->count * window->geometry.bits) : 0;
-    info->bits = window->geometry.bits;
-    info->probes = window->geometry.probes;
-    info->bytes_memory = window_bytes(window);
-    info->journal = journal_length(filter->journal);
-    info->actors = window->tally.count;
-    info->tables = window->count;
 }
 
 void roost_window_info_of(const roost_filter *filter, roost_window_info *info)
@@ -833,7 +839,7 @@ static uint64_t window_kind_bytes(const roost_filter *filter)
     .write_state = window_write_state, .read_state = window_read_state, .write_delta = window_write_delta,             \
     .merge_delta = window_merge_delta, .bytes = window_kind_bytes, .table_after_decode = window_table_after_decode,    \
     .table_before_decode = window_table_before_decode, .is_change = window_is_change, .info = window_info,             \
-    .check = window_check
+    .brief = window_brief, .check = window_check
 
 const struct filter_kind window_kind = {.code = ROOST_WINDOW, .name = "window", COMMON_PARTS};
 

@@ -122,7 +122,7 @@ def test_error_texts():
                 ("ROOST.ADD n x", "ERR not found"), ("ROOST.CREATE n", "ERR CAPACITY is missing"),
                 ("ROOST.REM b x", "ERR not supported by this kind of filter"),
                 ("ROOST.CREATE b CAPACITY 5", "ERR item exists"), ("ROOST.CREATE n KIND tree CAPACITY 5",
-                                                                      "ERR KIND must be bloom, cuckoo or orcuckoo"),
+                                                                      "ERR KIND must be bloom, cuckoo, orcuckoo, window or counter"),
                 ("ROOST.IDENTITY b 5", "ERR only a primary tells identities")):
             answer = speak(*command.split())
             assert isinstance(answer, Exception) and (str(answer) == text or text == "?"), (command, answer)
