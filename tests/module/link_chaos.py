@@ -178,9 +178,10 @@ class Campaign:
             told = [digest_of(region, key) for region in self.regions]
             if len(set(told)) > 1:
                 text += f"{key}: {dict(zip((r.name for r in self.regions), told))}\n"
-        for link in self.links:
-            text += f"{link.name()}:\n{link.log()}\n"
         return text[:20000]
+
+    def logs(self):
+        return "".join(f"{link.name()}:\n{link.log()}\n" for link in self.links)
 
     # ---- what must be
 
@@ -273,8 +274,8 @@ def digest_of(region, key):
 
 def rates(client, key):
     """What was promised, and the estimate as it is."""
-    answer = client.ask(key, "ROOST.INFO", key)
-    info = {name.decode(): value for name, value in zip(answer[::2], answer[1::2])}
+    answer = client.ask(key, "ROOST.INFO", key, "FULL")
+    info = dict(zip(answer[::2], answer[1::2]))
     return float(info["fpr_promised"]), float(info["fpr_now"])
 
 
@@ -315,7 +316,7 @@ def main():
         steps.append(f"a region that lost its data has it again ({lost.name})")
         failure = None
     except Exception:
-        failure = traceback.format_exc()
+        failure = traceback.format_exc() + campaign.logs()
     try:
         campaign.close()
     except Exception:

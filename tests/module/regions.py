@@ -117,7 +117,7 @@ class Region:
         """Over all keys: sums of what the primaries tell."""
         total, keys = 0, 0
         for server in self.primaries():
-            answer = server("ROOST.SUMMARY", "COUNT", "0")
+            answer = server("ROOST.SUMMARY")
             summary = dict(zip(answer[::2], answer[1::2]))
             total, keys = (total + int(summary[b"digest"], 16)) % (1 << 128), keys + int(summary[b"keys"])
         return f"{total:032x}", keys
