@@ -10,8 +10,8 @@
 
 #include "numbers.h"
 
-/* The bytes of the well-formed UTF-8 character at the front of a text, or 0. */
-static size_t character_size(const unsigned char *text)
+/* The bytes of the well-formed UTF-8 character at the front of a text of which so many are left, or 0. */
+static size_t character_size(const unsigned char *text, size_t left)
 {
     static const struct {
         unsigned char first, last, second_first, second_last, size;
@@ -21,6 +21,8 @@ static size_t character_size(const unsigned char *text)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (text[0] < forms[i].first || text[0] > forms[i].last)
             continue;
+        if (forms[i].size > left)
+            return 0;
         if (forms[i].size > 1 && (text[1] < forms[i].second_first || text[1] > forms[i].second_last))
             return 0;
         for (size_t at = 2; at < forms[i].size; at++)
@@ -31,12 +33,12 @@ static size_t character_size(const unsigned char *text)
     return 0;
 }
 
-static void write_string(const char *text)
+static void write_string(roost_bytes text)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    const unsigned char *at = text.data, *end = at + text.size;
     putchar('"');
-    while (*at) {
-        size_t size = character_size(at);
+    while (at < end) {
+        size_t size = character_size(at, (size_t)(end - at));
         if (size == 0)
             fputs("\\ufffd", stdout);
         else if (*at == '"' || *at == '\\')
@@ -54,7 +56,7 @@ static void write_name(struct json *json, const char *name)
 {
     fputs(json->any ? "," : "", stdout);
     json->any = true;
-    write_string(name);
+    write_string((roost_bytes){name, strlen(name)});
     putchar(':');
 }
 
@@ -74,9 +76,15 @@ void json_text(struct json *json, const char *name, const char *text)
 {
     write_name(json, name);
     if (text)
-        write_string(text);
+        write_string((roost_bytes){text, strlen(text)});
     else
         fputs("null", stdout);
+}
+
+void json_bytes(struct json *json, const char *name, roost_bytes bytes)
+{
+    write_name(json, name);
+    write_string(bytes);
 }
 
 void json_count(struct json *json, const char *name, uint64_t count)

@@ -19,7 +19,7 @@
 
 static const struct verb *const verbs[] = {&verb_create, &verb_add,     &verb_remove, &verb_check, &verb_merge,
                                            &verb_sync,   &verb_info,    &verb_digest, &verb_serve, &verb_reconcile,
-                                           &verb_window, &verb_counter, &verb_demo};
+                                           &verb_window, &verb_counter, &verb_link,   &verb_demo};
 #define VERBS (sizeof verbs / sizeof *verbs)
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */
@@ -72,7 +72,7 @@ static const struct verb *find_verb(const char *name)
 
 static int refuse_verb(const char *name)
 {
-    char list[128] = "";
+    char list[160] = "";
     for (size_t i = 0; i < VERBS; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s, ", verbs[i]->name);
     if (name)

@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,11 +42,16 @@ void progress_tell(uint64_t keys)
     char count[COUNT_ROOM], rate[COUNT_ROOM], text[128];
     format_count(count, keys);
     format_count(rate, (uint64_t)((double)keys / (now - line.begin)));
-    int width = snprintf(text, sizeof text, "%s keys, %s a second", count, rate);
+    snprintf(text, sizeof text, "%s keys, %s a second", count, rate);
+    progress_show(text);
+    line.next = now + SHOWN_EVERY;
+}
+
+void progress_show(const char *text)
+{
     fprintf(stderr, "\r%-*s", line.width, text);
     fflush(stderr);
-    line.width = width;
-    line.next = now + SHOWN_EVERY;
+    line.width = (int)strlen(text);
 }
 
 void progress_erase(void)

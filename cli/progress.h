@@ -11,6 +11,9 @@ void progress_begin(bool prints_keys);
 /* After each batch: shown from the second second on, ten times a second. */
 void progress_tell(uint64_t keys);
 
+/* The line itself, for whoever knows that there is a terminal and what to say. */
+void progress_show(const char *text);
+
 /* Removes the line, if there is one. */
 void progress_erase(void);
 

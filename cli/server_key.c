@@ -2,157 +2,89 @@
  * The server answers each message of a sync with one command, ROOST.SYNC, and keeps what it has learnt before it
  * replies: nothing is left to be finished here.
  *
+ * The connection is one that never blocks (connection.h); here the loop runs for one command at a time, until that is
+ * answered.
+ *
  * A password never shows in a message of ours, nor in what a file remembers of its peers.
  */
 #include "server_key.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 
 #include "filter_file.h"
 #include "messages.h"
 
-#define SCHEME       "redis://"
-#define DEFAULT_PORT 6379
-#define PATIENCE     60 /* seconds */
-
-bool is_server_name(const char *name)
-{
-    return strncmp(name, SCHEME, strlen(SCHEME)) == 0;
-}
+#define WHAT_A_KEY_IS "redis://"
 
 #if defined(HAVE_HIREDIS)
 #include <hiredis/hiredis.h>
 
-/* ---- the name -------------------------------------------------------------------------------------------------- */
+#include "connection.h"
 
-struct server_name {
-    char *user, *password, *host, *key;
-    size_t password_size, key_size;
-    int port;
+struct server_talk {
+    struct event_loop *loop;
+    struct access access;
+    struct connection *connection; /* NULL once it failed */
 };
-
-static void release_name(struct server_name *name)
-{
-    free(name->user);
-    free(name->password);
-    free(name->host);
-    free(name->key);
-}
-
-static int hex_digit(char digit)
-{
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *found = digit ? strchr(digits, digit) : NULL;
-    return found ? (int)(found - digits) % 16 : -1;
-}
-
-/* A copy of the bytes with %41 and its like as what they stand for; NULL without memory. */
-static char *decoded(const char *text, size_t length, size_t *size)
-{
-    char *copy = malloc(length + 1), *to = copy;
-    for (size_t i = 0; copy && i < length; i++) {
-        int high = text[i] == '%' && i + 2 < length ? hex_digit(text[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-        *to++ = low >= 0 ? (char)(high << 4 | low) : text[i];
-        i += low >= 0 ? 2 : 0;
-    }
-    if (copy)
-        *to = '\0';
-    if (copy && size)
-        *size = (size_t)(to - copy);
-    return copy;
-}
-
-static bool read_login(struct server_name *name, const char *login, const char *end)
-{
-    const char *colon = memchr(login, ':', (size_t)(end - login));
-    if (colon)
-        name->password = decoded(colon + 1, (size_t)(end - colon - 1), &name->password_size);
-    if (!colon || colon > login)
-        name->user = decoded(login, (size_t)((colon ? colon : end) - login), NULL);
-    return (!colon || name->password) && (colon == login || name->user);
-}
-
-/* host, host:port, [address], [address]:port */
-static bool read_host(struct server_name *name, const char *host, const char *end)
-{
-    bool brackets = *host == '[';
-    const char *close = brackets ? memchr(host, ']', (size_t)(end - host)) : NULL;
-    const char *colon = memchr(close ? close : host, ':', (size_t)(end - (close ? close : host)));
-    const char *host_end = close ? close : colon ? colon : end;
-    char *stop;
-    long port = colon ? strtol(colon + 1, &stop, 10) : DEFAULT_PORT;
-    if ((brackets && !close) || port < 1 || port > 65535 || (colon && stop != end))
-        return false;
-    name->port = (int)port;
-    host += brackets;
-    name->host = host < host_end ? strndup(host, (size_t)(host_end - host)) : strdup("127.0.0.1");
-    return name->host != NULL;
-}
-
-static bool read_name(struct server_name *name, const char *text)
-{
-    const char *authority = text + strlen(SCHEME), *slash = strchr(authority, '/'), *at = NULL;
-    if (!slash || !slash[1])
-        return false;
-    for (const char *c = authority; c < slash; c++)
-        at = *c == '@' ? c : at;
-    if (at && !read_login(name, authority, at))
-        return false;
-    name->key = decoded(slash + 1, strlen(slash + 1), &name->key_size);
-    return name->key && read_host(name, at ? at + 1 : authority, slash);
-}
-
-static char *plain_name(const struct server_name *name, const char *text)
-{
-    const char *key = strchr(text + strlen(SCHEME), '/');
-    size_t room = strlen(name->host) + strlen(key) + 32;
-    char *plain = malloc(room);
-    if (plain)
-        snprintf(plain, room, SCHEME "%s:%d%s", name->host, name->port, key);
-    return plain;
-}
 
 /* ---- talking --------------------------------------------------------------------------------------------------- */
 
-/* An answer that is no error, or NULL after a complaint. */
-static redisReply *checked(struct server_key *server, redisReply *reply)
+struct answer {
+    struct server_key *server;
+    struct byte_buffer *text; /* where a string goes; NULL: nowhere */
+    long long integer;
+    bool came, fine;
+};
+
+static void take_answer(void *context, const struct redisReply *reply, const char *trouble)
 {
-    if (reply && reply->type != REDIS_REPLY_ERROR)
-        return reply;
-    bool unknown = reply && strstr(reply->str, "unknown command");
-    complain(server->name, "%s",
-             unknown ? "the server has not loaded the module roost.so"
-             : reply ? reply->str
-                     : server->connection->errstr);
-    if (reply)
-        freeReplyObject(reply);
-    return NULL;
+    struct answer *answer = context;
+    const char *name = answer->server->name;
+    answer->came = true;
+    answer->fine = reply && reply->type != REDIS_REPLY_ERROR;
+    if (!answer->fine)
+        complain(name, "%s",
+                 is_error(reply, "ERR unknown command") ? "the server has not loaded the module roost.so"
+                 : reply                                ? reply->str
+                                                        : trouble);
+    else if (reply->type == REDIS_REPLY_INTEGER)
+        answer->integer = reply->integer;
+    else if (reply->type == REDIS_REPLY_STRING && answer->text)
+        append_bytes(answer->text, reply->str, (size_t)reply->len);
+    event_loop_stop(answer->server->talk->loop);
 }
 
-static bool done(redisReply *reply)
+static void forget_connection(void *context, const char *trouble)
 {
-    if (reply)
-        freeReplyObject(reply);
-    return reply != NULL;
+    struct server_talk *talk = context;
+    (void)trouble; /* whoever asked has been told */
+    talk->connection = NULL;
 }
 
-static bool connect_to(struct server_key *server, const struct server_name *name)
+/* A command about the key, with one more word if there is one. Complains where there is no good answer. */
+static bool ask(struct server_key *server, struct answer *answer, const char *command, roost_bytes argument)
 {
-    struct timeval patience = {.tv_sec = PATIENCE};
-    server->connection = redisConnectWithTimeout(name->host, name->port, patience);
-    if (!server->connection || server->connection->err)
-        return complain(server->name, "%s", server->connection ? server->connection->errstr : "no memory");
-    redisSetTimeout(server->connection, patience);
-    if (!name->password)
-        return true;
-    redisReply *reply =
-        name->user ? redisCommand(server->connection, "AUTH %s %b", name->user, name->password, name->password_size)
-                   : redisCommand(server->connection, "AUTH %b", name->password, name->password_size);
-    return done(checked(server, reply));
+    struct server_talk *talk = server->talk;
+    roost_bytes words[] = {{command, strlen(command)}, {server->key, server->key_size}, argument};
+    size_t size;
+    char *bytes = format_words((struct words){words, argument.data ? 3 : 2}, &size);
+    answer->server = server;
+    if (!bytes || !talk->connection)
+        complain(server->name, bytes ? "the connection is closed" : "no memory");
+    else
+        connection_send(talk->connection, (struct formatted){bytes, size, ANY_DATABASE, true}, take_answer, answer);
+    if (bytes && talk->connection && !answer->came)
+        event_loop_run(talk->loop);
+    if (!answer->came) { /* a signal came: nobody is to write there any more */
+        connection_close(talk->connection);
+        talk->connection = NULL;
+    }
+    free(bytes);
+    return answer->fine;
 }
+
+/* ---- the key --------------------------------------------------------------------------------------------------- */
 
 /* An empty filter like ours. */
 static bool make_key(struct server_key *server, const roost_filter *ours)
@@ -169,53 +101,69 @@ static bool make_key(struct server_key *server, const roost_filter *ours)
     roost_filter_free(empty);
     if (status != ROOST_OK)
         return complain_of_status(server->name, status);
-    redisReply *reply =
-        redisCommand(server->connection, "ROOST.MERGE %b %b", server->key, server->key_size, frame.data, frame.size);
+    struct answer answer = {0};
+    bool fine = ask(server, &answer, "ROOST.MERGE", (roost_bytes){frame.data, frame.size});
     roost_buffer_release(&frame);
-    return done(checked(server, reply));
+    return fine;
 }
 
 static bool ready_key(struct server_key *server, const roost_filter *ours)
 {
-    redisReply *reply = checked(server, redisCommand(server->connection, "EXISTS %b", server->key, server->key_size));
-    bool exists = reply && reply->integer == 1;
-    return done(reply) && (exists || make_key(server, ours));
+    struct answer answer = {0};
+    return ask(server, &answer, "EXISTS", (roost_bytes){0}) && (answer.integer == 1 || make_key(server, ours));
+}
+
+static bool connect_to(struct server_key *server, struct server_name *name)
+{
+    struct server_talk *talk = server->talk = calloc(1, sizeof *talk);
+    if (!talk || !(talk->loop = event_loop_new()))
+        return complain(server->name, "no memory");
+    if (!access_open(&talk->access, talk->loop, name, NULL))
+        return false;
+    talk->connection =
+        connection_open(&talk->access, talk->access.name.host, talk->access.name.port, forget_connection, talk);
+    return talk->connection || complain(server->name, "no memory");
+}
+
+static bool open_named(struct server_key *server, struct server_name *name, const char *text)
+{
+    server->name = server_name_plain(name, text);
+    server->key = name->path;
+    server->key_size = name->path_size;
+    name->path = NULL;
+    return server->name ? connect_to(server, name) : complain(WHAT_A_KEY_IS, "no memory");
 }
 
 bool server_key_open(struct server_key *server, const char *text, const roost_filter *ours)
 {
-    struct server_name name = {0};
-    bool fine = read_name(&name, text) || complain(SCHEME, "a key is redis://[user[:password]@]host[:port]/KEY");
-    if (fine) {
-        server->name = plain_name(&name, text);
-        server->key = name.key;
-        server->key_size = name.key_size;
-        name.key = NULL;
-        fine = server->name ? connect_to(server, &name) && ready_key(server, ours) : complain(SCHEME, "no memory");
-    }
-    release_name(&name);
+    struct server_name name;
+    bool fine = (server_name_read(&name, text) && name.path_size > 0) ||
+                complain(WHAT_A_KEY_IS, "a key is redis://[user[:password]@]host[:port]/KEY, or rediss:// with TLS");
+    fine = fine && open_named(server, &name, text) && ready_key(server, ours);
+    server_name_release(&name);
     return fine;
 }
 
 bool server_key_ask(struct server_key *server, struct byte_buffer *reply, roost_bytes request)
 {
-    redisReply *answer = checked(server, redisCommand(server->connection, "ROOST.SYNC %b %b", server->key,
-                                                      server->key_size, request.data, request.size));
-    if (!answer)
-        return false;
+    struct answer answer = {.text = reply};
     reply->size = 0;
-    if (answer->type == REDIS_REPLY_STRING)
-        append_bytes(reply, answer->str, answer->len);
+    if (!ask(server, &answer, "ROOST.SYNC", request))
+        return false;
     server->sent += request.size;
     server->received += reply->size;
-    freeReplyObject(answer);
     return !reply->failed || complain_of_status(server->name, ROOST_NO_MEMORY);
 }
 
 void server_key_close(struct server_key *server)
 {
-    if (server->connection)
-        redisFree(server->connection);
+    struct server_talk *talk = server->talk;
+    if (talk) {
+        connection_close(talk->connection);
+        access_release(&talk->access);
+        event_loop_free(talk->loop);
+    }
+    free(talk);
     free(server->name);
     free(server->key);
     *server = (struct server_key){0};
@@ -228,7 +176,7 @@ bool server_key_open(struct server_key *server, const char *name, const roost_fi
     (void)server;
     (void)name;
     (void)ours;
-    return complain(SCHEME, "this roost was built without hiredis, and cannot talk to servers");
+    return complain(WHAT_A_KEY_IS, "this roost was built without hiredis, and cannot talk to servers");
 }
 
 bool server_key_ask(struct server_key *server, struct byte_buffer *reply, roost_bytes request)

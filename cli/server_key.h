@@ -1,18 +1,17 @@
-/* A key of a Redis or Valkey server that has the module: redis://[user[:password]@]host[:port]/KEY. */
+/* A key of a Redis or Valkey server that has the module: redis://[user[:password]@]host[:port]/KEY, or rediss://. */
 #ifndef CLI_SERVER_KEY_H
 #define CLI_SERVER_KEY_H
 
 #include "byte_buffer.h"
+#include "server_name.h"
 
 struct server_key {
-    struct redisContext *connection;
+    struct server_talk *talk;
     char *name; /* what messages call it: without user and password */
     char *key;  /* may hold any byte */
     size_t key_size;
     uint64_t sent, received; /* bytes of messages */
 };
-
-bool is_server_name(const char *name);
 
 /* Connects and logs in. A key that does not exist becomes an empty filter of the same configuration. Complains where
    something fails; close it in any case. */

@@ -17,6 +17,6 @@ struct verb {
 };
 
 extern const struct verb verb_create, verb_add, verb_remove, verb_check, verb_merge, verb_sync, verb_info, verb_digest,
-    verb_serve, verb_demo, verb_reconcile, verb_window, verb_counter;
+    verb_serve, verb_demo, verb_reconcile, verb_window, verb_counter, verb_link;
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "arguments.h"
+#include "cursors.h"
 #include "load_piece.h"
 #include "pieces.h"
 #include "replies.h"
@@ -96,27 +97,6 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* ---- delta and digest ----------------------------------------------------------------------------------------------
  */
 
-static bool read_cursor(roost_cursor *cursor, const RedisModuleString *argument)
-{
-    unsigned long long incarnation, sequence;
-    char rest;
-    *cursor = (roost_cursor){0, 0};
-    if (argument_is(argument, "0"))
-        return true;
-    if (sscanf(RedisModule_StringPtrLen(argument, NULL), "%llx-%llx%c", &incarnation, &sequence, &rest) != 2)
-        return false;
-    *cursor = (roost_cursor){incarnation, sequence};
-    return true;
-}
-
-static void reply_cursor(RedisModuleCtx *ctx, roost_cursor cursor)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%llx-%llx", (unsigned long long)cursor.incarnation,
-             (unsigned long long)cursor.sequence);
-    RedisModule_ReplyWithCString(ctx, text);
-}
-
 int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -194,11 +174,13 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
     roost_buffer reply;
-    if (argc != 3)
+    if (argc != 3 && !(argc == 5 && argument_is(argv[3], "GENERATION")))
         return RedisModule_WrongArity(ctx);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (argc == 5 && !target_is_at(&target, argv[4]))
+        return REDISMODULE_OK;
     roost_bytes message = argument_bytes(argv[2]);
     roost_status status = target_sync(&target, &reply, message.data, message.size);
     if (reply.size)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "asking.h"
 #include "pieces.h"
 #include "registry.h"
 #include "settings.h"
@@ -64,6 +65,7 @@ static void filter_free(struct value *value)
 {
     struct filter_value *filter = (struct filter_value *)value;
     registry_orphan(value);
+    asking_forget(filter);
     roost_filter_free(filter->filter);
     RedisModule_Free(filter);
 }
@@ -226,6 +228,20 @@ roost_status filter_value_begin_journal(struct filter_value *filter)
     return status == ROOST_INVALID ? begin_at_cost(filter) : status; /* it had begun already */
 }
 
+roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
+{
+    roost_buffer frame = {0};
+    roost_status status = filter->mark.incarnation
+                              ? roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark)
+                              : filter_value_begin_journal(filter);
+    roost_buffer_release(&frame);
+    if (status != ROOST_OK)
+        filter->mark = nothing;
+    filter->untold = 0;
+    *cursor = filter->mark;
+    return status;
+}
+
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
  */
 
@@ -287,12 +303,18 @@ static void filter_digest(struct value *value, uint8_t digest[16])
     memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
 }
 
+static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
+{
+    return filter_value_cursor((struct filter_value *)value, cursor);
+}
+
 const struct value_class filter_class = {.code = 1,
                                          .name = "filter",
                                          .free = filter_free,
                                          .tell = filter_tell,
                                          .take_in = filter_take_in,
                                          .digest = filter_digest,
+                                         .cursor = filter_cursor,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "asking.h"
 #include "commands.h"
 #include "pieces.h"
 #include "registry.h"
@@ -139,6 +140,7 @@ int RedisModule_OnUnload(RedisModuleCtx *ctx)
 {
     (void)ctx;
     forget_dumps();
+    asking_end();
     registry_end();
     return REDISMODULE_OK;
 }

@@ -209,6 +209,12 @@ const struct value_class staged_class = {.code = 255,
 /* ---- loading -------------------------------------------------------------------------------------------------------
  */
 
+static void leave_and_free(struct value *value)
+{
+    registry_leave(value);
+    value_free(value);
+}
+
 /* In the place of what the key holds, which keeps its time to live. */
 static void put_value(RedisModuleKey *key, struct value *value)
 {
@@ -216,7 +222,7 @@ static void put_value(RedisModuleKey *key, struct value *value)
     if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
         RedisModule_ModuleTypeSetValue(key, value_type, value);
     else if (RedisModule_ModuleTypeReplaceValue(key, value_type, value, &old) == REDISMODULE_OK)
-        value_free(old);
+        leave_and_free(old);
 }
 
 static bool is_filter_of(const struct value *value, roost_kind kind)

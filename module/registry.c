@@ -1,48 +1,35 @@
 /*
  * See registry.h.
  *
- * Values may be freed on another thread, and after FLUSHALL without a word before. So entry and value know each other
- * through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is an
- * orphan; it is swept away as other entries come. Everything else is the main thread's alone.
+ * Values may be freed on another thread, where the main thread was not told that they go. So entry and value know each
+ * other through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is
+ * an orphan; it is swept away as other entries come. Everything else is the main thread's alone.
  */
 #include "registry.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "arguments.h"
-#include "checksum.h"
-#include "replies.h"
-
-struct registry_entry {
-    struct registry_entry *older, *newer;
-    struct value *value; /* NULL: an orphan */
-    RedisModuleString *name;
-    int database;
-    bool stale; /* its part of the digest is not up to date */
-    uint64_t sequence;
-    sum128 part;
-};
-
 #define SWEPT_AT_ONCE 2
+#define FEW           1024      /* names that hold nothing are kept, and as many as there are others; */
+#define LONG_AGO      (1 << 20) /* but none from so many changes ago */
 
-static struct {
-    struct registry_entry *newest, *oldest, *sweep;
-    uint64_t sequence, incarnation, keys;
-    bool incomplete; /* there may be keys that it has not been told of */
-    sum128 digest;
-} registry;
+struct registry registry;
+static struct registry_entry *next_swept, *last_found;
+static uint64_t empty;  /* entries without a value */
+static bool incomplete; /* there may be keys that it has not been told of */
+static void (*wake)(void);
 
 /* ---- the list ------------------------------------------------------------------------------------------------------
  */
 
 static void take_out(struct registry_entry *entry)
 {
-    if (registry.sweep == entry)
-        registry.sweep = entry->newer;
+    if (next_swept == entry)
+        next_swept = entry->newer;
+    if (last_found == entry)
+        last_found = entry->older;
     *(entry->newer ? &entry->newer->older : &registry.newest) = entry->older;
     *(entry->older ? &entry->older->newer : &registry.oldest) = entry->newer;
 }
@@ -54,6 +41,39 @@ static void put_first(struct registry_entry *entry)
     *(registry.newest ? &registry.newest->newer : &registry.oldest) = entry;
     registry.newest = entry;
 }
+
+static void move_to_front(struct registry_entry *entry)
+{
+    entry->stale = true;
+    if (registry.newest != entry) {
+        take_out(entry);
+        put_first(entry);
+    }
+    entry->sequence = ++registry.sequence;
+    if (wake)
+        wake();
+}
+
+void registry_wake_at_change(void (*function)(void))
+{
+    wake = function;
+}
+
+struct registry_entry *registry_after(uint64_t sequence)
+{
+    struct registry_entry *entry = last_found ? last_found : registry.newest;
+    if (sequence == 0)
+        entry = registry.oldest;
+    while (entry && entry->sequence > sequence && entry->older)
+        entry = entry->older;
+    while (entry && entry->sequence <= sequence)
+        entry = entry->newer;
+    last_found = entry;
+    return entry;
+}
+
+/* ---- values and their entries --------------------------------------------------------------------------------------
+ */
 
 static pthread_mutex_t ties = PTHREAD_MUTEX_INITIALIZER;
 
@@ -79,27 +99,37 @@ static void drop(struct registry_entry *entry)
     cut(entry);
     take_out(entry);
     registry.digest -= entry->part;
-    registry.keys--;
     RedisModule_FreeString(NULL, entry->name);
     RedisModule_Free(entry);
 }
 
+/* Names that hold nothing, of old, or where there are many. */
 static void sweep(void)
 {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
-        struct registry_entry *entry = registry.sweep ? registry.sweep : registry.oldest;
+        struct registry_entry *entry = next_swept ? next_swept : registry.oldest;
         if (!entry)
             return;
-        registry.sweep = entry->newer;
-        if (is_orphan(entry))
-            drop(entry);
+        next_swept = entry->newer;
+        bool old = entry->sequence + LONG_AGO < registry.sequence;
+        if (!is_orphan(entry) || !(old || empty > FEW + registry.keys))
+            continue;
+        if (registry.floor < entry->sequence)
+            registry.floor = entry->sequence;
+        empty--;
+        drop(entry);
     }
 }
 
 void registry_leave(struct value *value)
 {
-    if (value->entry)
-        drop(value->entry);
+    struct registry_entry *entry = value->entry;
+    if (!entry)
+        return;
+    cut(entry);
+    registry.keys--;
+    empty++;
+    move_to_front(entry);
 }
 
 void registry_orphan(struct value *value)
@@ -111,45 +141,43 @@ void registry_orphan(struct value *value)
     pthread_mutex_unlock(&ties);
 }
 
-static void name_entry(struct registry_entry *entry, RedisModuleString *name, int database)
-{
-    if (entry->name)
-        RedisModule_FreeString(NULL, entry->name);
-    entry->name = RedisModule_CreateStringFromString(NULL, name);
-    entry->database = database;
-}
-
-static struct registry_entry *join(struct value *value)
+/* While loading, the name is on the server's stack and must not be held. */
+static void join(struct value *value, RedisModuleString *name, int database)
 {
     sweep();
     struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
     entry->value = value;
+    entry->name = RedisModule_CreateStringFromString(NULL, name);
+    entry->database = database;
     put_first(entry);
     registry.keys++;
     value->entry = entry;
-    return entry;
-}
-
-static void move_to_front(struct registry_entry *entry)
-{
-    entry->stale = true;
-    if (registry.newest != entry) {
-        take_out(entry);
-        put_first(entry);
-    }
-    entry->sequence = ++registry.sequence;
 }
 
 void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
 {
     if (!value->entry)
-        name_entry(join(value), name, RedisModule_GetSelectedDb(ctx));
+        join(value, name, RedisModule_GetSelectedDb(ctx));
     move_to_front(value->entry);
 }
 
-uint64_t registry_keys(void)
+uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
 {
-    return registry.keys;
+    (void)ctx, (void)name;
+    return 0;
+}
+
+/* All that was told may be otherwise now. */
+static void begin_another_life(void)
+{
+    while (registry.oldest)
+        drop(registry.oldest);
+    registry.keys = empty = 0;
+    if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
+        registry.incarnation += 2;
+    registry.incarnation |= 1;
+    if (wake)
+        wake();
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------------------
@@ -175,10 +203,10 @@ static bool gives_a_name(const char *event)
 
 static void name_value(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
 {
-    if (!value->entry)
-        join(value);
-    name_entry(value->entry, name, RedisModule_GetSelectedDb(ctx));
-    move_to_front(value->entry);
+    if (!value->class->cursor)
+        return;
+    registry_leave(value);
+    registry_touch(ctx, value, name);
 }
 
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
@@ -191,7 +219,7 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
     struct value *value = value_at(ctx, copy);
     /* a replica may load beside the data that it has, which cannot be looked at before it takes their place */
     if (strcmp(event, "loaded") == 0 && (value ? value->entry != NULL : !RedisModule_KeyExists(ctx, copy)))
-        registry.incomplete = true;
+        incomplete = true;
     else if (value)
         name_value(ctx, value, copy);
     RedisModule_FreeString(NULL, copy);
@@ -209,8 +237,10 @@ static void scan_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKe
 }
 
 /* Walks through all keys of the server, once after such a load. */
-static void complete(RedisModuleCtx *ctx)
+void registry_complete(RedisModuleCtx *ctx)
 {
+    if (!incomplete)
+        return;
     int database = RedisModule_GetSelectedDb(ctx);
     for (int i = 0; RedisModule_SelectDb(ctx, i) == REDISMODULE_OK; i++) {
         RedisModuleScanCursor *cursor = RedisModule_ScanCursorCreate();
@@ -219,107 +249,44 @@ static void complete(RedisModuleCtx *ctx)
         RedisModule_ScanCursorDestroy(cursor);
     }
     RedisModule_SelectDb(ctx, database);
-    registry.incomplete = false;
+    incomplete = false;
+}
+
+/* ---- all at once ---------------------------------------------------------------------------------------------------
+ */
+
+/* Values go without a word of their own; those of other databases are found again. */
+static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
+{
+    (void)ctx, (void)event;
+    if (moment != REDISMODULE_SUBEVENT_FLUSHDB_START)
+        return;
+    begin_another_life();
+    incomplete |= ((RedisModuleFlushInfo *)data)->dbnum >= 0;
+}
+
+static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
+{
+    (void)ctx, (void)event, (void)moment, (void)data;
+    begin_another_life();
+    incomplete = true;
 }
 
 int registry_begin(RedisModuleCtx *ctx)
 {
-    if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) < 0)
-        return REDISMODULE_ERR;
-    return RedisModule_SubscribeToKeyspaceEvents(ctx, REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_LOADED, on_event);
+    registry.sequence = 1; /* a mark that tells of no change yet is not the one that asks for everything */
+    begin_another_life();
+    bool told =
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
+        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
+    return told ? RedisModule_SubscribeToKeyspaceEvents(ctx, REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_LOADED,
+                                                        on_event)
+                : REDISMODULE_ERR;
 }
 
 void registry_end(void)
 {
     while (registry.oldest)
         drop(registry.oldest);
-}
-
-/* ---- ROOST.SUMMARY -------------------------------------------------------------------------------------------------
- */
-
-static sum128 part_of(const struct registry_entry *entry, const uint8_t digest[16])
-{
-    size_t size;
-    const char *name = RedisModule_StringPtrLen(entry->name, &size);
-    sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
-    return checksum_wide(checksum_wide(sum, name, size), digest, 16);
-}
-
-/* Whether the value is still at the key that it was last seen at. */
-static bool is_there(RedisModuleCtx *ctx, struct registry_entry *entry)
-{
-    if (RedisModule_SelectDb(ctx, entry->database) != REDISMODULE_OK)
-        return false;
-    const struct value *value = value_at(ctx, entry->name);
-    return value && value->entry == entry;
-}
-
-static void refresh(struct registry_entry *entry)
-{
-    uint8_t digest[16];
-    if (!entry->stale)
-        return;
-    entry->value->class->digest(entry->value, digest);
-    registry.digest -= entry->part;
-    entry->part = part_of(entry, digest);
-    registry.digest += entry->part;
-    entry->stale = false;
-}
-
-static void refresh_all(RedisModuleCtx *ctx)
-{
-    int database = RedisModule_GetSelectedDb(ctx);
-    for (struct registry_entry *entry = registry.newest, *older; entry; entry = older) {
-        older = entry->older;
-        if (is_there(ctx, entry))
-            refresh(entry);
-        else
-            drop(entry);
-    }
-    RedisModule_SelectDb(ctx, database);
-}
-
-/* "incarnation-sequence", in hexadecimal; 0 for a mark that is none of this server's. */
-static uint64_t sequence_of(RedisModuleString *mark)
-{
-    unsigned long long incarnation, sequence;
-    if (sscanf(RedisModule_StringPtrLen(mark, NULL), "%llx-%llx", &incarnation, &sequence) != 2)
-        return 0;
-    return incarnation == registry.incarnation ? sequence : 0;
-}
-
-static void reply_changed(RedisModuleCtx *ctx, uint64_t since)
-{
-    long count = 0;
-    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (struct registry_entry *entry = registry.newest; entry && entry->sequence > since; entry = entry->older) {
-        RedisModule_ReplyWithArray(ctx, 2);
-        RedisModule_ReplyWithLongLong(ctx, entry->database);
-        RedisModule_ReplyWithString(ctx, entry->name);
-        count++;
-    }
-    RedisModule_ReplySetArrayLength(ctx, count);
-}
-
-int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
-{
-    char mark[40], digest[33];
-    roost_digest sum;
-    if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
-        return RedisModule_WrongArity(ctx);
-    if (registry.incomplete)
-        complete(ctx);
-    refresh_all(ctx);
-    sum128_bytes(registry.digest, sum.bytes);
-    roost_digest_text(sum, digest);
-    snprintf(mark, sizeof mark, "%016llx-%llx", (unsigned long long)registry.incarnation,
-             (unsigned long long)registry.sequence);
-    reply_map_begin(ctx, 4);
-    reply_text_pair(ctx, "digest", digest);
-    reply_text_pair(ctx, "mark", mark);
-    reply_number_pair(ctx, "keys", (long long)registry.keys);
-    reply_name(ctx, "changed");
-    reply_changed(ctx, argc == 3 ? sequence_of(argv[2]) : 0);
-    return REDISMODULE_OK;
 }

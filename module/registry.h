@@ -1,15 +1,38 @@
 /*
- * Which keys hold values of ours, and in what order they last changed: what ROOST.SUMMARY tells.
+ * Which names hold values that deployments share, and in what order they last changed: what ROOST.SUMMARY tells.
  *
  * A list, the latest change first; noting a change moves an entry to the front. Each change has a number; a *mark* is
- * such a number together with a number that is drawn when the server starts, so that a mark of another life is known
- * for what it is. The summary digest is the sum over all keys of a hash of database, name and digest; an entry
- * remembers its part, so that a summary costs what changed.
+ * such a number together with a number that is drawn when the server starts and whenever all may have changed at once
+ * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is.
+ *
+ * A name whose value went away stays in the list for a while, so that whoever asks what changed hears of it; then marks
+ * from before it are no longer good, and get everything.
  */
 #ifndef MODULE_REGISTRY_H
 #define MODULE_REGISTRY_H
 
+#include "checksum.h"
 #include "value.h"
+
+struct registry_entry {
+    struct registry_entry *older, *newer;
+    struct value *value; /* NULL: the name holds nothing */
+    RedisModuleString *name;
+    int database;
+    uint64_t buried; /* the generation below which all was deleted; 0: nothing was */
+    bool stale;      /* its part of the digest is not up to date; then so are those of all newer entries */
+    uint64_t sequence;
+    sum128 part;
+};
+
+struct registry {
+    struct registry_entry *newest, *oldest;
+    uint64_t sequence, incarnation;
+    uint64_t floor; /* marks below it may have missed something */
+    uint64_t keys;  /* names with a value */
+    sum128 digest;  /* the sum of all parts */
+};
+extern struct registry registry;
 
 /* Keyspace events, so that a key that is loaded, renamed, moved, copied or restored is known by its name. */
 int registry_begin(RedisModuleCtx *ctx);
@@ -17,13 +40,25 @@ void registry_end(void);
 
 /* The value at this key has changed. */
 void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name);
-/* The key goes away: on the main thread. Orphaned: the value is being freed, on any thread. */
+/* The value goes away from its key: on the main thread. Orphaned: the value is being freed, on any thread. */
 void registry_leave(struct value *value);
 void registry_orphan(struct value *value);
 
-uint64_t registry_keys(void);
+/* What a name is at: that of its value, or where it holds nothing that of its burial. */
+static inline uint64_t registry_generation_of(const struct registry_entry *entry)
+{
+    return entry->value ? entry->value->generation : entry->buried;
+}
+/* The same of a name that holds nothing. */
+uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
 
-/* ROOST.SUMMARY [SINCE mark] */
-int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+/* There are no keys that it has not been told of. */
+void registry_complete(RedisModuleCtx *ctx);
+
+/* The first entry that changed after this number; NULL: none. Quick when asked again where it left off. */
+struct registry_entry *registry_after(uint64_t sequence);
+
+/* Called at the next change, once; NULL: nobody waits. */
+void registry_wake_at_change(void (*wake)(void));
 
 #endif

@@ -147,7 +147,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     (void)for_crash_report;
     RedisModule_InfoAddSection(info, "");
     RedisModule_InfoAddFieldCString(info, "version", roost_version());
-    RedisModule_InfoAddFieldULongLong(info, "keys", registry_keys());
+    RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
 }

@@ -1,13 +1,16 @@
 /* ROOST.*: elements of filters of every kind, in batches. What passes between deployments is in exchange.c. */
 #include "arguments.h"
+#include "asking.h"
 #include "commands.h"
 #include "create.h"
 #include "exchange.h"
 #include "registry.h"
 #include "replies.h"
 #include "report.h"
+#include "summary.h"
 #include "target.h"
 #include "timed.h"
+#include "transfer.h"
 #include "window.h"
 
 /* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
@@ -144,12 +147,20 @@ const struct command roost_commands[] = {
      "O(n), n bytes of the value"},
     {"roost.restore", restore_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that ROOST.DUMP gave",
      "O(n), n bytes of the value"},
-    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, 3, "Answers one message of a sync",
+    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, -3, "Answers one message of a sync",
      "O(n), n bytes that differ"},
+    {"roost.ask", ask_command, "write deny-oom", ONE_KEY, -3, "The asking side of a sync, one message at a time",
+     "O(n), n bytes that differ"},
+    {"roost.pull", pull_command, "readonly", ONE_KEY, -3,
+     "What changed since a cursor, with generation, cursor and digest of now", "O(n), n changes"},
+    {"roost.push", push_command, "write deny-oom", ONE_KEY, 4,
+     "Takes in what another deployment holds at a generation: a state, a delta, or that it was deleted",
+     "O(n), n bytes of the frame"},
     {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",
      "O(1), with FULL O(n)"},
     {"roost.summary", summary_command, "readonly", NO_KEY, -1,
-     "One digest over all keys, and which of them changed since a mark", "O(n), n keys"},
+     "One digest over all names, and which of them changed since a mark; may wait for a change",
+     "O(n), n changes since the mark"},
     {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
      "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},

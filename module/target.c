@@ -6,6 +6,7 @@
  */
 #include "target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -73,6 +74,24 @@ int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, con
     return asking->single ? RedisModule_ReplyWithBool(ctx, one) : reply_switches(ctx, found, count);
 }
 
+uint64_t target_generation(const struct target *target)
+{
+    return target->filter ? target->filter->value.generation : registry_generation(target->ctx, target->name);
+}
+
+bool target_is_at(struct target *target, const RedisModuleString *argument)
+{
+    long long generation;
+    char text[80];
+    uint64_t here = target_generation(target);
+    if (argument_number(argument, &generation, 0, INT64_MAX) && (uint64_t)generation == here)
+        return true;
+    target_close(target);
+    snprintf(text, sizeof text, "STALE the key is at generation %llu", (unsigned long long)here);
+    RedisModule_ReplyWithError(target->ctx, text);
+    return false;
+}
+
 void target_changed(struct target *target, const char *event)
 {
     registry_touch(target->ctx, &target->filter->value, target->name);
@@ -114,11 +133,9 @@ static roost_status ready_to_tell(struct target *target)
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
 static void advance_mark(struct filter_value *filter)
 {
-    roost_buffer frame = {0};
-    if (filter->mark.incarnation &&
-        roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark) != ROOST_OK)
-        filter->mark = (roost_cursor){0, 0};
-    roost_buffer_release(&frame);
+    roost_cursor cursor;
+    if (filter->mark.incarnation)
+        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK);
     filter->untold = 0;
 }
 
@@ -171,6 +188,12 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
+    target_put_at(target, filter, target_generation(target));
+}
+
+void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
+{
+    filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
         RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
@@ -184,6 +207,18 @@ void target_put(struct target *target, struct filter_value *filter)
         RedisModule_ReplicateVerbatim(target->ctx);
     else
         tell_whole(target);
+}
+
+void target_bury(struct target *target, uint64_t generation)
+{
+    (void)generation;
+    if (target->missing)
+        return;
+    RedisModule_UnlinkKey(target->key);
+    RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+    RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
+    target->filter = NULL;
+    target->missing = true;
 }
 
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
@@ -298,6 +333,14 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
     return status;
 }
 
+static void tell_synced(struct target *target)
+{
+    struct filter_value *filter = target->filter;
+    filter->inserted_known = filter->inserted_known && !is_bloom(filter);
+    tell_delta(target);
+    target_changed(target, "roost.sync");
+}
+
 /* What a message brings is told as a delta: the exchange itself depends on journals, which replicas do not have. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size)
 {
@@ -310,10 +353,31 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     set_limit(target);
     status = roost_sync_answer(filter->filter, reply, &changed, message, size);
     lift_limit(target);
-    if (changed) {
-        filter->inserted_known = filter->inserted_known && !is_bloom(filter);
-        tell_delta(target);
-        target_changed(target, "roost.sync");
-    }
+    if (changed)
+        tell_synced(target);
+    return status;
+}
+
+/* Replies are taken in even where a later part of one is refused. */
+static bool has_changed(struct filter_value *filter, roost_cursor since)
+{
+    roost_buffer frame = {0};
+    roost_cursor now;
+    roost_status status = roost_filter_delta(filter->filter, &frame, &now, &since);
+    roost_buffer_release(&frame);
+    return status != ROOST_OK || now.sequence != since.sequence || now.incarnation != since.incarnation;
+}
+
+roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size)
+{
+    roost_cursor before;
+    roost_status status = filter_value_cursor(target->filter, &before);
+    if (status != ROOST_OK)
+        return status;
+    set_limit(target);
+    status = roost_sync_next(sync, request, reply, size);
+    lift_limit(target);
+    if (has_changed(target->filter, before))
+        tell_synced(target);
     return status;
 }

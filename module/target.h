@@ -45,6 +45,14 @@ static inline bool is_mirrored(RedisModuleCtx *ctx)
 roost_status target_create(struct target *target, const roost_config *config, struct shown shown);
 /* Puts a filter in the place of what is there, and tells of it whole. */
 void target_put(struct target *target, struct filter_value *filter);
+void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation);
+
+/* The generation that the name is at: of its filter, or of its burial. */
+uint64_t target_generation(const struct target *target);
+/* The argument is that generation; else an error was replied, and the target is closed. */
+bool target_is_at(struct target *target, const RedisModuleString *argument);
+/* The name holds nothing, at this generation. */
+void target_bury(struct target *target, uint64_t generation);
 
 /*
  * How a family of commands comes to the filter that it adds to: which it takes, how it makes one where the key is
@@ -87,6 +95,8 @@ roost_status target_remove(struct target *target, bool *changed, const roost_byt
 roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size);
 /* One message of a sync; the reply is to be released. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);
+/* One step of the asking side; the request is to be released. */
+roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size);
 
 /* The keyspace event, and the place in the registry. */
 void target_changed(struct target *target, const char *event);

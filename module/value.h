@@ -42,6 +42,8 @@ struct value_class {
     roost_status (*take_in)(struct value *value, const uint8_t *header, const void *body, size_t size,
                             enum telling telling);
     void (*digest)(struct value *value, uint8_t digest[16]);
+    /* A cursor of now, for deltas. NULL: no state that deployments share, and none that summaries tell of. */
+    roost_status (*cursor)(struct value *value, roost_cursor *cursor);
     struct value *(*make)(void);
 };
 

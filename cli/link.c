@@ -1,0 +1,131 @@
+/*
+ * roost link: the filters, windows and counters of several Redis or Valkey deployments are kept in step.
+ *
+ * It has no state of its own: started anywhere, stopped at any moment, run twice, it comes to the same end. How is told
+ * in link_engine.c.
+ */
+#include <string.h>
+
+#include "link_engine.h"
+#include "link_glob.h"
+#include "messages.h"
+#include "verb.h"
+
+#define MOST_INTERVAL 3600000 /* milliseconds */
+
+static struct {
+    const char *match, *password_file, *ca_file, *certificate_file, *key_file;
+    uint64_t interval, metrics;
+    bool once, json, quiet, insecure;
+} settings = {.interval = 100000};
+
+static const struct option options[] = {
+    {.name = "match",
+     .type = OPTION_TEXT,
+     .place = &settings.match,
+     .value = "GLOB",
+     .help = "only keys with such names: * ? [a-z], as KEYS has them"},
+    {.name = "interval",
+     .type = OPTION_DURATION,
+     .place = &settings.interval,
+     .value = "TIME",
+     .help = "a key that keeps changing is told once in this time (default 100ms)"},
+    {.name = "once", .type = OPTION_SWITCH, .place = &settings.once, .help = "bring everything in step, and end"},
+    {.name = "json",
+     .type = OPTION_SWITCH,
+     .place = &settings.json,
+     .help = "print what happens, one JSON object a line"},
+    {.name = "metrics",
+     .type = OPTION_COUNT,
+     .place = &settings.metrics,
+     .value = "PORT",
+     .least = 1,
+     .most = 65535,
+     .help = "figures for Prometheus at http://127.0.0.1:PORT/metrics"},
+    {.name = "password-file",
+     .type = OPTION_TEXT,
+     .place = &settings.password_file,
+     .value = "FILE",
+     .help = "lines \"URL password\", readable by you alone"},
+    {.name = "cacert",
+     .type = OPTION_TEXT,
+     .place = &settings.ca_file,
+     .value = "FILE",
+     .help = "certificates to trust with rediss:// (default: the system's)"},
+    {.name = "cert",
+     .type = OPTION_TEXT,
+     .place = &settings.certificate_file,
+     .value = "FILE",
+     .help = "our certificate"},
+    {.name = "key", .type = OPTION_TEXT, .place = &settings.key_file, .value = "FILE", .help = "and its key"},
+    {.name = "insecure", .type = OPTION_SWITCH, .place = &settings.insecure, .help = "take any certificate"},
+    {.name = "quiet",
+     .letter = 'q',
+     .type = OPTION_SWITCH,
+     .place = &settings.quiet,
+     .help = "no line on the terminal"},
+    {0},
+};
+
+static bool settings_make_sense(const struct arguments *arguments)
+{
+    if (arguments->count > MOST_REGIONS)
+        return complain("link", "%d regions are the most", MOST_REGIONS);
+    if (settings.match && !glob_is_valid(settings.match))
+        return complain("--match", "%s is no pattern", settings.match);
+    if (settings.interval < 1000 || settings.interval / 1000 > MOST_INTERVAL)
+        return complain("--interval", "from 1ms to 1h");
+    return true;
+}
+
+#if defined(HAVE_HIREDIS)
+
+static int run_link(const struct arguments *arguments)
+{
+    if (!settings_make_sense(arguments))
+        return EXIT_TROUBLE;
+    struct link_settings link = {.urls = arguments->operands,
+                                 .count = (unsigned)arguments->count,
+                                 .match = settings.match,
+                                 .interval = settings.interval / 1000,
+                                 .once = settings.once,
+                                 .json = settings.json,
+                                 .quiet = settings.quiet,
+                                 .metrics = (uint16_t)settings.metrics,
+                                 .password_file = settings.password_file,
+                                 .connection = {.ca_file = settings.ca_file,
+                                                .certificate_file = settings.certificate_file,
+                                                .key_file = settings.key_file,
+                                                .insecure = settings.insecure}};
+    return link_run(&link);
+}
+
+#else
+
+static int run_link(const struct arguments *arguments)
+{
+    if (settings_make_sense(arguments))
+        complain("link", "this roost was built without hiredis, and cannot talk to servers");
+    return EXIT_TROUBLE;
+}
+
+#endif
+
+static const char *const operands[] = {"URL", "URL", NULL};
+
+const struct verb verb_link = {
+    .name = "link",
+    .synopsis = "URL URL [URL...] [OPTION...]",
+    .summary = "keep the filters of several Redis or Valkey deployments in step",
+    .details =
+        "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a server,\n"
+        "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
+        "in one region arrives in all others, and digests are equal when clients pause. Nothing is kept here:\n"
+        "stop it, start it, run it twice.\n"
+        "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL.\n"
+        "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.\n",
+    .options = options,
+    .operands = operands,
+    .more_operands = true,
+    .run = run_link,
+};

@@ -1,0 +1,103 @@
+/*
+ * The engine of `roost link`: several regions are kept in step by one thread that waits for what they tell.
+ *
+ *     link_engine.c     regions, rows and the schedule: what is worked on when, and when all is done
+ *     link_listen.c     ROOST.SUMMARY: what each primary says it holds
+ *     link_round.c      the work on one name: probe, seed, exchange, sync
+ *     link_work.c       who has told whom how much
+ *     link_report.c     lines, events and figures;  link_metrics.c  the figures for Prometheus
+ */
+#ifndef CLI_LINK_ENGINE_H
+#define CLI_LINK_ENGINE_H
+
+#include "deployment.h"
+#include "link_rows.h"
+#include "link_work.h"
+
+struct link_settings {
+    char **urls; /* passwords in them are made unreadable */
+    unsigned count;
+    const char *match; /* NULL: every name */
+    uint64_t interval; /* milliseconds */
+    bool once, json, quiet;
+    uint16_t metrics; /* a port on loopback, or 0 */
+    const char *password_file;
+    struct connection_options connection;
+};
+
+struct figures {
+    uint64_t merges, seeds, deletions, syncs, errors; /* of pushes to the region, and what it refused */
+};
+
+struct region {
+    struct engine *engine;
+    unsigned index;
+    struct deployment *deployment;
+    struct listener *listeners; /* one for each primary that is up */
+    struct memory *memories;    /* marks of primaries, those that are away included */
+    uint32_t listing, swept;    /* the latest listing, and the last after which names that were not told were noted */
+    bool up, ready;             /* there is a listener; all listeners have heard all there was when they came */
+    bool spoken;                /* it was ready once, or there was trouble */
+    uint64_t away_since;
+    uint32_t complaint; /* a hash of the error that was told last, and when */
+    uint64_t complained;
+    struct figures figures;
+};
+
+struct engine {
+    const struct link_settings *settings;
+    struct event_loop *loop;
+    struct secrets *secrets;
+    struct rows rows;
+    struct region regions[MOST_REGIONS];
+    unsigned count;
+
+    struct work *works; /* of all names that are not at rest */
+    size_t names_behind, running;
+    uint64_t held, wholes,
+        whole_size; /* bytes of frames under way; whole states that are asked for; how big they are */
+    struct work *stalled, *stalled_last;
+    struct timer *pump, *tick;
+    uint64_t pump_due;
+    bool begun, stopping;
+    int status;
+
+    uint64_t activity;  /* grows with everything that happens */
+    uint64_t relist_at; /* not before */
+    uint64_t relist_pause;
+    bool relisting;
+    roost_digest quiet_digests[MOST_REGIONS]; /* totals that differed although everything had been listed */
+
+    struct report *report;
+    struct metrics *metrics;
+};
+
+/* All of it, until a signal comes or, with `once`, everything is done; the exit status. */
+int link_run(const struct link_settings *settings);
+
+/* ---- for listeners ---- */
+
+/* A region says that it holds this. */
+void engine_hear(struct region *region, int database, roost_bytes name, const struct view *view);
+/* A listener came, went, or has caught up. */
+void engine_region_changed(struct region *region);
+/* Everything of a region was listed: what it did not tell is not known any more. */
+void engine_sweep(struct region *region);
+/* A listener heard that nothing changed: perhaps nothing ever will. */
+void engine_check_quiet(struct engine *engine);
+
+/* ---- for rounds ---- */
+
+/* The regions that take part in the work on a name, and those of them that can be asked now. */
+region_set engine_regions_of(const struct engine *engine, const struct row *row);
+region_set engine_ready_regions(const struct engine *engine, const struct row *row);
+void engine_round_over(struct work *work);
+
+/* ---- */
+
+/* Not at rest any more: the row has work then. False without memory. */
+bool engine_disturb(struct engine *engine, struct row *row);
+/* A row that is not worked on is, at this time. */
+void engine_schedule(struct engine *engine, struct row *row, uint64_t due);
+
+#endif

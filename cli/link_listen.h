@@ -1,0 +1,35 @@
+/* Hears what the primaries of a region hold, by waiting commands: nothing is asked where nothing changes. */
+#ifndef CLI_LINK_LISTEN_H
+#define CLI_LINK_LISTEN_H
+
+#include "link_engine.h"
+#include "link_replies.h"
+
+struct listener {
+    struct listener *next;
+    struct region *region;
+    struct node *node;
+    struct memory *memory;
+    struct timer *pause;
+    uint64_t asked_at, calm;  /* calm: engine->activity when it last said that nothing changed */
+    uint32_t listing;         /* the one that it is in or has done */
+    uint32_t failures, hasty; /* answers in a row: with trouble; that did not wait although nothing changed */
+    bool caught_up, has_listed;
+    char sent[LONGEST_MARK]; /* with the last question, asked when this was the latest listing */
+    uint32_t asked_in;
+    roost_digest digest;
+    uint64_t keys;
+};
+
+/* A primary came, or went; listener_start gives NULL without memory. */
+struct listener *listener_start(struct region *region, struct node *node);
+void listener_stop(struct listener *listener);
+
+/* Everything from the beginning, by all primaries, in a new listing. */
+void region_relist(struct region *region);
+void region_forget_marks(struct region *region);
+
+/* The sum over its primaries. */
+roost_digest region_digest(const struct region *region);
+
+#endif

@@ -1,0 +1,43 @@
+/* What a link tells: troubles on standard error, or events as JSON on standard output; a line on a terminal; figures.
+ */
+#ifndef CLI_LINK_REPORT_H
+#define CLI_LINK_REPORT_H
+
+#include "link_engine.h"
+
+void report_start(struct engine *engine);
+void report_stop(struct engine *engine);
+
+/* A region can be asked, or cannot any more. */
+void report_region(struct region *region, bool up);
+/* Of a whole region; NULL: it is over. */
+void report_trouble(struct region *region, const char *text);
+/* The same where `who` is a server of the region, at most once a minute for one text. */
+void report_trouble_at(struct region *region, const char *who, const char *text);
+
+/* A name was merged, seeded, deleted at a region; bytes that this took. */
+void report_work(struct region *region, const struct row *row, const char *event, uint64_t bytes);
+/* A region refuses a name; told once for each text. */
+void report_conflict(struct region *region, struct work *work, const char *text);
+/* A filter whose promised rate is for fewer writers than there are regions. */
+void report_writers(struct region *region, const struct row *row, int64_t writers);
+/* Names of numbered databases, where one of the regions is a cluster. */
+void report_databases(struct engine *engine, const struct row *row);
+/* Nothing is behind, or something is again. */
+void report_in_step(struct engine *engine, bool in_step);
+/* Names that kept changing, or could not be worked on, when a single run ended. */
+void report_left(struct engine *engine, size_t names);
+
+/* ---- figures ---- */
+
+struct standing {
+    uint64_t keys, behind, conflicts; /* names with a value; not in step; refused somewhere */
+    uint64_t lag;                     /* milliseconds since the oldest change that may not have arrived */
+    uint64_t peer_behind[MOST_REGIONS];
+};
+void report_standing(struct engine *engine, struct standing *standing);
+
+/* The line on the terminal, if there is one. */
+void report_status_line(struct engine *engine);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * Who has told whom how much.
+ *
+ * Every claim in here is about states that somebody held once, and states only grow within a life: what was true stays
+ * true until an end begins another life (a restart, a promotion, a restored backup), which shows in the incarnation of
+ * its cursors. Three things make claims, and each follows from replies of servers:
+ *
+ * - Two views with one digest: what either had at its cursor, the other has.
+ * - A frame that was pulled from one and taken by another. Its digest is that of the source at that cursor, so what
+ *   holds for the source holds for all others that showed this digest.
+ * - A sync that came to its end: what each had when it began.
+ *
+ * And they add up: if B had, at its point b, all that A had at a, and C has all that B had at b or later, then C has
+ * all that A had at a. So regions that were synced along a line know soon how far each has told each other one.
+ *
+ * What we write into a journal would come back to us with the next delta. So the span of the journal that a push wrote
+ * is remembered together with those who know what is in it, and a delta for them leaves it out:
+ *
+ *     journal of B    ---c-----[ pushed by us, from A ]-------[ pushed, from A ]---> now
+ *     B to A                   leave out                      leave out
+ *     B to C                   left out only if C took the same frame
+ *
+ * Where nothing but such spans follows a cursor, it moves on without a question being asked. Forgetting a span costs
+ * bytes, so their number is bounded.
+ */
+#include "link_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct work *work_new(struct row *row, unsigned regions)
+{
+    struct work *work = calloc(1, sizeof *work + regions * regions * sizeof(struct pair));
+    if (!work)
+        return NULL;
+    work->row = row;
+    work->regions = regions;
+    work->place = SIZE_MAX;
+    work->due = NEVER;
+    work_compare(work);
+    return work;
+}
+
+void work_free(struct work *work)
+{
+    if (work)
+        free(work->spans);
+    free(work);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+struct pair *work_pair(struct work *work, unsigned source, unsigned destination)
+{
+    return &work->pairs[source * work->regions + destination];
+}
+
+bool work_knows(struct work *work, unsigned source, unsigned destination)
+{
+    const struct pair *pair = work_pair(work, source, destination);
+    const struct view *from = &work->row->views[source], *to = &work->row->views[destination];
+    return pair->cursor.incarnation && from->value && to->value &&
+           pair->cursor.incarnation == from->cursor.incarnation && pair->at.incarnation == to->cursor.incarnation;
+}
+
+/* What a destination knew in an earlier life says nothing of this one. */
+static void forget_knowledge(struct work *work, unsigned destination)
+{
+    for (unsigned region = 0; work->spans && region < work->regions; region++)
+        for (size_t i = 0; i < work->spans[region].count; i++)
+            work->spans[region].list[i].known_by &= ~one_region(destination);
+}
+
+static bool is_further(const struct pair *pair, roost_cursor at, roost_cursor cursor)
+{
+    return pair->cursor.incarnation != cursor.incarnation || pair->at.incarnation != at.incarnation ||
+           pair->cursor.sequence < cursor.sequence ||
+           (pair->cursor.sequence == cursor.sequence && pair->at.sequence > at.sequence);
+}
+
+static void note_pair(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor)
+{
+    struct pair *pair = work_pair(work, source, destination);
+    if (source == destination || !at.incarnation || !cursor.incarnation || !is_further(pair, at, cursor))
+        return;
+    if (pair->at.incarnation != at.incarnation)
+        forget_knowledge(work, destination);
+    *pair = (struct pair){cursor, at};
+}
+
+void work_has_until(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor)
+{
+    note_pair(work, source, destination, at, cursor);
+    for (unsigned other = 0; other < work->regions; other++) {
+        const struct pair *pair = work_pair(work, other, source);
+        if (pair->at.incarnation == cursor.incarnation && pair->at.sequence <= cursor.sequence)
+            note_pair(work, other, destination, at, pair->cursor);
+    }
+}
+
+void work_has_all(struct work *work, unsigned destination, roost_cursor at, uint64_t generation, roost_digest digest)
+{
+    for (unsigned source = 0; source < work->regions; source++) {
+        const struct view *view = &work->row->views[source];
+        if (view->known && view->value && view->generation == generation && same_digest(view->digest, digest))
+            work_has_until(work, source, destination, at, view->cursor);
+    }
+}
+
+void work_compare(struct work *work)
+{
+    for (unsigned region = 0; region < work->regions; region++) {
+        const struct view *view = &work->row->views[region];
+        if (view->known && view->value)
+            work_has_all(work, region, view->cursor, view->generation, view->digest);
+    }
+}
+
+/* ---- spans ------------------------------------------------------------------------------------------------------- */
+
+static void drop_span(struct spans *spans, size_t index)
+{
+    spans->count--;
+    memmove(spans->list + index, spans->list + index + 1, (spans->count - index) * sizeof *spans->list);
+}
+
+/* Those that lie before every cursor of the region are of no use any more. */
+static void drop_old_spans(struct work *work, unsigned region)
+{
+    struct spans *spans = &work->spans[region];
+    uint64_t least = UINT64_MAX;
+    for (unsigned other = 0; other < work->regions; other++) {
+        const struct pair *pair = work_pair(work, region, other);
+        if (other != region && pair->cursor.incarnation == spans->incarnation && pair->cursor.sequence < least)
+            least = pair->cursor.sequence;
+    }
+    while (spans->count > 0 && spans->list[0].to <= least)
+        drop_span(spans, 0);
+}
+
+void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, region_set known_by)
+{
+    if (from.incarnation != to.incarnation || from.sequence >= to.sequence)
+        return;
+    if (!work->spans && !(work->spans = calloc(work->regions, sizeof *work->spans)))
+        return;
+    struct spans *spans = &work->spans[region];
+    if (spans->incarnation != to.incarnation)
+        *spans = (struct spans){.incarnation = to.incarnation};
+    struct span *last = spans->count ? &spans->list[spans->count - 1] : NULL;
+    if (last && last->to > from.sequence)
+        return;
+    if (last && last->to == from.sequence && last->known_by == known_by) {
+        last->to = to.sequence;
+        return;
+    }
+    drop_old_spans(work, region);
+    if (spans->count == MOST_SPANS)
+        drop_span(spans, 0);
+    spans->list[spans->count++] = (struct span){from.sequence, to.sequence, known_by};
+}
+
+bool work_has_news(struct work *work, unsigned source, unsigned destination)
+{
+    struct pair *pair = work_pair(work, source, destination);
+    const struct spans *spans = work->spans ? &work->spans[source] : NULL;
+    for (size_t i = 0; spans && spans->incarnation == pair->cursor.incarnation && i < spans->count; i++)
+        if (spans->list[i].from <= pair->cursor.sequence && spans->list[i].to > pair->cursor.sequence &&
+            spans->list[i].known_by & one_region(destination))
+            pair->cursor.sequence = spans->list[i].to;
+    return pair->cursor.sequence < work->row->views[source].cursor.sequence;
+}
+
+size_t work_spans(const struct work *work, unsigned source, roost_cursor since, region_set destinations,
+                  struct span found[MOST_SPANS])
+{
+    const struct spans *spans = work->spans ? &work->spans[source] : NULL;
+    size_t count = 0;
+    for (size_t i = 0; spans && spans->incarnation == since.incarnation && i < spans->count; i++)
+        if (spans->list[i].to > since.sequence && (spans->list[i].known_by & destinations) == destinations)
+            found[count++] = spans->list[i];
+    return count;
+}
+
+/* ---- conflicts --------------------------------------------------------------------------------------------------- */
+
+bool work_conflicts(const struct work *work, unsigned a, unsigned b)
+{
+    return work->conflicts[a] & one_region(b);
+}
+
+void work_conflict(struct work *work, unsigned a, unsigned b)
+{
+    work->conflicts[a] |= one_region(b);
+    work->conflicts[b] |= one_region(a);
+}
+
+bool work_any_conflict(const struct work *work)
+{
+    for (unsigned region = 0; region < work->regions; region++)
+        if (work->conflicts[region])
+            return true;
+    return false;
+}
+
+void work_forget_conflicts(struct work *work)
+{
+    memset(work->conflicts, 0, sizeof work->conflicts);
+}

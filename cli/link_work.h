@@ -1,0 +1,96 @@
+/*
+ * What a link remembers of a name that is not at rest: how far each region has told each other one.
+ *
+ * All of it is worth bytes and nothing else: a cursor that is lost costs a sync.
+ */
+#ifndef CLI_LINK_WORK_H
+#define CLI_LINK_WORK_H
+
+#include "link_rows.h"
+
+#define MOST_SPANS 32 /* remembered of one journal */
+
+/* "The destination had, at that point of its own, all that the source had at the cursor." All zero: nothing is known.
+ */
+struct pair {
+    roost_cursor cursor;
+    roost_cursor at; /* UINT64_MAX for its sequence: in this life, but nobody knows since when */
+};
+
+/* A part of the journal of a region that we wrote there ourselves, and which regions have what is in it. */
+struct span {
+    uint64_t from, to;
+    region_set known_by;
+};
+
+struct spans {
+    uint64_t incarnation;
+    size_t count;
+    struct span list[MOST_SPANS]; /* ascending */
+};
+
+struct work {
+    struct row *row;
+    struct engine *engine;
+    struct work *stalled;        /* the next that waits for room */
+    struct work *before, *after; /* all work, in no order */
+    size_t place;                /* in the schedule; SIZE_MAX: in none */
+    uint64_t due;
+
+    /* the round that is under way, or was the last (link_round.c) */
+    uint64_t begun, heard; /* when it began; since when something is behind */
+    uint32_t pending;      /* commands that are not answered yet */
+    uint32_t steps, syncs; /* of this round */
+    bool running, settled; /* settled: there was nothing left to do when the last round ended */
+    bool exchanged;        /* deltas were asked for in this round */
+    bool in_trouble;       /* a server did not answer, or not now */
+    region_set told;       /* by summaries since the round began */
+    bool verified;         /* a difference that cursors deny was seen by asking both sides again */
+
+    uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */
+
+    region_set conflicts[MOST_REGIONS]; /* who does not take from whom, both ways */
+    uint64_t retry;                     /* when that is tried again */
+    uint32_t complaints[MOST_REGIONS];  /* a hash of what was said last of each */
+
+    unsigned regions;
+    struct spans *spans; /* one of each region, made when first needed */
+    struct pair pairs[]; /* [source * regions + destination] */
+};
+
+/* From a row that is at rest, or new: those that agree have told each other all. NULL without memory. */
+struct work *work_new(struct row *row, unsigned regions);
+void work_free(struct work *work);
+
+struct pair *work_pair(struct work *work, unsigned source, unsigned destination);
+
+/* Whether the cursor is of use: both ends are still in the lives that it speaks of. */
+bool work_knows(struct work *work, unsigned source, unsigned destination);
+
+/* The destination had, at a point of its own, all that the source had at the cursor; and so it had all that the source
+   itself had by then of others. Never goes back within a life. */
+void work_has_until(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor);
+/* The same of the state of this generation and digest: of whoever is known to have held it. */
+void work_has_all(struct work *work, unsigned destination, roost_cursor at, uint64_t generation, roost_digest digest);
+
+/* All whose views agree have told each other all. */
+void work_compare(struct work *work);
+
+/* We wrote that part of the journal of a region. */
+void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, region_set known_by);
+
+/* Moves the cursor of a pair over what the destination knows because we told it; whether there is more to tell. */
+bool work_has_news(struct work *work, unsigned source, unsigned destination);
+
+/* The spans behind a cursor that all of the destinations know; answers how many. */
+size_t work_spans(const struct work *work, unsigned source, roost_cursor since, region_set destinations,
+                  struct span found[MOST_SPANS]);
+
+/* ---- conflicts ---- */
+
+bool work_conflicts(const struct work *work, unsigned a, unsigned b);
+void work_conflict(struct work *work, unsigned a, unsigned b);
+bool work_any_conflict(const struct work *work);
+void work_forget_conflicts(struct work *work);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * See asking.h.
+ *
+ * A sync holds on to the filter that it is about, and filters may be freed on another thread. So the list of sessions
+ * has a lock, and a filter takes its sessions away before it goes. A session whose filter is at a key is the main
+ * thread's alone.
+ */
+#include "asking.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "arguments.h"
+#include "cursors.h"
+#include "replies.h"
+#include "target.h"
+
+#define MOST_SESSIONS 64
+#define MOST_OF_A_KEY 4
+#define FORGET_AFTER  60000 /* milliseconds */
+
+static struct session {
+    uint64_t serial; /* 0: none */
+    const struct filter_value *filter;
+    roost_sync *sync;
+    long long touched;
+} sessions[MOST_SESSIONS];
+static uint64_t last_serial;
+static bool watched; /* a timer looks after them */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock. */
+static void forget(struct session *session)
+{
+    roost_sync_free(session->sync);
+    *session = (struct session){0};
+}
+
+static void end(struct session *session)
+{
+    pthread_mutex_lock(&lock);
+    forget(session);
+    pthread_mutex_unlock(&lock);
+}
+
+void asking_forget(const struct filter_value *filter)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS; i++)
+        if (sessions[i].filter == filter)
+            forget(&sessions[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+void asking_end(void)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS; i++)
+        forget(&sessions[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch(RedisModuleCtx *ctx, void *unused)
+{
+    (void)unused;
+    watched = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS; i++) {
+        if (sessions[i].serial && RedisModule_Milliseconds() - sessions[i].touched >= FORGET_AFTER)
+            forget(&sessions[i]);
+        watched |= sessions[i].serial != 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+}
+
+/* A free one, or the oldest: of the key where it has many, else of all. */
+static struct session *place_for(const struct filter_value *filter)
+{
+    struct session *own = NULL, *any = &sessions[0];
+    size_t count = 0;
+    for (size_t i = 0; i < MOST_SESSIONS; i++) {
+        struct session *session = &sessions[i];
+        if (session->serial < any->serial)
+            any = session;
+        if (session->filter != filter)
+            continue;
+        if (!own || session->serial < own->serial)
+            own = session;
+        count++;
+    }
+    return count >= MOST_OF_A_KEY ? own : any;
+}
+
+static roost_status begin(struct session **session, struct target *target)
+{
+    roost_sync *sync;
+    roost_status status = roost_sync_new(&sync, target->filter->filter, NULL, 0);
+    if (status != ROOST_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    *session = place_for(target->filter);
+    forget(*session);
+    **session = (struct session){.serial = ++last_serial, .filter = target->filter, .sync = sync};
+    pthread_mutex_unlock(&lock);
+    if (!watched)
+        RedisModule_CreateTimer(target->ctx, FORGET_AFTER, watch, NULL);
+    watched = true;
+    return ROOST_OK;
+}
+
+static struct session *find(const struct target *target, const RedisModuleString *name)
+{
+    unsigned long long serial;
+    struct session *found = NULL;
+    if (RedisModule_StringToULongLong(name, &serial) != REDISMODULE_OK || serial == 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS && !found; i++)
+        if (sessions[i].serial == serial && sessions[i].filter == target->filter)
+            found = &sessions[i];
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void reply_end(struct target *target, struct session *session)
+{
+    roost_cursor cursor;
+    RedisModule_ReplyWithNull(target->ctx);
+    RedisModule_ReplyWithLongLong(target->ctx, roost_sync_result_of(session->sync).equal);
+    reply_digest(target->ctx, roost_filter_digest(target->filter->filter));
+    if (filter_value_cursor(target->filter, &cursor) == ROOST_OK)
+        reply_cursor(target->ctx, cursor);
+    else
+        RedisModule_ReplyWithNull(target->ctx);
+    end(session);
+}
+
+/* One step: takes the reply, and answers the next request. */
+static int go_on(struct target *target, struct session *session, roost_bytes reply)
+{
+    roost_buffer request = {0};
+    session->touched = RedisModule_Milliseconds();
+    roost_status status = target_ask(target, session->sync, &request, reply.data, reply.size);
+    if (status != ROOST_OK) {
+        end(session);
+        roost_buffer_release(&request);
+        return reply_status(target->ctx, status);
+    }
+    char serial[24];
+    snprintf(serial, sizeof serial, "%llu", (unsigned long long)session->serial);
+    RedisModule_ReplyWithArray(target->ctx, request.size ? 2 : 5);
+    RedisModule_ReplyWithCString(target->ctx, serial);
+    if (request.size)
+        RedisModule_ReplyWithStringBuffer(target->ctx, (const char *)request.data, request.size);
+    else
+        reply_end(target, session);
+    roost_buffer_release(&request);
+    return REDISMODULE_OK;
+}
+
+static int ask(struct target *target, RedisModuleString **argv, int argc)
+{
+    struct session *session = NULL;
+    roost_status status = ROOST_OK;
+    if (argc == 4)
+        session = find(target, argv[2]);
+    else
+        status = begin(&session, target);
+    if (status != ROOST_OK)
+        return reply_status(target->ctx, status);
+    if (!session)
+        return RedisModule_ReplyWithError(target->ctx, "ERR no such session");
+    return go_on(target, session, argc == 4 ? argument_bytes(argv[3]) : (roost_bytes){NULL, 0});
+}
+
+int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 3 && argc != 4)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (argc == 3 && !target_is_at(&target, argv[2]))
+        return REDISMODULE_OK;
+    ask(&target, argv, argc);
+    target_close(&target);
+    return REDISMODULE_OK;
+}
