@@ -4,7 +4,7 @@
 
 #include "server.h"
 
-enum keys { NO_KEY, ONE_KEY, KEYS_FROM_FIRST };
+enum keys { NO_KEY, ONE_KEY, FIRST_AND_THIRD, KEYS_FROM_FIRST };
 
 struct command {
     const char *name;

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "asking.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 #include "settings.h"
@@ -190,55 +191,11 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
 /* ---- journal -------------------------------------------------------------------------------------------------------
  */
 
-static const roost_cursor nothing = {0, 0};
-
-/* The first cursor costs the whole state. */
-static roost_status begin_at_cost(struct filter_value *filter)
-{
-    roost_buffer frame = {0};
-    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &nothing);
-    roost_buffer_release(&frame);
-    return status;
-}
-
-/* An empty twin gets one for nothing, and its replica section, which has no actor and no changes, begins the journal
-   here: where there is no actor yet. */
-roost_status filter_value_begin_journal(struct filter_value *filter)
-{
-    if (roost_filter_actor(filter->filter))
-        return begin_at_cost(filter);
-    roost_environment environment = environment_of(filter);
-    roost_filter *twin;
-    roost_buffer frame = {0}, replica = {0};
-    roost_config config = *config_of(filter);
-    if (config.scalable && config.kind == ROOST_CUCKOO)
-        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
-    roost_status status = roost_filter_new(&twin, &config, &environment);
-    if (status == ROOST_OK)
-        status = roost_filter_delta(twin, &frame, &filter->mark, &nothing);
-    if (status == ROOST_OK)
-        status = roost_filter_save_replica(twin, &replica);
-    if (status == ROOST_OK)
-        status = roost_filter_restore_replica(filter->filter, replica.data, replica.size);
-    if (status != ROOST_OK)
-        filter->mark = nothing;
-    roost_buffer_release(&frame);
-    roost_buffer_release(&replica);
-    roost_filter_free(twin);
-    return status == ROOST_INVALID ? begin_at_cost(filter) : status; /* it had begun already */
-}
-
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
 {
-    roost_buffer frame = {0};
-    roost_status status = filter->mark.incarnation
-                              ? roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark)
-                              : filter_value_begin_journal(filter);
-    roost_buffer_release(&frame);
-    if (status != ROOST_OK)
-        filter->mark = nothing;
+    roost_status status = roost_filter_cursor(filter->filter, cursor);
+    filter->mark = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
     filter->untold = 0;
-    *cursor = filter->mark;
     return status;
 }
 
@@ -255,7 +212,7 @@ static roost_status filter_tell(struct value *value, struct value_bytes *bytes, 
 {
     struct filter_value *filter = (struct filter_value *)value;
     roost_status status = roost_filter_encode(filter->filter, &bytes->body);
-    struct header_place place = header_begin(bytes->header, value);
+    struct header_place place = header_begin(bytes->header, value, telling);
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
@@ -317,4 +274,4 @@ const struct value_class filter_class = {.code = 1,
                                          .cursor = filter_cursor,
                                          .make = filter_make};
 
-const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};
+const struct value_class *const value_classes[] = {&filter_class, &graves_class, &staged_class, NULL};

@@ -74,8 +74,6 @@ uint64_t filter_value_inserted(struct filter_value *filter);
 uint64_t filter_value_capacity(const struct filter_value *filter);
 uint32_t filter_value_tables(const struct filter_value *filter);
 
-/* Begins the journal without writing the whole filter out; `mark` is its beginning. */
-roost_status filter_value_begin_journal(struct filter_value *filter);
 /* The cursor of now; begins the journal where there is none. The mark, up to which replicas know everything, is there,
    too: between commands they know all. */
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor);

@@ -7,6 +7,7 @@
 
 #include "asking.h"
 #include "commands.h"
+#include "departures.h"
 #include "pieces.h"
 #include "registry.h"
 #include "report.h"
@@ -23,6 +24,7 @@ void find_newer_calls(void)
     RedisModule_GetApi("RedisModule_AddACLCategory", (void *)&newer.add_acl_category);
     RedisModule_GetApi("RedisModule_SetCommandACLCategories", (void *)&newer.set_command_acl_categories);
     RedisModule_GetApi("RedisModule_TryCalloc", (void *)&newer.try_calloc);
+    RedisModule_GetApi("RedisModule_AddPostNotificationJob", (void *)&newer.add_post_notification_job);
 }
 
 /* ---- commands ------------------------------------------------------------------------------------------------------
@@ -42,6 +44,8 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
                                            .bs.index.pos = 1,
                                            .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
                                            .fk.range = {0, 1, 0}}};
+    if (command->keys == FIRST_AND_THIRD)
+        specs[0].fk.range = (RedisModuleCommandKeySpec){.fk.range = {2, 2, 0}}.fk.range;
     if (command->keys == KEYS_FROM_FIRST) {
         specs[0].flags = REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE;
         specs[1] = specs[0];
@@ -72,9 +76,10 @@ static void categorize(RedisModuleCommand *registered, const struct command *com
 static int register_commands(RedisModuleCtx *ctx, const struct command *commands, const char *category)
 {
     for (const struct command *command = commands; command->name; command++) {
-        int first = command->keys == NO_KEY ? 0 : 1, last = command->keys == KEYS_FROM_FIRST ? -1 : first;
-        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, first, last, first) !=
-            REDISMODULE_OK)
+        static const int places[][3] = {{0, 0, 0}, {1, 1, 1}, {1, 3, 2}, {1, -1, 1}}; /* first, last, step */
+        const int *place = places[command->keys];
+        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, place[0], place[1],
+                                      place[2]) != REDISMODULE_OK)
             return REDISMODULE_ERR;
         RedisModuleCommand *registered = RedisModule_GetCommand(ctx, command->name);
         if (!registered || describe(registered, command) != REDISMODULE_OK)
@@ -132,7 +137,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
                                  REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
     bool loaded = settings_register(ctx, argv, argc) == REDISMODULE_OK && value_type_create(ctx) == REDISMODULE_OK &&
                   register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
-                  report_register(ctx) == REDISMODULE_OK;
+                  departures_begin(ctx) == REDISMODULE_OK && report_register(ctx) == REDISMODULE_OK;
     return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
 }
 
@@ -142,5 +147,6 @@ int RedisModule_OnUnload(RedisModuleCtx *ctx)
     forget_dumps();
     asking_end();
     registry_end();
+    departures_end();
     return REDISMODULE_OK;
 }

@@ -20,6 +20,12 @@ static void note_loaded(RedisModuleCtx *ctx, RedisModuleString *name, const char
 {
     struct target target;
     target_open(&target, ctx, name, REDISMODULE_READ);
+    struct value *value = target.staged ? NULL : RedisModule_ModuleTypeGetValue(target.key);
+    uint64_t generation = registry_generation(ctx, name);
+    if (value && value->generation < generation)
+        value->generation = generation;
+    if (value)
+        registry_name(ctx, value, name);
     if (target.filter)
         target_changed(&target, event);
     target_close(&target);

@@ -152,8 +152,7 @@ static void staged_append(struct staged *staged, const void *bytes, size_t size)
 static roost_status staged_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
 {
     struct staged *staged = (struct staged *)value;
-    (void)telling;
-    struct header_place place = header_begin(bytes->header, value);
+    struct header_place place = header_begin(bytes->header, value, telling);
     header_write(&place, (uint64_t)staged->next, 8);
     header_end(bytes->header, place, staged->size);
     bytes->body.allocator = value_allocator(value);

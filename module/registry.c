@@ -11,14 +11,21 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "departures.h"
+#include "graves.h"
+
+#define EVENTS                                                                                                         \
+    (REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_EXPIRED | REDISMODULE_NOTIFY_EVICTED | REDISMODULE_NOTIFY_LOADED)
 #define SWEPT_AT_ONCE 2
 #define FEW           1024      /* names that hold nothing are kept, and as many as there are others; */
 #define LONG_AGO      (1 << 20) /* but none from so many changes ago */
 
 struct registry registry;
 static struct registry_entry *next_swept, *last_found;
-static uint64_t empty;  /* entries without a value */
-static bool incomplete; /* there may be keys that it has not been told of */
+static RedisModuleDict *names; /* entries by database and name */
+static uint64_t empty;         /* names that hold nothing, and that no grave tells of */
+static uint64_t graves;        /* names that graves tell of */
+static bool incomplete;        /* there may be keys that it has not been told of */
 static void (*wake)(void);
 
 /* ---- the list ------------------------------------------------------------------------------------------------------
@@ -94,13 +101,34 @@ static bool is_orphan(const struct registry_entry *entry)
     return orphan;
 }
 
-static void drop(struct registry_entry *entry)
+/* Database and name in one; to be freed. */
+static uint8_t *full_name(int database, const void *name, size_t size)
+{
+    uint8_t *full = RedisModule_Alloc(sizeof database + size);
+    memcpy(full, &database, sizeof database);
+    memcpy(full + sizeof database, name, size);
+    return full;
+}
+
+static void free_entry(struct registry_entry *entry)
 {
     cut(entry);
-    take_out(entry);
-    registry.digest -= entry->part;
     RedisModule_FreeString(NULL, entry->name);
     RedisModule_Free(entry);
+}
+
+static void drop(struct registry_entry *entry)
+{
+    size_t size;
+    const char *name = RedisModule_StringPtrLen(entry->name, &size);
+    uint8_t *full = full_name(entry->database, name, size);
+    RedisModule_DictDelC(names, full, sizeof entry->database + size, NULL);
+    RedisModule_Free(full);
+    take_out(entry);
+    registry.digest -= entry->part;
+    empty -= entry->left;
+    registry.keys -= !entry->left;
+    free_entry(entry);
 }
 
 /* Names that hold nothing, of old, or where there are many. */
@@ -112,11 +140,10 @@ static void sweep(void)
             return;
         next_swept = entry->newer;
         bool old = entry->sequence + LONG_AGO < registry.sequence;
-        if (!is_orphan(entry) || !(old || empty > FEW + registry.keys))
+        if (!is_orphan(entry) || entry->buried || !(old || empty > FEW + registry.keys))
             continue;
         if (registry.floor < entry->sequence)
             registry.floor = entry->sequence;
-        empty--;
         drop(entry);
     }
 }
@@ -124,13 +151,86 @@ static void sweep(void)
 void registry_leave(struct value *value)
 {
     struct registry_entry *entry = value->entry;
+    if (value->class == &graves_class)
+        graves_leave(value);
     if (!entry)
         return;
     cut(entry);
     registry.keys--;
-    empty++;
+    empty += !entry->buried;
+    entry->left = true;
     move_to_front(entry);
 }
+
+static struct registry_entry *make_entry(int database, const void *name, size_t size)
+{
+    sweep();
+    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
+    entry->name = RedisModule_CreateString(NULL, name, size);
+    entry->database = database;
+    entry->left = true;
+    put_first(entry);
+    empty++;
+    return entry;
+}
+
+/* The entry of a name; where there is none it is NULL, or made. */
+static struct registry_entry *entry_of(int database, const void *name, size_t size, bool make)
+{
+    uint8_t *full = full_name(database, name, size);
+    struct registry_entry *entry = RedisModule_DictGetC(names, full, sizeof database + size, NULL);
+    if (!entry && make) {
+        entry = make_entry(database, name, size);
+        RedisModule_DictSetC(names, full, sizeof database + size, entry);
+    }
+    RedisModule_Free(full);
+    return entry;
+}
+
+/* ---- burials -------------------------------------------------------------------------------------------------------
+ */
+
+static void set_burial(struct registry_entry *entry, uint64_t generation)
+{
+    bool before = entry->buried > 0, after = generation > 0;
+    graves = graves - before + after;
+    if (entry->left)
+        empty = empty + before - after;
+    entry->buried = generation;
+    move_to_front(entry);
+}
+
+void registry_bury(int database, const void *name, size_t size, uint64_t generation)
+{
+    struct registry_entry *entry = entry_of(database, name, size, true);
+    set_burial(entry, entry->buried > generation ? entry->buried : generation);
+}
+
+void registry_exhume(int database, const void *name, size_t size, uint64_t generation)
+{
+    struct registry_entry *entry = entry_of(database, name, size, false);
+    if (entry && entry->buried != generation)
+        set_burial(entry, generation);
+}
+
+uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    registry_complete(ctx);
+    if (graves == 0)
+        return 0;
+    const struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
+    return entry ? entry->buried : 0;
+}
+
+uint64_t registry_graves(void)
+{
+    return graves;
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 void registry_orphan(struct value *value)
 {
@@ -141,16 +241,18 @@ void registry_orphan(struct value *value)
     pthread_mutex_unlock(&ties);
 }
 
-/* While loading, the name is on the server's stack and must not be held. */
 static void join(struct value *value, RedisModuleString *name, int database)
 {
-    sweep();
-    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    struct registry_entry *entry = entry_of(database, bytes, size, true);
+    if (entry->left) {
+        empty -= !entry->buried;
+        registry.keys++;
+    }
+    cut(entry);
+    entry->left = false;
     entry->value = value;
-    entry->name = RedisModule_CreateStringFromString(NULL, name);
-    entry->database = database;
-    put_first(entry);
-    registry.keys++;
     value->entry = entry;
 }
 
@@ -161,18 +263,25 @@ void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString 
     move_to_front(value->entry);
 }
 
-uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
+static void forget_all(void)
 {
-    (void)ctx, (void)name;
-    return 0;
+    graves_leave_all();
+    for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
+        following = entry->newer;
+        free_entry(entry);
+    }
+    if (names)
+        RedisModule_FreeDict(NULL, names);
+    names = NULL;
+    registry.oldest = registry.newest = next_swept = last_found = NULL;
+    registry.keys = registry.digest = empty = graves = 0;
 }
 
 /* All that was told may be otherwise now. */
 static void begin_another_life(void)
 {
-    while (registry.oldest)
-        drop(registry.oldest);
-    registry.keys = empty = 0;
+    forget_all();
+    names = RedisModule_CreateDict(NULL);
     if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
         registry.incarnation += 2;
     registry.incarnation |= 1;
@@ -192,27 +301,53 @@ static struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
     return value;
 }
 
-static bool gives_a_name(const char *event)
+/* Events by which a value comes to a name. One that had another name before has that one's generation. */
+static const struct arrival {
+    const char *event;
+    bool renamed;
+} arrivals[] = {{"loaded", false}, {"rename_to", true}, {"move_to", true}, {"copy_to", false}, {"restore", false}};
+
+static const struct arrival *arrival_by(const char *event)
 {
-    static const char *const events[] = {"loaded", "rename_to", "move_to", "copy_to", "restore"};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (strcmp(event, events[i]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++)
+        if (strcmp(event, arrivals[i].event) == 0)
+            return &arrivals[i];
+    return NULL;
 }
 
-static void name_value(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+static bool is_named(const struct registry_entry *entry, RedisModuleString *name, int database)
 {
+    return entry->database == database && RedisModule_StringCompare(entry->name, name) == 0;
+}
+
+void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+{
+    if (value->class == &graves_class)
+        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
     if (!value->class->cursor)
         return;
-    registry_leave(value);
+    if (value->entry && !is_named(value->entry, name, RedisModule_GetSelectedDb(ctx)))
+        registry_leave(value);
     registry_touch(ctx, value, name);
+}
+
+/* What is loaded has its generation; graves may be loaded after it. */
+static void take_generation(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name,
+                            const struct arrival *arrival)
+{
+    if (strcmp(arrival->event, "loaded") == 0 || value->class == &graves_class)
+        return;
+    uint64_t generation = registry_generation(ctx, name);
+    if (arrival->renamed || value->generation < generation)
+        value->generation = generation;
 }
 
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
 {
     (void)type;
-    if (!gives_a_name(event))
+    const struct arrival *arrival = arrival_by(event);
+    departures_explain(ctx, event, name);
+    if (!arrival)
         return REDISMODULE_OK;
     /* while loading, the name is on the server's stack and must not be held */
     RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, name);
@@ -220,8 +355,10 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
     /* a replica may load beside the data that it has, which cannot be looked at before it takes their place */
     if (strcmp(event, "loaded") == 0 && (value ? value->entry != NULL : !RedisModule_KeyExists(ctx, copy)))
         incomplete = true;
-    else if (value)
-        name_value(ctx, value, copy);
+    else if (value) {
+        take_generation(ctx, value, copy, arrival);
+        registry_name(ctx, value, copy);
+    }
     RedisModule_FreeString(NULL, copy);
     return REDISMODULE_OK;
 }
@@ -233,7 +370,7 @@ static void scan_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKe
     if (key && RedisModule_ModuleTypeGetType(key) == value_type)
         value = RedisModule_ModuleTypeGetValue(key);
     if (value && !value->entry)
-        name_value(ctx, value, name);
+        registry_name(ctx, value, name);
 }
 
 /* Walks through all keys of the server, once after such a load. */
@@ -241,6 +378,7 @@ void registry_complete(RedisModuleCtx *ctx)
 {
     if (!incomplete)
         return;
+    incomplete = false;
     int database = RedisModule_GetSelectedDb(ctx);
     for (int i = 0; RedisModule_SelectDb(ctx, i) == REDISMODULE_OK; i++) {
         RedisModuleScanCursor *cursor = RedisModule_ScanCursorCreate();
@@ -249,7 +387,6 @@ void registry_complete(RedisModuleCtx *ctx)
         RedisModule_ScanCursorDestroy(cursor);
     }
     RedisModule_SelectDb(ctx, database);
-    incomplete = false;
 }
 
 /* ---- all at once ---------------------------------------------------------------------------------------------------
@@ -280,13 +417,10 @@ int registry_begin(RedisModuleCtx *ctx)
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
-    return told ? RedisModule_SubscribeToKeyspaceEvents(ctx, REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_LOADED,
-                                                        on_event)
-                : REDISMODULE_ERR;
+    return told ? RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) : REDISMODULE_ERR;
 }
 
 void registry_end(void)
 {
-    while (registry.oldest)
-        drop(registry.oldest);
+    forget_all();
 }

@@ -5,8 +5,8 @@
  * such a number together with a number that is drawn when the server starts and whenever all may have changed at once
  * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is.
  *
- * A name whose value went away stays in the list for a while, so that whoever asks what changed hears of it; then marks
- * from before it are no longer good, and get everything.
+ * A name whose value went away stays in the list: as long as graves tell of it (graves.h); otherwise for a while, so
+ * that whoever asks what changed hears of it; then marks from before it are no longer good, and get everything.
  */
 #ifndef MODULE_REGISTRY_H
 #define MODULE_REGISTRY_H
@@ -20,6 +20,7 @@ struct registry_entry {
     RedisModuleString *name;
     int database;
     uint64_t buried; /* the generation below which all was deleted; 0: nothing was */
+    bool left;       /* its value went away; else it is still there, or went without a word */
     bool stale;      /* its part of the digest is not up to date; then so are those of all newer entries */
     uint64_t sequence;
     sum128 part;
@@ -38,6 +39,8 @@ extern struct registry registry;
 int registry_begin(RedisModuleCtx *ctx);
 void registry_end(void);
 
+/* The value is at this key now. */
+void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name);
 /* The value at this key has changed. */
 void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name);
 /* The value goes away from its key: on the main thread. Orphaned: the value is being freed, on any thread. */
@@ -49,8 +52,13 @@ static inline uint64_t registry_generation_of(const struct registry_entry *entry
 {
     return entry->value ? entry->value->generation : entry->buried;
 }
-/* The same of a name that holds nothing. */
+/* That of its burial, whatever it holds. */
 uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
+/* Graves say so, or no longer say so but only this (0: nothing). */
+void registry_bury(int database, const void *name, size_t size, uint64_t generation);
+void registry_exhume(int database, const void *name, size_t size, uint64_t generation);
+/* How many names graves tell of. */
+uint64_t registry_graves(void);
 
 /* There are no keys that it has not been told of. */
 void registry_complete(RedisModuleCtx *ctx);

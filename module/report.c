@@ -148,6 +148,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddSection(info, "");
     RedisModule_InfoAddFieldCString(info, "version", roost_version());
     RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
+    RedisModule_InfoAddFieldULongLong(info, "graves", registry_graves());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
 }

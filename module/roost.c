@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "create.h"
 #include "exchange.h"
+#include "graves.h"
 #include "registry.h"
 #include "replies.h"
 #include "report.h"
@@ -163,5 +164,7 @@ const struct command roost_commands[] = {
      "O(n), n changes since the mark"},
     {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
      "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
+    {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, 4,
+     "Tells replicas of a name that what it held was deleted; not for clients", "O(log n), n deleted names"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

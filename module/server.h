@@ -12,6 +12,8 @@ struct newer_calls {
     int (*add_acl_category)(RedisModuleCtx *ctx, const char *name);
     int (*set_command_acl_categories)(RedisModuleCommand *command, const char *categories);
     void *(*try_calloc)(size_t count, size_t size);
+    int (*add_post_notification_job)(RedisModuleCtx *ctx, void (*job)(RedisModuleCtx *ctx, void *data), void *data,
+                                     void (*free_data)(void *data));
 };
 extern struct newer_calls newer;
 

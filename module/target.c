@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "departures.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 #include "replies.h"
@@ -127,7 +129,8 @@ static void tell_whole(struct target *target)
 
 static roost_status ready_to_tell(struct target *target)
 {
-    return target->filter->mark.incarnation ? ROOST_OK : filter_value_begin_journal(target->filter);
+    roost_cursor cursor;
+    return target->filter->mark.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
@@ -188,15 +191,17 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
-    target_put_at(target, filter, target_generation(target));
+    target_put_at(target, filter, target_generation(target) + (target->filter != NULL));
 }
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
 {
+    bool grave = generation > registry_generation(target->ctx, target->name);
     filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
         RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+        departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
     }
     target->filter = filter;
     target->missing = false;
@@ -207,18 +212,23 @@ void target_put_at(struct target *target, struct filter_value *filter, uint64_t 
         RedisModule_ReplicateVerbatim(target->ctx);
     else
         tell_whole(target);
+    if (grave && !target->mirrored)
+        graves_record(target->ctx, target->name, generation);
 }
 
 void target_bury(struct target *target, uint64_t generation)
 {
-    (void)generation;
-    if (target->missing)
-        return;
-    RedisModule_UnlinkKey(target->key);
-    RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
-    RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
+    bool there = !target->missing;
+    if (there) {
+        RedisModule_UnlinkKey(target->key);
+        RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
+    }
     target->filter = NULL;
     target->missing = true;
+    graves_record(target->ctx, target->name, generation);
+    departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
+    if (there)
+        RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
 }
 
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
@@ -328,7 +338,7 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
         target->filter->inserted_known = false;
     if (*changed || target->mirrored)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
-    if (*changed && !target->mirrored)
+    if (*changed)
         advance_mark(target->filter);
     return status;
 }
@@ -361,11 +371,9 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
 /* Replies are taken in even where a later part of one is refused. */
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {
-    roost_buffer frame = {0};
     roost_cursor now;
-    roost_status status = roost_filter_delta(filter->filter, &frame, &now, &since);
-    roost_buffer_release(&frame);
-    return status != ROOST_OK || now.sequence != since.sequence || now.incarnation != since.incarnation;
+    return roost_filter_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
+           now.incarnation != since.incarnation;
 }
 
 roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size)

@@ -20,6 +20,8 @@
 
 #define FRAME_TYPE_AT 5
 #define FRAME_DELTA   2
+#define FARTHEST      (UINT64_C(1) << 62) /* generation that a push may lead to at once; */
+#define LONGEST_STEP  (UINT64_C(1) << 32) /* from there on it goes in steps */
 
 static bool is_delta(const uint8_t *frame, size_t size)
 {
@@ -46,24 +48,47 @@ static void reply_digest_of(RedisModuleCtx *ctx, struct filter_value *filter)
 /* ---- ROOST.PULL ----------------------------------------------------------------------------------------------------
  */
 
-static bool read_span(roost_cursor *span, const RedisModuleString *argument)
+/* Which changes are asked for. */
+struct pull {
+    roost_cursor since;
+    roost_span *spans;
+    size_t count;
+};
+
+static bool read_span(roost_span *span, const RedisModuleString *argument)
 {
-    return read_cursor(span, argument) && span->incarnation <= span->sequence;
+    roost_cursor numbers;
+    bool good = read_cursor(&numbers, argument) && numbers.incarnation <= numbers.sequence;
+    *span = (roost_span){numbers.incarnation, numbers.sequence};
+    return good;
 }
 
-static roost_status frame_since(struct filter_value *filter, roost_buffer *frame, roost_cursor since)
+/* NULL, or the error. */
+static const char *read_pull(struct pull *pull, RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (!read_cursor(&pull->since, argv[2]))
+        return "ERR invalid cursor";
+    pull->count = (size_t)argc - 3;
+    pull->spans = RedisModule_PoolAlloc(ctx, sizeof *pull->spans * (pull->count + 1));
+    for (size_t i = 0; i < pull->count; i++)
+        if (!read_span(&pull->spans[i], argv[3 + i]))
+            return "ERR invalid span";
+    return NULL;
+}
+
+/* Empty where the cursor is not known. */
+static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, const struct pull *pull)
 {
     roost_cursor next;
-    roost_status status = roost_filter_delta(filter->filter, frame, &next, &since);
-    if (status == ROOST_OK && since.incarnation && !is_delta(frame->data, frame->size))
-        roost_buffer_release(frame);
-    return status;
+    return pull->since.incarnation
+               ? roost_filter_delta_without(filter->filter, frame, &next, &pull->since, pull->spans, pull->count)
+               : roost_filter_encode(filter->filter, frame);
 }
 
-static int reply_pulled(struct target *target, roost_cursor since)
+static int reply_pulled(struct target *target, const struct pull *pull)
 {
     roost_buffer frame = {0};
-    roost_status status = target->filter ? frame_since(target->filter, &frame, since) : ROOST_OK;
+    roost_status status = target->filter ? frame_of(target->filter, &frame, pull) : ROOST_OK;
     if (status != ROOST_OK)
         return reply_status(target->ctx, status);
     RedisModule_ReplyWithArray(target->ctx, 4);
@@ -81,18 +106,16 @@ static int reply_pulled(struct target *target, roost_cursor since)
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    roost_cursor since, span;
+    struct pull pull;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    if (!read_cursor(&since, argv[2]))
-        return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
-    for (int i = 3; i < argc; i++)
-        if (!read_span(&span, argv[i]))
-            return RedisModule_ReplyWithError(ctx, "ERR invalid span");
+    const char *error = read_pull(&pull, ctx, argv, argc);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_pulled(&target, since);
+    reply_pulled(&target, &pull);
     target_close(&target);
     return REDISMODULE_OK;
 }
@@ -166,6 +189,12 @@ static roost_status push(struct target *target, struct push *push, uint64_t gene
     return is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
 }
 
+/* No peer can use up the generations of a name. */
+static bool is_too_far(const struct target *target, uint64_t generation)
+{
+    return generation > FARTHEST && generation > target_generation(target) + LONGEST_STEP;
+}
+
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -173,11 +202,15 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     long long generation;
     if (argc != 4)
         return RedisModule_WrongArity(ctx);
-    if (!argument_number(argv[2], &generation, 0, MOST_GENERATION))
+    if (!argument_number(argv[2], &generation, 0, INT64_MAX))
         return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (is_too_far(&target, (uint64_t)generation)) {
+        target_close(&target);
+        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
+    }
     roost_status status = push(&target, &pushed, (uint64_t)generation, argument_bytes(argv[3]));
     if (status == ROOST_OK)
         reply_pushed(&target, &pushed);

@@ -13,8 +13,6 @@
 
 #include "server.h"
 
-#define MOST_GENERATION (INT64_MAX / 2) /* no peer can use up all the generations of a name */
-
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "departures.h"
 #include "pieces.h"
 #include "registry.h"
 
@@ -47,6 +48,7 @@ static void rdb_save(RedisModuleIO *io, void *value)
         RedisModule_LogIOError(io, "warning", "no memory to save a filter");
         return;
     }
+    departures_note_copy(value);
     RedisModule_SaveUnsigned(io, name_check(io));
     RedisModule_SaveStringBuffer(io, (const char *)bytes.header, HEADER_BYTES);
     for (size_t done = 0; done < bytes.body.size; done += PIECE) {
@@ -100,6 +102,8 @@ static void *rdb_load(RedisModuleIO *io, int version)
     roost_status status = ROOST_CORRUPT;
     if (body)
         status = value_take_in(&value, (const uint8_t *)header, body, size, mirror ? TELL_MIRROR : TELL_COPY);
+    if (value && check != name_check(io))
+        value->generation = 0; /* that of another name */
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
     RedisModule_Free(header);
@@ -142,10 +146,11 @@ static size_t free_effort(RedisModuleString *key, const void *value)
 }
 
 /* On the main thread, before a value may be freed on another one. FLUSHALL does without. */
-static void unlink_value(RedisModuleString *key, const void *value)
+static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 {
-    (void)key;
-    registry_leave((struct value *)(uintptr_t)value);
+    struct value *leaving = (struct value *)(uintptr_t)value;
+    registry_leave(leaving);
+    departures_note(leaving, RedisModule_GetKeyNameFromOptCtx(context), RedisModule_GetDbIdFromOptCtx(context));
 }
 
 static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
@@ -186,7 +191,7 @@ int value_type_create(RedisModuleCtx *ctx)
         .digest = digest_value,
         .free = free_value,
         .free_effort = free_effort,
-        .unlink = unlink_value,
+        .unlink2 = unlink_value,
         .copy = copy_value,
     };
     value_type = RedisModule_CreateDataType(ctx, "roostdata", ENCODING_VERSION, &methods);

@@ -9,7 +9,7 @@
  *
  *     "Rkey"  version(1)  class(1)  0(2)  generation(8)  fields of the class(32)  body size(8)  check(8)
  *
- * The *generation* is 0 for now: it is there so that the deletion of a key can be told to other deployments later.
+ * The *generation* is the name's: how often what it held was deleted (graves.h). A copy has none of its own.
  */
 #ifndef MODULE_VALUE_H
 #define MODULE_VALUE_H
@@ -52,6 +52,7 @@ struct value {
     uint64_t generation;
     size_t bytes;                 /* all that was allocated for it */
     struct registry_entry *entry; /* NULL: not in the registry yet */
+    uint64_t written_out;         /* under which command this last happened; departures.h */
     size_t limit; /* 0, or beyond how many bytes an allocation is refused: only while a client's own change is made */
 };
 
@@ -86,7 +87,7 @@ uint64_t values_bytes(void);
 struct header_place {
     uint8_t *next;
 };
-struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value);
+struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum telling telling);
 void header_end(uint8_t header[HEADER_BYTES], struct header_place place, uint64_t body);
 void header_write(struct header_place *place, uint64_t number, unsigned bytes);
 struct header_place header_open(const uint8_t header[HEADER_BYTES]);

@@ -98,7 +98,7 @@ uint64_t header_read(struct header_place *place, unsigned bytes)
     return number;
 }
 
-struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value)
+struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum telling telling)
 {
     struct header_place place = {header};
     memset(header, 0, HEADER_BYTES);
@@ -107,7 +107,7 @@ struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct valu
     header_write(&place, HEADER_VERSION, 1);
     header_write(&place, value->class->code, 1);
     header_write(&place, 0, 2);
-    header_write(&place, value->generation, 8);
+    header_write(&place, telling == TELL_MIRROR ? value->generation : 0, 8);
     return place;
 }
 
@@ -178,6 +178,10 @@ roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYT
         return ROOST_CORRUPT;
     struct value *made = class->make();
     made->generation = header_number(header, 8, 8);
+    if (made->generation > INT64_MAX) {
+        value_free(made);
+        return ROOST_CORRUPT;
+    }
     roost_status status = class->take_in(made, header, body, size, telling);
     if (status == ROOST_OK)
         *value = made;

@@ -208,6 +208,27 @@ static roost_status call_delta(struct scene *scene)
     return status;
 }
 
+static roost_status call_delta_without(struct scene *scene)
+{
+    roost_buffer frame = {(uint8_t *)scene, 77, {0}};
+    roost_cursor cursor = {5, 5};
+    const roost_span spans[] = {{scene->cursor.sequence + 9, scene->cursor.sequence + 20},
+                                {scene->cursor.sequence + 2, scene->cursor.sequence + 5}};
+    roost_status status = roost_filter_delta_without(scene->a, &frame, &cursor, &scene->cursor, spans, 2);
+    assert_int_equal(frame.data == NULL, status != ROOST_OK);
+    assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+static roost_status call_cursor(struct scene *scene)
+{
+    roost_cursor cursor = {5, 5};
+    roost_status status = roost_filter_cursor(scene->newcomer, &cursor);
+    assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
+    return status;
+}
+
 static roost_status call_first_delta(struct scene *scene)
 {
     roost_buffer frame = {(uint8_t *)scene, 77, {0}};
@@ -436,6 +457,18 @@ static void delta_survives(void **state)
     fail_each_allocation(call_delta, false);
 }
 
+static void delta_without_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_delta_without, false);
+}
+
+static void cursor_survives(void **state)
+{
+    (void)state;
+    fail_each_allocation(call_cursor, false);
+}
+
 static void first_delta_survives(void **state)
 {
     (void)state;
@@ -543,6 +576,8 @@ int main(void)
         cmocka_unit_test(merge_frame_of_a_delta_survives),
         cmocka_unit_test(merge_frame_of_hearsay_survives),
         cmocka_unit_test(delta_survives),
+        cmocka_unit_test(delta_without_survives),
+        cmocka_unit_test(cursor_survives),
         cmocka_unit_test(first_delta_survives),
         cmocka_unit_test(save_replica_survives),
         cmocka_unit_test(restore_replica_survives),

@@ -73,6 +73,11 @@ typedef struct roost_cursor {
     uint64_t incarnation, sequence;
 } roost_cursor;
 
+/* Changes in the journal of one filter, between two of its cursors: those of a sequence from <= sequence < to. */
+typedef struct roost_span {
+    uint64_t from, to;
+} roost_span;
+
 /* How a scalable filter divides its error rate among its tables. */
 typedef enum roost_schedule {
     ROOST_QUADRATIC = 1, /* table i gets a part in (i + 1)^2: few bits more for each table */
@@ -281,6 +286,24 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *f
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame,
                                                            roost_cursor *next, const roost_cursor *since);
+
+/* The cursor of now, at no cost: the journal begins, if it has not, and nothing is written. *cursor is set where the
+   status is ROOST_OK. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor);
+
+/*
+ * The same for one who has brought some of the changes himself: those within the spans are not told. A span lies
+ * between the cursors before and after a merge of what he sent; spans come in any order and may overlap, and the parts
+ * of them that are not in the journal mean nothing. Whoever has all that was there at the cursor and all that came
+ * within the spans has everything after merging the delta. Whoever names spans that he does not have gets less, and
+ * never anything wrong: what is told is a part of the state.
+ * Where the cursor is not known any more (or never was: all zero) nothing is written, so that the caller can find out
+ * what differs in another way than by the whole state: ROOST_OK, an empty frame (its size is 0, which no delta is), and
+ * *next.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *frame,
+                                                                   roost_cursor *next, const roost_cursor *since,
+                                                                   const roost_span *spans, size_t count);
 
 /*
  * Scalable Bloom filters: gives parts of the shares that this replica does not use to writers that have used up theirs,

@@ -564,16 +564,16 @@ static void write_positions(struct bit_writer *writer, uint64_t *positions, uint
     write_alignment(writer);
 }
 
-static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t most = (filter->journal->next - since) * bloom->geometry.probes + MOST_PROBES, count = 0;
+    uint64_t most = count_selected(filter->journal, told) * bloom->geometry.probes + MOST_PROBES, count = 0;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * most * sizeof *positions);
     if (!positions)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = since; i < filter->journal->next; i++)
-        if (is_noted_here(filter, i))
-            count += positions_of_change(bloom, positions + count, *journal_change(filter->journal, i));
+    for (uint64_t record; next_selected(filter->journal, &told, &record);)
+        if (is_noted_here(filter, record))
+            count += positions_of_change(bloom, positions + count, *journal_change(filter->journal, record));
     sort_numbers(positions, positions + most, count, highest_bit(bloom->geometry.bits) + 1);
     write_positions(writer, positions, count, bloom->geometry.bits);
     memory_release(&filter->environment.allocator, positions);

@@ -580,16 +580,16 @@ static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
     return kept;
 }
 
-static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    uint64_t most = filter->journal->next - since, count = 0;
+    uint64_t most = count_selected(filter->journal, told), count = 0;
     uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (most + 1) * sizeof *keys);
     if (!keys)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = since; i < filter->journal->next; i++)
-        if (is_noted_here(filter, i))
-            keys[count++] = journal_change(filter->journal, i)->key;
+    for (uint64_t record; next_selected(filter->journal, &told, &record);)
+        if (is_noted_here(filter, record))
+            keys[count++] = journal_change(filter->journal, record)->key;
     sort_numbers(keys, keys + most + 1, count, universe_bits(table));
     count = drop_doubles(keys, count);
     struct key_coder coder = {writer, rice_parameter(class_universe(table->geometry), count), 0};

@@ -77,6 +77,44 @@ static inline uint8_t journal_table(const struct journal *journal, uint64_t numb
     return journal->tables[number % journal->room];
 }
 
+/*
+ * Which records a delta tells: those from `since` on that are in none of the spans left out. Spans ascend by `from`;
+ * they may overlap, be empty, or reach beyond the journal. It is its own walk: next_selected uses it up.
+ */
+struct selection {
+    uint64_t since;
+    const roost_span *left_out;
+    size_t count;
+};
+
+/* On to the next record that is told, if it is not told itself. */
+static inline void leave_out(struct selection *told)
+{
+    for (; told->count > 0 && told->left_out->from <= told->since; told->left_out++, told->count--)
+        if (told->left_out->to > told->since)
+            told->since = told->left_out->to;
+}
+
+static inline bool next_selected(const struct journal *journal, struct selection *told, uint64_t *record)
+{
+    leave_out(told);
+    if (told->since >= journal->next)
+        return false;
+    *record = told->since++;
+    return true;
+}
+
+static inline uint64_t count_selected(const struct journal *journal, struct selection told)
+{
+    uint64_t count = 0;
+    for (leave_out(&told); told.since < journal->next; leave_out(&told)) {
+        uint64_t end = told.count > 0 && told.left_out->from < journal->next ? told.left_out->from : journal->next;
+        count += end - told.since;
+        told.since = end;
+    }
+    return count;
+}
+
 /* Whether all that happened since the cursor is still there. */
 static inline bool journal_knows(const struct journal *journal, const roost_cursor *cursor)
 {

@@ -64,10 +64,10 @@ struct filter_kind {
     roost_status (*read_state)(roost_filter *filter, struct bit_reader *reader);
 
     /*
-     * What the journal tells from record `since` on, in the form of a state; it knows that record. Reading takes in
-     * such a part of a state, all of it or nothing; it is all that the reader has left.
+     * What the journal tells, in the form of a state; it knows the record to begin with. Whatever is left out, it is a
+     * part of the state. Reading takes in such a part, all of it or nothing; it is all that the reader has left.
      */
-    roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+    roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, struct selection told);
     roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
     /*
      * The same in two steps, for tables of a series, which take in their parts together or not at all: prepare_delta

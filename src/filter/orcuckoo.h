@@ -182,7 +182,7 @@ void note_runs(struct orcuckoo *filter, const struct history *news);
 
 roost_status orcuckoo_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
 roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);

@@ -340,35 +340,41 @@ static struct dot_run run_of_change(const struct orcuckoo *filter, struct change
     return (struct dot_run){filter->actors.list[change.tag >> 32].id, first, last};
 }
 
-/* Which dots the journal speaks of, from a record on. */
-static bool changed_dots(const struct orcuckoo *filter, struct history *dots, uint64_t since)
+/* Which dots the told records speak of. */
+static bool changed_dots(const struct orcuckoo *filter, struct history *dots, struct selection told)
 {
     const struct journal *journal = filter->base.journal;
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    uint64_t most = journal->next - since, count = 0;
-    struct dot_run *runs = memory_allocate(allocator, (most + 1) * sizeof *runs);
+    uint64_t count = 0;
+    struct dot_run *runs = memory_allocate(allocator, (count_selected(journal, told) + 1) * sizeof *runs);
     if (!runs)
         return false;
-    for (uint64_t i = since; i < journal->next; i++)
-        if (is_noted_here(&filter->base, i))
-            runs[count++] = run_of_change(filter, *journal_change(journal, i));
+    for (uint64_t record; next_selected(journal, &told, &record);)
+        if (is_noted_here(&filter->base, record))
+            runs[count++] = run_of_change(filter, *journal_change(journal, record));
     bool added = history_add_many(dots, allocator, runs, count);
     memory_release(allocator, runs);
     return added;
 }
 
-/* The changes that name a class, by rank. */
+/*
+ * The changes that name a class, by rank: those of all records from the first on, told or not. What a delta says of a
+ * dot is what became of it by now. A run would otherwise bury those of its dots whose additions are left out, and an
+ * addition be told as live whose removal is.
+ */
 static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs, const struct history *dots,
-                               const uint64_t *before, uint64_t since)
+                               const uint64_t *before, const struct selection *told)
 {
     const struct journal *journal = filter->base.journal;
     uint64_t count = 0;
-    for (uint64_t i = since; i < journal->next; i++) {
+    for (uint64_t i = told->since; i < journal->next; i++) {
         struct change change = *journal_change(journal, i);
         enum change_kind kind = change_kind_of(change);
         if (kind == CHANGE_RUN || !is_noted_here(&filter->base, i))
             continue;
         uint64_t actor = filter->actors.list[change.tag >> 32].id;
+        if (told->count > 0 && !history_contains(dots, actor, (uint32_t)change.tag))
+            continue;
         pairs[count++] = (struct sort_pair){history_rank(dots, before, actor, (uint32_t)change.tag),
                                             change_key(change) | (kind == CHANGE_DEAD ? DEAD_FLAG : 0)};
     }
@@ -392,20 +398,20 @@ static void part_changes(struct sort_pair *pairs, uint64_t count, struct sort_pa
     }
 }
 
-roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, uint64_t since)
+roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, struct selection told)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t most = base->journal->next - since, live, hinted;
+    uint64_t most = base->journal->next - told.since, live, hinted;
     struct history dots = {0};
     uint64_t *before = NULL;
     struct sort_pair *pairs = memory_allocate(allocator, 2 * (most + 1) * sizeof *pairs);
     roost_status status = ROOST_NO_MEMORY;
-    if (pairs && changed_dots(filter, &dots, since))
+    if (pairs && changed_dots(filter, &dots, told))
         before = memory_allocate(allocator, (dots.count + 1) * sizeof *before);
     if (before) {
         history_ranks(&dots, before);
-        uint64_t count = gather_changes(filter, pairs, &dots, before, since);
+        uint64_t count = gather_changes(filter, pairs, &dots, before, &told);
         sort_pairs(pairs, pairs + most + 1, count, rank_bits(&dots));
         part_changes(pairs, count, pairs + most + 1, &live, &hinted);
         struct members live_ones = {.row = pairs, .count = live},

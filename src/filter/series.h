@@ -52,7 +52,7 @@ bool series_take_ledger(struct series *series, const struct ledger *other);
 void series_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
 roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,

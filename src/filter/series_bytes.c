@@ -102,12 +102,12 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
 /* ---- deltas --------------------------------------------------------------------------------------------------------
  */
 
-/* Which tables have changes since, a bit for each. */
-static uint64_t changed_tables(const struct series *series, uint64_t since)
+/* Which tables have changes to tell, a bit for each. */
+static uint64_t changed_tables(const struct series *series, struct selection told)
 {
     uint64_t changed = 0;
-    for (uint64_t i = since; i < series->base.journal->next; i++) {
-        uint8_t table = journal_table(series->base.journal, i);
+    for (uint64_t record; next_selected(series->base.journal, &told, &record);) {
+        uint8_t table = journal_table(series->base.journal, record);
         changed |= table < MOST_TABLES ? UINT64_C(1) << table : 0;
     }
     return changed;
@@ -131,19 +131,19 @@ static roost_status write_table_part(const struct series *series, struct bit_wri
     return status;
 }
 
-static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *since)
+static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *told)
 {
-    return table->kind->write_delta(table, writer, *(const uint64_t *)since);
+    return table->kind->write_delta(table, writer, *(const struct selection *)told);
 }
 
 /* Which entries of the ledger the journal names: those from an actor in a table. */
-static uint64_t mark_changes(const struct series *series, uint8_t *changed, uint64_t since)
+static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection told)
 {
     const struct journal *journal = series->base.journal;
     uint64_t count = 0;
-    for (uint64_t at = since; at < journal->next; at++) {
-        const struct change *change = journal_change(journal, at);
-        if (journal_table(journal, at) != LEDGER_TABLE)
+    for (uint64_t record; next_selected(journal, &told, &record);) {
+        const struct change *change = journal_change(journal, record);
+        if (journal_table(journal, record) != LEDGER_TABLE)
             continue;
         size_t end, first = ledger_entries_of(&series->ledger, (uint32_t)change->tag, change->key, &end);
         for (size_t i = first; i < end; i++) {
@@ -154,13 +154,13 @@ static uint64_t mark_changes(const struct series *series, uint8_t *changed, uint
     return count;
 }
 
-static roost_status write_ledger_changes(const struct series *series, struct bit_writer *writer, uint64_t since)
+static roost_status write_ledger_changes(const struct series *series, struct bit_writer *writer, struct selection told)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     uint8_t *changed = memory_allocate(allocator, series->ledger.count + 1);
     if (!changed)
         return ROOST_NO_MEMORY;
-    write_varint(writer, mark_changes(series, changed, since));
+    write_varint(writer, mark_changes(series, changed, told));
     for (size_t i = 0; i < series->ledger.count; i++)
         if (changed[i])
             ledger_write_entry(writer, &series->ledger.entries[i]);
@@ -168,17 +168,17 @@ static roost_status write_ledger_changes(const struct series *series, struct bit
     return ROOST_OK;
 }
 
-roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
 {
     const struct series *series = as_const_series(filter);
-    uint64_t changed = changed_tables(series, since);
+    uint64_t changed = changed_tables(series, told);
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (changed >> i & 1)
-            status = write_table_part(series, writer, i, write_changes, &since);
+            status = write_table_part(series, writer, i, write_changes, &told);
     write_byte(writer, 0);
     if (status == ROOST_OK && has_ledger(series))
-        status = write_ledger_changes(series, writer, since);
+        status = write_ledger_changes(series, writer, told);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 

@@ -59,7 +59,8 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
     struct bit_writer writer;
     message_begin(&writer, filter, DELTA);
     write_varint(&writer, filter->journal->next);
-    return message_end(&writer, filter, reply, filter->kind->write_delta(filter, &writer, since));
+    return message_end(&writer, filter, reply,
+                       filter->kind->write_delta(filter, &writer, (struct selection){.since = since}));
 }
 
 static uint64_t entries_of(const roost_filter *filter)

@@ -6,6 +6,28 @@
 
 #include <string.h>
 
+#include "../base/sort.h"
+
+static roost_cursor cursor_of_now(const roost_filter *filter)
+{
+    return (roost_cursor){filter->journal->incarnation, filter->journal->next};
+}
+
+roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor)
+{
+    roost_status status = begin_journal(filter);
+    if (status == ROOST_OK)
+        *cursor = cursor_of_now(filter);
+    return status;
+}
+
+static roost_status write_told(const roost_filter *filter, roost_buffer *frame, struct selection told)
+{
+    struct bit_writer writer;
+    frame_begin(&writer, filter);
+    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->write_delta(filter, &writer, told));
+}
+
 roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
                                 const roost_cursor *since)
 {
@@ -15,17 +37,50 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
     roost_status status = begin_journal(filter);
     if (status != ROOST_OK)
         return status;
-    if (journal_knows(filter->journal, &from)) {
-        struct bit_writer writer;
-        frame_begin(&writer, filter);
-        status = frame_end(&writer, frame, DELTA_FRAME, filter->kind->write_delta(filter, &writer, from.sequence));
-    } else {
+    if (journal_knows(filter->journal, &from))
+        status = write_told(filter, frame, (struct selection){.since = from.sequence});
+    else
         status = roost_filter_encode(filter, frame);
-    }
     if (status == ROOST_OK)
-        *next = (roost_cursor){filter->journal->incarnation, filter->journal->next};
+        *next = cursor_of_now(filter);
     else if (!journalled)
         journal_release(&filter->own_journal, &filter->environment.allocator);
+    return status;
+}
+
+/* Ascending by where they begin; NULL without memory. */
+static roost_span *sort_spans(const roost_allocator *allocator, const roost_span *spans, size_t count)
+{
+    roost_span *sorted = memory_allocate(allocator, (count + 1) * sizeof *sorted);
+    struct sort_pair *pairs = memory_allocate(allocator, 2 * (count + 1) * sizeof *pairs);
+    for (size_t i = 0; sorted && pairs && i < count; i++)
+        pairs[i] = (struct sort_pair){spans[i].from, spans[i].to};
+    if (sorted && pairs) {
+        sort_pairs(pairs, pairs + count, count, 64);
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = (roost_span){pairs[i].key, pairs[i].value};
+    } else {
+        memory_release(allocator, sorted);
+        sorted = NULL;
+    }
+    memory_release(allocator, pairs);
+    return sorted;
+}
+
+roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
+                                        const roost_cursor *since, const roost_span *spans, size_t count)
+{
+    const roost_cursor from = *since;
+    const roost_allocator *allocator = &filter->environment.allocator;
+    *frame = (roost_buffer){0};
+    roost_status status = begin_journal(filter);
+    if (status == ROOST_OK && journal_knows(filter->journal, &from)) {
+        roost_span *sorted = sort_spans(allocator, spans, count);
+        status = sorted ? write_told(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
+        memory_release(allocator, sorted);
+    }
+    if (status == ROOST_OK)
+        *next = cursor_of_now(filter);
     return status;
 }
 

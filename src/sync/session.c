@@ -179,7 +179,8 @@ static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writ
 {
     bit_writer_init(writer, sync->filter->environment.allocator);
     sync->told = sync->filter->journal->next;
-    roost_status status = sync->filter->kind->write_delta(sync->filter, writer, sync->own.sequence);
+    struct selection told = {.since = sync->own.sequence};
+    roost_status status = sync->filter->kind->write_delta(sync->filter, writer, told);
     if (status != ROOST_OK)
         bit_writer_release(writer);
     return status;

@@ -140,7 +140,7 @@ bool window_take_tally(struct window *window, const struct tally *tally);
 void window_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since);
+roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status window_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 uint8_t window_table_after_decode(const roost_filter *filter, uint64_t record);
 uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table);

@@ -112,11 +112,11 @@ static const struct slot *slot_of_record(const struct window *window, uint64_t r
     return NULL;
 }
 
-static uint32_t mark_changed_slots(const struct window *window, bool changed[MOST_SLOTS], uint64_t since)
+static uint32_t mark_changed_slots(const struct window *window, bool changed[MOST_SLOTS], struct selection told)
 {
     uint32_t count = 0;
-    for (uint64_t i = since; i < window->base.journal->next; i++) {
-        const struct slot *slot = slot_of_record(window, i);
+    for (uint64_t record; next_selected(window->base.journal, &told, &record);) {
+        const struct slot *slot = slot_of_record(window, record);
         if (!slot || changed[slot - window->slots])
             continue;
         changed[slot - window->slots] = true;
@@ -126,11 +126,13 @@ static uint32_t mark_changed_slots(const struct window *window, bool changed[MOS
 }
 
 static roost_status write_slot_part(const struct window *window, const struct slot *slot, struct bit_writer *writer,
-                                    uint64_t since)
+                                    struct selection told)
 {
     struct bit_writer part;
     bit_writer_init(&part, window->base.environment.allocator);
-    roost_status status = bloom_kind.write_delta(slot->bits, &part, since > slot->since ? since : slot->since);
+    if (told.since < slot->since)
+        told.since = slot->since;
+    roost_status status = bloom_kind.write_delta(slot->bits, &part, told);
     if (status == ROOST_OK) {
         write_key(window, slot, writer);
         write_varint(writer, part.buffer.size);
@@ -140,7 +142,7 @@ static roost_status write_slot_part(const struct window *window, const struct sl
     return status;
 }
 
-static roost_status write_changed_tally(const struct window *window, struct bit_writer *writer, uint64_t since)
+static roost_status write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told)
 {
     const struct tally *tally = &window->tally;
     const struct journal *journal = window->base.journal;
@@ -149,9 +151,9 @@ static roost_status write_changed_tally(const struct window *window, struct bit_
     uint64_t count = 0;
     if (!changed)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = since; i < journal->next; i++)
-        if (journal_table(journal, i) == TALLY_TABLE)
-            changed[tally_find(tally, journal_change(journal, i)->key)] = true;
+    for (uint64_t record; next_selected(journal, &told, &record);)
+        if (journal_table(journal, record) == TALLY_TABLE)
+            changed[tally_find(tally, journal_change(journal, record)->key)] = true;
     for (size_t i = 0; i < tally->count; i++)
         count += changed[i];
     write_varint(writer, count);
@@ -162,17 +164,17 @@ static roost_status write_changed_tally(const struct window *window, struct bit_
     return ROOST_OK;
 }
 
-roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, uint64_t since)
+roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
 {
     const struct window *window = as_const_window(filter);
     bool changed[MOST_SLOTS] = {false};
     roost_status status = ROOST_OK;
-    write_varint(writer, mark_changed_slots(window, changed, since));
+    write_varint(writer, mark_changed_slots(window, changed, told));
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++)
         if (changed[i])
-            status = write_slot_part(window, &window->slots[i], writer, since);
+            status = write_slot_part(window, &window->slots[i], writer, told);
     if (status == ROOST_OK && is_counter(window))
-        status = write_changed_tally(window, writer, since);
+        status = write_changed_tally(window, writer, told);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 

@@ -78,7 +78,7 @@ def test_a_digest_over_all_adds_up():
         total = lambda s: int.from_bytes(bytes.fromhex(summary(s)["digest"].decode()), "little")
         assert (total(one) + total(two)) % 2 ** 128 == total(both) and total(one)
         before = total(both)
-        both("SELECT", 0), both("ROOST.CREATE", "more", "CAPACITY", 10)
+        both("ROOST.CREATE", "more", "CAPACITY", 10)
         assert total(both) != before
         both("FLUSHALL")
         assert total(both) == 0 and summary(both)["keys"] == 0
@@ -186,8 +186,13 @@ def test_pull_and_push():
             assert b("ROOST.PUSH", kind, 1, delta)[0] == b"whole"
             unknown = a("ROOST.PULL", kind, "123-4")
             assert unknown[3] is None and unknown[1:3] == a("ROOST.PULL", kind, cursor)[1:3], "a cursor that is not known"
-            other = b("ROOST.PULL", kind, b("ROOST.PULL", kind, "0")[1], pushed)
-            assert other[3] is not None
+            before = b("ROOST.PULL", kind, "0")[1]
+            a("ROOST.ADD", kind, *[f"theirs {i}" for i in range(50)])
+            outcome, _, pushed = carry(a, b, kind, cursor)
+            b("ROOST.ADD", kind, "ours")
+            everything, ours = b("ROOST.PULL", kind, before)[3], b("ROOST.PULL", kind, before, pushed)[3]
+            assert len(everything) > len(ours) + 50, "what was pushed is left out"
+            assert a("ROOST.PUSH", kind, 0, ours)[0] == b"merged" and a.digest(kind) == b.digest(kind)
             for bad in ("", "x", "1-"):
                 a.error("ROOST.PULL", kind, bad)
             for bad in ("x", "9-3", "1-2-3"):
@@ -248,7 +253,7 @@ def test_asking():
             assert equal == 1 and digest == b("ROOST.DIGEST", kind) and a("ROOST.PULL", kind, cursor)[1] == cursor
             assert all(a("ROOST.EXISTS", kind, "a299", "b299")) and all(b("ROOST.EXISTS", kind, "a299", "b299"))
         assert "not found" in a.error("ROOST.ASK", "missing", 0)
-        assert a.error("ROOST.ASK", "set", 1).startswith("STALE") or "STALE" in a.error("ROOST.ASK", "set", 1)
+        assert a.error("ROOST.ASK", "set", 1) == "STALE the key is at generation 0"
         session, request = a("ROOST.ASK", "set", 0)
         assert "STALE" in b.error("ROOST.SYNC", "set", request, "GENERATION", 1)
         for bad in ("0", "x", "99999", -1):
@@ -258,13 +263,309 @@ def test_asking():
         assert "no such session" in a.error("ROOST.ASK", "set", session, b"garbage"), "a session ends with its first error"
         begun = [a("ROOST.ASK", "set", 0)[0] for _ in range(8)]
         assert "no such session" in a.error("ROOST.ASK", "set", begun[0], b"x"), "few are kept for one key"
-        for end in (("DEL", "set"), ("FLUSHALL",)):
-            session, _ = a("ROOST.ASK", "set", 0)
+        for generation, end in enumerate((("DEL", "set"), ("UNLINK", "set"), ("FLUSHALL",))):
+            session, _ = a("ROOST.ASK", "set", generation)
             a(*end), create(a, "set", "set")
             assert "no such session" in a.error("ROOST.ASK", "set", session, b"x")
         for i in range(100):
             create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
         a("FLUSHALL", "ASYNC")
+
+
+# ---- generations
+
+
+GRAVES = "roost:generations"
+
+
+def info(s, key):
+    pairs = s("ROOST.INFO", key)
+    return dict(zip(pairs[::2], pairs[1::2]))
+
+
+def generation(s, key):
+    """What the summary, a pull and, where there is a filter, its information agree on."""
+    told, value = state(s, key)
+    assert s("ROOST.PULL", key, "0")[0] == told
+    assert (value is not None) == bool(s.client.exists(key) and s.client.type(key) == b"roostdata"), (key, told, value)
+    assert value is None or info(s, key)[b"generation"] == told
+    return told, value is not None
+
+
+def everything(s):
+    """The states of all names that are not as if never heard of."""
+    told = summary(s)
+    return told["digest"], {entry[:4] for entry in told["changed"] if entry[2] or entry[3]}
+
+
+def expire(s, key, lazily):
+    s("DEBUG", "SET-ACTIVE-EXPIRE", "0" if lazily else "1")
+    s("PEXPIRE", key, 1)
+    wait_for(lambda: s.client.info("keyspace") is not None and s("PTTL", key) == -2 if lazily else key not in keys_of(s), "its expiry")
+    if lazily:
+        assert s.client.exists(key) == 0
+    s("DEBUG", "SET-ACTIVE-EXPIRE", "1")
+
+
+def keys_of(s):
+    """Without touching any."""
+    return [entry[1] for entry in summary(s)["changed"] if entry[3]]
+
+
+def transaction(s, *commands):
+    pipe = s.client.pipeline(transaction=True)
+    for command in commands:
+        pipe.execute_command(*command)
+    return pipe.execute()
+
+
+def many(s):
+    for i in range(20):
+        s("DEL", f"m{i}"), create(s, f"m{i}")
+
+
+BURIALS = {
+    "DEL": lambda s, key: s("DEL", key),
+    "UNLINK": lambda s, key: s("UNLINK", key),
+    "several": lambda s, key: s("DEL", "missing", key, "missing too"),
+    "EXPIRE in the past": lambda s, key: s("EXPIRE", key, -1),
+    "expiry on its own": lambda s, key: expire(s, key, False),
+    "expiry seen by a reader": lambda s, key: expire(s, key, True),
+    "RENAME": lambda s, key: (s("RENAME", key, "away"), s("DEL", "away")),
+    "MOVE": lambda s, key: (s("MOVE", key, 9), s("SELECT", 9), s("DEL", key), s("SELECT", 0)),
+    "SET": lambda s, key: (s("SET", key, "text"), s("DEL", key)),
+    "GETSET with a text": lambda s, key: (s("MSET", key, "text", "other", "text"), s("DEL", key)),
+    "SUNIONSTORE": lambda s, key: (s("SADD", "numbers", 1), s("SUNIONSTORE", key, "numbers"), s("DEL", key)),
+    "SUNIONSTORE of nothing": lambda s, key: s("SUNIONSTORE", key, "missing"),
+    "RENAME of a text over it": lambda s, key: (s("SET", "text", 1), s("RENAME", "text", key), s("DEL", key)),
+    "COPY of a text over it": lambda s, key: (s("SET", "text", 1), s("COPY", "text", key, "REPLACE"), s("DEL", key)),
+    "RESTORE of a text over it": lambda s, key: (s("SET", "text", 1), s("RESTORE", key, 0, s("DUMP", "text"), "REPLACE"), s("DEL", key)),
+    "a script": lambda s, key: s("EVAL", "redis.call('DUMP', KEYS[1]) return redis.call('DEL', KEYS[1])", 1, key),
+    "a script that overwrites": lambda s, key: s("EVAL", "redis.call('SET', KEYS[1], 1) return redis.call('DEL', KEYS[1])", 1, key),
+    "a transaction": lambda s, key: transaction(s, ("SET", "x", 1), ("DEL", key), ("SET", "y", 1)),
+    "a script that overwrites many": lambda s, key: s("EVAL", "for i = 1, 20 do redis.call('BF.ADD', i, 'x') redis.call('SET', i, 1) end "
+                                                              "redis.call('SET', KEYS[1], 1) for i = 1, 20 do redis.call('DEL', i) end "
+                                                              "return redis.call('DEL', KEYS[1])", 1, key),
+    "many overwritten at once": lambda s, key: (many(s), s("MSET", *sum(([f"m{i}", i] for i in range(20)), []), key, 1), s("DEL", key)),
+    "DUMP and then DEL": lambda s, key: (s("DUMP", key), s("DEL", key)),
+    "a push": lambda s, key: s("ROOST.PUSH", key, 1, b""),
+}
+
+
+def test_what_buries():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        for what, bury in BURIALS.items():
+            create(s, what), s("ROOST.ADD", what, "x")
+            assert generation(s, what) == (0, True)
+            bury(s, what)
+            assert generation(s, what) == (1, False), what
+            caught_up(replica, s)
+            assert everything(replica) == everything(s), what
+        assert generation(s, "never") == (0, False) and generation(s, "away") == (1, False) and state(s, "MOVE", 9) == (1, None)
+        assert s.client.info("roost")["roost_graves"] == len(BURIALS) + 42 == replica.client.info("roost")["roost_graves"]
+        for what, bury in list(BURIALS.items())[:-1]:
+            create(s, what), bury(s, what)
+            assert generation(s, what) == (2, False), what
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        replica("REPLICAOF", "NO", "ONE")
+        keeps_everything(replica, kept)
+        replica("BF.ADD", "DEL", "again")
+        assert generation(replica, "DEL") == (2, True)
+        replica("DEL", "DEL")
+        assert generation(replica, "DEL") == (3, False)
+
+
+def keeps_everything(s, kept):
+    s.restart()
+    assert everything(s) == kept, "the log of commands"
+    for preamble in "yes", "no":
+        s("CONFIG", "SET", "aof-use-rdb-preamble", preamble)
+        s("BGREWRITEAOF")
+        wait_for(lambda: not s.client.info("persistence")["aof_rewrite_in_progress"] and
+                 not s.client.info("persistence")["aof_rewrite_scheduled"], "the rewriting")
+        s.restart()
+        assert everything(s) == kept, f"a rewritten log, {preamble}"
+    s("DEBUG", "RELOAD")
+    assert everything(s) == kept, "a snapshot"
+
+
+def test_what_does_not_bury():
+    with servers(lambda: Server(port=free_port()), Server) as (other, s):
+        for key in "abcd":
+            create(s, key), s("ROOST.ADD", key, "x")
+        s("COPY", "a", "copy"), s("DUMP", "a"), s("PERSIST", "a"), s("EXPIRE", "a", 1000), s("TOUCH", "a"), s("RENAME", "a", "a")
+        assert generation(s, "a") == (0, True)
+        s("MIGRATE", "127.0.0.1", other.port, "", 0, 5000, "KEYS", "a", "b")
+        assert generation(s, "a") == (0, False) == generation(s, "b") and s.client.exists("a") == 0 and generation(other, "a") == (0, True)
+        s("EVAL", "return redis.call('MIGRATE', '127.0.0.1', ARGV[1], KEYS[1], 0, 5000)", 1, "c", other.port)
+        assert generation(s, "c") == (0, False) and generation(other, "c") == (0, True)
+        transaction(s, ("MIGRATE", "127.0.0.1", other.port, "d", 0, 5000))
+        assert generation(s, "d") == (0, False) and generation(other, "d") == (0, True)
+        assert s.client.exists(GRAVES) == 0 and other.client.exists(GRAVES) == 0
+        for flush in (("FLUSHALL",), ("FLUSHDB",), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "ASYNC")):
+            create(other, "deleted"), other("DEL", "deleted"), create(other, "key")
+            assert generation(other, "deleted") == (1, False)
+            other(*flush)
+            assert generation(other, "key") == (0, False) == generation(other, "deleted"), flush
+        create(s, "text"), s("SET", "other text", 1)
+        assert s("RENAMENX", "other text", "text") == 0 and s("SETNX", "text", 1) == 0 and generation(s, "text") == (0, True)
+        assert s("MOVE", "text", 5) == 1
+        assert generation(s, "text") == (1, False)
+
+
+def test_eviction_loses_and_does_not_bury():
+    with server("--maxmemory-policy", "volatile-random") as s:
+        for key in ("first", "second"):
+            create(s, key), s("DEL", key), create(s, key)
+        for i in range(50):
+            s("BF.RESERVE", f"evicted {i}", "0.01", 10000, "NONSCALING"), s("EXPIRE", f"evicted {i}", 10000)
+        s("EXPIRE", "second", 10000)
+        mark = summary(s)["mark"]
+        s("CONFIG", "SET", "maxmemory", 1)
+        wait_for(lambda: len(keys_of(s)) == 1, "the eviction")
+        s("CONFIG", "SET", "maxmemory", 0)
+        assert generation(s, "first") == (1, True) and generation(s, "second") == (1, False), "what is known stays"
+        lost = {entry[1:] for entry in summary(s, "SINCE", mark)["changed"]}
+        assert lost == {(f"evicted {i}", 0, None, None) for i in range(50)} | {("second", 1, None, None)}, "those who wait hear of it"
+        assert summary(s)["keys"] == 1
+
+
+def test_values_take_the_generation_of_their_name():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+
+        def bury(key, times):
+            for _ in range(times):
+                create(s, key), s("DEL", key)
+
+        bury("two", 2), bury("five", 5)
+        create(s, "source"), s("ROOST.ADD", "source", "x")
+        s("COPY", "source", "two")
+        assert generation(s, "two") == (2, True) and generation(s, "source") == (0, True)
+        s("RENAME", "source", "five")
+        assert generation(s, "five") == (5, True) and generation(s, "source") == (1, False)
+        s("RENAME", "five", "two")
+        assert generation(s, "two") == (3, True) and generation(s, "five") == (6, False), "one filter over another"
+        s("COPY", "two", "five"), s("COPY", "two", "five", "REPLACE")
+        assert generation(s, "five") == (7, True)
+        s("ROOST.MERGESTORE", "five", "two", "two")
+        assert generation(s, "five") == (8, True)
+        s("ROOST.MERGESTORE", "new", "two")
+        assert generation(s, "new") == (0, True)
+        s("MOVE", "five", 3)
+        assert generation(s, "five") == (9, False) and state(s, "five", 3)[0] == 0
+        s("SELECT", 3), s("MOVE", "five", 0), s("SELECT", 0)
+        assert generation(s, "five") == (9, True) and state(s, "five", 3) == (1, None)
+        dump = s("DUMP", "five")
+        s("RESTORE", "other", 0, dump)
+        assert generation(s, "other") == (0, True), "the generation of another name"
+        s("DEL", "five"), s("RESTORE", "five", 0, dump)
+        assert generation(s, "five") == (10, True), "a backup is created again"
+        s("RESTORE", "five", 0, dump, "REPLACE")
+        assert generation(s, "five") == (11, True)
+        (iterator, header), (second, body) = s("ROOST.DUMP", "five", 0), None or (0, b"")
+        pieces, at = [], 0
+        while True:
+            at, piece = s("ROOST.DUMP", "two", at)
+            if not piece:
+                break
+            pieces.append((at, piece))
+        for key in ("other pieces", "source"):
+            for at, piece in pieces:
+                s("ROOST.RESTORE", key, at, piece)
+        assert generation(s, "other pieces") == (0, True) and generation(s, "source") == (1, True)
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        s("FLUSHALL"), s("RESTORE", "five", 0, dump)
+        assert generation(s, "five") == (9, True), "the same name keeps its own, as a slot that moves does"
+
+
+def test_pushes_of_other_generations():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how, Server) as (s, replica, other):
+        replicate(replica, s)
+        create(other, "key"), other("ROOST.ADD", "key", "old"), create(s, "key"), s("ROOST.ADD", "key", "old")
+        assert carry(other, s, "key")[0] in (b"merged", b"same")
+        old = other("ROOST.PULL", "key", "0")[3]
+        other("DEL", "key")
+        assert carry(other, s, "key")[0] == b"merged" and generation(s, "key") == (1, False)
+        assert carry(other, s, "key")[0] == b"same"
+        assert s("ROOST.PUSH", "key", 0, old)[:2] == [b"stale", 1] and generation(s, "key") == (1, False), "no way back"
+        create(other, "key"), other("ROOST.ADD", "key", "new"), s("BF.ADD", "key", "meanwhile")
+        assert "configuration" in s.error("ROOST.PUSH", "key", 1, other("ROOST.PULL", "key", "0")[3])
+        other("DEL", "key"), create(other, "key"), other("ROOST.ADD", "key", "newer")
+        outcome, cursor, _ = carry(other, s, "key")
+        assert outcome == b"merged" and generation(s, "key") == (2, True) and s("ROOST.EXISTS", "key", "newer", "old", "meanwhile") == [1, 0, 0]
+        assert s.digest("key") == other.digest("key")
+        other("ROOST.ADD", "key", "newest")
+        delta = other("ROOST.PULL", "key", cursor)[3]
+        assert s("ROOST.PUSH", "key", 3, delta)[:2] == [b"whole", 2] and s("ROOST.PUSH", "key", 1, delta)[:2] == [b"stale", 2]
+        assert s("ROOST.PUSH", "key", 2, delta)[:2] == [b"merged", 2] and s.digest("key") == other.digest("key")
+        for kind in KINDS:
+            create(other, kind, kind), other("DEL", kind), create(other, kind, kind), other("ROOST.ADD", kind, "x")
+            assert carry(other, s, kind)[0] == b"merged" and generation(s, kind) == (1, True)
+            s("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+        assert s("ROOST.PUSH", "far", 2 ** 62, b"")[:2] == [b"merged", 2 ** 62]
+        create(s, "far"), s("DEL", "far"), create(s, "far")
+        assert generation(s, "far") == (2 ** 62 + 1, True), "a name is never used up"
+        assert s("ROOST.PUSH", "far", 2 ** 62 + 2, b"")[:2] == [b"merged", 2 ** 62 + 2]
+        for generation_ in (2 ** 62 + 2 ** 40, 2 ** 63 - 1, 2 ** 63, -1):
+            s.error("ROOST.PUSH", "far", generation_, b"")
+        s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
+        caught_up(replica, s)
+        kept = everything(s)
+        assert everything(replica) == kept
+        keeps_everything(s, kept)
+        for key in ("key", "graves"):
+            assert "primary" in s.error("ROOST.GENERATION", key, 3, GRAVES)
+
+
+def test_graves_are_keys():
+    with servers(lambda: Server(port=free_port()), Server) as (s, other):
+        create(s, "key"), s("DEL", "key")
+        assert s.client.type(GRAVES) == b"roostdata" and s("MEMORY", "USAGE", GRAVES) > 0
+        for command in (("BF.ADD", GRAVES, "x"), ("ROOST.ADD", GRAVES, "x"), ("ROOST.DIGEST", GRAVES), ("ROOST.PUSH", GRAVES, 0, b""),
+                        ("ROOST.DUMP", GRAVES, 0), ("ROOST.PULL", GRAVES, 0), ("ROOST.MERGESTORE", "x", GRAVES)):
+            assert "WRONGTYPE" in s.error(*command), command
+        before = s("DEBUG", "DIGEST-VALUE", GRAVES)
+        s("COPY", GRAVES, "spare")
+        assert s("DEBUG", "DIGEST-VALUE", "spare") == before and generation(s, "key") == (1, False)
+        create(s, "key"), s("DEL", "key")
+        assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
+        s("RENAME", GRAVES, "elsewhere")
+        assert generation(s, "key") == (2, False)
+        s("DEL", "elsewhere")
+        assert generation(s, "key") == (1, False), "what others tell"
+        s("DEL", "spare")
+        assert generation(s, "key") == (0, False) and s.client.info("roost")["roost_graves"] == 0, "forgotten with the keys"
+        s("SET", GRAVES, "mine"), create(s, "key"), s("DEL", "key")
+        assert generation(s, "key") == (0, False) and s.client.get(GRAVES) == b"mine", "what is not ours is left alone"
+        s("DEL", GRAVES), create(s, "key"), s("DEL", "key"), create(s, "other"), s("DEL", "other")
+        payload = s("DUMP", GRAVES)
+        other("RESTORE", GRAVES, 0, payload)
+        assert generation(other, "key") == (1, False) == generation(other, "other")
+        create(other, "live"), other("RESTORE", "more", 0, payload), other("FLUSHALL")
+        refused = 0
+        other("CONFIG", "SET", "sanitize-dump-payload", "no")
+        for _ in range(300):
+            bad = bytearray(payload)
+            bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
+            bad[-8:] = bytes(8)  # a checksum of zero is not looked at
+            try:
+                other("RESTORE", "bad", 0, bytes(bad), "REPLACE")
+            except redis.RedisError:
+                refused += 1
+        assert refused > 100 and other.client.ping()
+        other("FLUSHALL")
+        assert everything(other)[1] == set()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,45 @@
+/*
+ * Graves: the generations of names, kept in real keys, so that a deletion outlives what it deleted.
+ *
+ * A key that deployments share may be deleted in one of them while another, which has not heard of it, still holds it
+ * and would bring it back. So each name has a generation, 0 at first. Deleting what a name holds *buries* it: the name
+ * goes on at the next generation with nothing in it. Whoever is at a lower generation is behind, whatever he holds;
+ * what is created there again is at the generation of the burial, and whoever learns of that does away with what was
+ * below.
+ *
+ *     here: BF.ADD birds heron     (0, {heron})
+ *           DEL birds              (1, nothing)        there: (0, {heron})  ->  (1, nothing)
+ *           BF.ADD birds wren      (1, {wren})         there:                   (1, {wren})
+ *
+ * Generations above 0 are kept in values of a class of their own: in each database a key `roost:generations`; in a
+ * cluster one for each slot that needs it, `roost:generations:{tag}:number` with a tag that falls into the slot. They
+ * are saved, replicated and migrated like any key. The number is random: a slot that moves key by key may get a grave
+ * at both ends, and the two must not meet under one name. Several keys may tell of one name; the highest counts.
+ *
+ * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion: the key takes the
+ * record, and where a filter has the name, it is at that generation, too. So either order will do.
+ *
+ * Body: for each name, in ascending order: generation (8), length of the name (4), the name. The header has their
+ * number.
+ */
+#ifndef MODULE_GRAVES_H
+#define MODULE_GRAVES_H
+
+#include "value.h"
+
+#define GRAVES_NAME "roost:generations"
+
+extern const struct value_class graves_class;
+
+/* The name is at this generation from now on; in the key that keeps it, and told to replicas. */
+void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
+
+/* The graves are at this key now; they are no longer at theirs; none are at any key. */
+void graves_arrive(struct value *value, RedisModuleString *key, int database);
+void graves_leave(struct value *value);
+void graves_leave_all(void);
+
+/* ROOST.GENERATION name generation key: from a primary or the AOF. */
+int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+#endif

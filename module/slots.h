@@ -1,0 +1,16 @@
+/* Slots of a cluster: where a name belongs. */
+#ifndef MODULE_SLOTS_H
+#define MODULE_SLOTS_H
+
+#include "server.h"
+
+#define SLOTS 16384
+
+/* Of a name, or of the part of it that is in braces. */
+unsigned slot_of(const char *name, size_t size);
+/* A number whose digits fall into the slot. */
+unsigned slot_tag(unsigned slot);
+/* Whether this server serves the slot, or is just taking it over. */
+bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot);
+
+#endif
