@@ -24,7 +24,7 @@ from redis.crc import key_slot
 from servers import MODULE, VALKEY, Server, Speaker, free_port, replicate, wait_for
 
 ROOST = os.environ.get("ROOST_PROGRAM", os.path.join(os.path.dirname(MODULE), "roost"))
-PATIENCE = 120  # seconds that something may take which nothing hinders any more
+PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that something may take which nothing hinders any more
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
 WAITING = 2000  # milliseconds that a client gives a replica
 PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
@@ -113,14 +113,22 @@ class Region:
     def all_servers(self):
         return self.primaries()
 
-    def digest(self):
-        """Over all keys: sums of what the primaries tell."""
-        total, keys = 0, 0
+    def summaries(self, count):
         for server in self.primaries():
-            answer = server("ROOST.SUMMARY")
-            summary = dict(zip(answer[::2], answer[1::2]))
-            total, keys = (total + int(summary[b"digest"], 16)) % (1 << 128), keys + int(summary[b"keys"])
-        return f"{total:032x}", keys
+            answer = server("ROOST.SUMMARY", "COUNT", count)
+            yield dict(zip(answer[::2], answer[1::2]))
+
+    def digest(self):
+        """Over all names, deleted ones too: sums of what the primaries tell."""
+        return f"{sum(int(summary[b'digest'], 16) for summary in self.summaries(1)) % (1 << 128):032x}"
+
+    def keys(self):
+        return sum(summary[b"keys"] for summary in self.summaries(1))
+
+    def names(self):
+        """All that it knows: name to (generation, digest or None)."""
+        return {name.decode(): (generation, digest and digest.decode())
+                for summary in self.summaries(1000000) for _, name, generation, digest, _ in summary[b"changed"]}
 
     def stop(self):
         reports = ""
@@ -236,7 +244,7 @@ class Cluster(Region):
         first = self.nodes[0]
         for node in self.nodes[1:]:
             node("CLUSTER", "MEET", "127.0.0.1", first.port, first.port + 10000)
-        self.names = [raw(node, "CLUSTER", "MYID").decode() for node in self.nodes]
+        self.identities = [raw(node, "CLUSTER", "MYID").decode() for node in self.nodes]
         self.agreed()
 
     def agreed(self):
@@ -271,7 +279,7 @@ class Cluster(Region):
         return f"slots {chosen} move from node {self.nodes.index(source)} to node {self.nodes.index(target)}"
 
     def move(self, slot, source, target):
-        names = dict(zip(self.nodes, self.names))
+        names = dict(zip(self.nodes, self.identities))
         target("CLUSTER", "SETSLOT", slot, "IMPORTING", names[source]), source("CLUSTER", "SETSLOT", slot, "MIGRATING", names[target])
         while keys := raw(source, "CLUSTER", "GETKEYSINSLOT", slot, 100):
             source("MIGRATE", "127.0.0.1", target.port, "", 0, 60000, "KEYS", *keys)
