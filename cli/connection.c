@@ -90,11 +90,13 @@ bool access_open(struct access *access, struct event_loop *loop, struct server_n
                  const struct connection_options *options)
 {
     static const struct connection_options usual;
-    *access = (struct access){.loop = loop, .name = *name};
+    options = options ? options : &usual;
+    *access = (struct access){
+        .loop = loop, .name = *name, .patience = options->patience ? options->patience : ANSWER_PATIENCE};
     *name = (struct server_name){0};
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
     if (access->name.tls)
-        access->trust = tls_trust_new(options ? options : &usual, access->name.host);
+        access->trust = tls_trust_new(options, access->name.host);
     return !access->name.tls || access->trust;
 }
 
@@ -273,7 +275,7 @@ static void set_deadline(struct connection *connection, uint64_t when)
 
 static uint64_t patience(const struct connection *connection)
 {
-    return connection->sent.first->command.waits ? WAITING_PATIENCE : ANSWER_PATIENCE;
+    return connection->sent.first->command.waits ? WAITING_PATIENCE : connection->access->patience;
 }
 
 static void begin_connecting(struct connection *connection);
@@ -320,7 +322,7 @@ static void put_on_the_wire(struct connection *connection, struct pending *pendi
 {
     if (!connection->sent.first) {
         connection->alive_at = event_loop_now(connection->access->loop);
-        set_deadline(connection, connection->alive_at + ANSWER_PATIENCE);
+        set_deadline(connection, connection->alive_at + connection->access->patience);
     }
     append_bytes(&connection->out, pending->command.bytes, pending->command.size);
     connection->held = connection->held || pending->holds;

@@ -16,6 +16,7 @@ struct access {
     struct event_loop *loop;
     struct server_name name; /* the login, and the host that certificates are for */
     struct tls_trust *trust; /* NULL: without TLS */
+    uint64_t patience;       /* milliseconds without a sign of life */
     uint64_t sent, received; /* bytes on the wire */
 };
 

@@ -420,14 +420,26 @@ void deployment_ask(struct deployment *deployment, int database, roost_bytes key
         put_request(deployment, request);
 }
 
-static void give_up(struct request *request, const struct node *node)
+/* The server to name when something is wrong: a primary that is away, or the first that has trouble. */
+static struct node *in_trouble(const struct deployment *deployment)
 {
+    struct node *first = NULL;
+    for (struct node *node = deployment->nodes; node; node = node->next) {
+        if (*node->trouble && !node->told && node->wanted)
+            return node;
+        if (*node->trouble && !node->told && !first)
+            first = node;
+    }
+    return first;
+}
+
+static void give_up(struct request *request)
+{
+    struct node *node = in_trouble(request->deployment);
     char text[80];
+    request->node = node;
     snprintf(text, sizeof text, "refused for %d s: %s", REQUEST_PATIENCE / 1000, request->refusal);
-    finish(request, NULL,
-           *request->refusal        ? text
-           : node && *node->trouble ? node->trouble
-                                    : "there was no primary that could be asked");
+    finish(request, NULL, *request->refusal ? text : node ? node->trouble : "there was no primary that could be asked");
 }
 
 /* In the order in which they were asked, those whose time and primary have come. */
@@ -436,7 +448,7 @@ static void send_waiting(struct deployment *deployment, uint64_t *next)
     for (struct request **link = &deployment->waiting, *request; (request = *link) && !deployment->closing;) {
         struct node *node = target(request);
         bool over = now(deployment) >= request->until,
-             sendable = request->not_before <= now(deployment) && is_usable(node);
+             sendable = !over && request->not_before <= now(deployment) && is_usable(node);
         if (!over && !sendable) {
             earlier(next, request->not_before > now(deployment) ? request->not_before : request->until);
             link = &request->next;
@@ -448,7 +460,7 @@ static void send_waiting(struct deployment *deployment, uint64_t *next)
         if (sendable)
             send_request(request, node);
         else
-            give_up(request, node);
+            give_up(request);
     }
 }
 
@@ -533,6 +545,7 @@ static void send_scout(struct deployment *deployment)
     }
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->tried = false;
+    deployment->remark = deployment->remark ? deployment->remark : "none of its servers is a primary";
     deployment->seek_at = now(deployment) + pause_after(deployment, ++deployment->rounds);
 }
 
@@ -548,7 +561,6 @@ static void recall_scout(struct deployment *deployment)
         deployment->remark = "is part of a cluster whose slots nobody has";
         lower(deployment, scout);
     } else if (scout->is_replica) {
-        deployment->remark = "is a replica, and there is no primary that could be asked";
         *scout->trouble = '\0';
         lower(deployment, scout);
     } else {
@@ -626,18 +638,6 @@ static void check(struct deployment *deployment, uint64_t *next)
 }
 
 /* ---- trouble --------------------------------------------------------------------------------------------------- */
-
-static const struct node *in_trouble(const struct deployment *deployment)
-{
-    const struct node *first = NULL;
-    for (const struct node *node = deployment->nodes; node; node = node->next) {
-        if (*node->trouble && !node->told && node->wanted)
-            return node;
-        if (*node->trouble && !node->told && !first)
-            first = node;
-    }
-    return first;
-}
 
 static char *text_of_trouble(const struct deployment *deployment)
 {

@@ -62,7 +62,7 @@
 #define FIRST_WHOLE_SIZE   (8u << 20) /* what a whole state is taken for until some were seen */
 #define TICK               250        /* milliseconds */
 #define CONFLICT_PAUSE     60000
-#define CHANGED_PAUSE      5000 /* of a conflict whose name changed */
+#define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
 #define FIRST_RELIST_PAUSE 2000
 #define LAST_RELIST_PAUSE  600000
 #define ONCE_ROUNDS        30   /* with a single run, for a name that does not stop changing */

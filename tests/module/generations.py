@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """What deployments tell each other: summaries, pulls, pushes, syncs; and the generations of names, which outlive what they held."""
+import os
 import random
 import threading
+import time
 
 import redis
 
@@ -187,11 +189,11 @@ def test_pull_and_push():
             unknown = a("ROOST.PULL", kind, "123-4")
             assert unknown[3] is None and unknown[1:3] == a("ROOST.PULL", kind, cursor)[1:3], "a cursor that is not known"
             before = b("ROOST.PULL", kind, "0")[1]
-            a("ROOST.ADD", kind, *[f"theirs {i}" for i in range(50)])
+            a("ROOST.ADD", kind, *[f"theirs {i}" for i in range(20)])
             outcome, _, pushed = carry(a, b, kind, cursor)
             b("ROOST.ADD", kind, "ours")
             everything, ours = b("ROOST.PULL", kind, before)[3], b("ROOST.PULL", kind, before, pushed)[3]
-            assert len(everything) > len(ours) + 50, "what was pushed is left out"
+            assert len(everything) > len(ours) + 20, "what was pushed is left out"
             assert a("ROOST.PUSH", kind, 0, ours)[0] == b"merged" and a.digest(kind) == b.digest(kind)
             for bad in ("", "x", "1-"):
                 a.error("ROOST.PULL", kind, bad)
@@ -566,6 +568,127 @@ def test_graves_are_keys():
         assert refused > 100 and other.client.ping()
         other("FLUSHALL")
         assert everything(other)[1] == set()
+
+
+# ---- clusters
+
+
+def two_nodes():
+    from cluster import cluster_port
+    node = lambda: Server("--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no",
+                          port=cluster_port())
+    return servers(node, node)
+
+
+def meet(a, b):
+    a("CLUSTER", "ADDSLOTSRANGE", 0, 8191), b("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
+    a("CLUSTER", "SET-CONFIG-EPOCH", 1), b("CLUSTER", "SET-CONFIG-EPOCH", 2)
+    a("CLUSTER", "MEET", "127.0.0.1", b.port)
+    for s in (a, b):
+        wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO") and b"cluster_known_nodes:2" in s("CLUSTER", "INFO"), "the cluster")
+
+
+def of_slot(s, slot):
+    return [key.decode() for key in s("CLUSTER", "GETKEYSINSLOT", slot, 1000)]
+
+
+def migrate(a, b, keys):
+    a("MIGRATE", "127.0.0.1", b.port, "", 0, 5000, "KEYS", *keys)
+
+
+def live(s):
+    return sorted(entry[1] for entry in summary(s)["changed"] if entry[3])
+
+
+def test_a_slot_that_moves():
+    """Key by key, with clients at both ends meanwhile; what was deleted stays so, what was moved is not deleted."""
+    with two_nodes() as (a, b):
+        meet(a, b)
+        slot = a("CLUSTER", "KEYSLOT", "{bird}")
+        if slot > 8191:
+            a, b = b, a
+        identity = {s: s("CLUSTER", "MYID") for s in (a, b)}
+        keys = [f"{{bird}}{i}" for i in range(8)]
+        for key in keys:
+            create(a, key), a("ROOST.ADD", key, "x")
+        a("DEL", keys[0]), a("DEL", keys[1]), create(a, keys[1])
+        assert [generation(a, key) for key in keys[:3]] == [(1, False), (1, True), (0, True)]
+        graves = [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
+        assert len(graves) == 1 and a("CLUSTER", "KEYSLOT", graves[0]) == slot
+        b("CLUSTER", "SETSLOT", slot, "IMPORTING", identity[a]), a("CLUSTER", "SETSLOT", slot, "MIGRATING", identity[b])
+        migrate(a, b, [graves[0], keys[1], keys[2], keys[3]])
+        asking = Speaker(b, 2)
+        assert asking("ASKING") == "OK" and asking("DEL", keys[2]) == 1
+        asking.close()
+        assert a("DEL", keys[4]) == 1, "where it was"
+        graves += [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
+        assert len(graves) == 2, "the grave has gone ahead, and there is another one"
+        migrate(a, b, of_slot(a, slot))
+        for s in (b, a):
+            s("CLUSTER", "SETSLOT", slot, "NODE", identity[b])
+        expected = [(1, False), (1, True), (1, False), (0, True), (1, False), (0, True), (0, True), (0, True)]
+        states = {entry[1]: (entry[2], entry[3] is not None) for entry in summary(b)["changed"]}
+        assert [states.get(key, (0, False)) for key in keys] == expected
+        assert live(a) == [] and of_slot(a, slot) == [] and live(b) == [key for key, (_, there) in zip(keys, expected) if there]
+        b("DEL", keys[1]), create(b, keys[1])
+        assert state(b, keys[1])[0] == 2
+        create(b, keys[0])
+        assert info(b, keys[0])[b"generation"] == 1
+
+
+def test_a_slot_that_is_lost():
+    """The server deletes its keys by itself: they live on elsewhere."""
+    with two_nodes() as (a, b):
+        meet(a, b)
+        slot = a("CLUSTER", "KEYSLOT", "{bird}")
+        if slot > 8191:
+            a, b = b, a
+        for i in range(20):
+            create(a, f"{{bird}}{i}")
+        a("DEL", "{bird}7")
+        b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
+        wait_for(lambda: of_slot(a, slot) == [], "the loss")
+        assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
+
+
+# ---- sudden death
+
+
+def bury(s, name, was):
+    random.choice((lambda: s("DEL", name), lambda: s("UNLINK", name), lambda: s("RENAME", name, "away"), lambda: s("PEXPIREAT", name, 1),
+                   lambda: transaction(s, ("DEL", name)), lambda: s("ROOST.PUSH", name, was + 1, b""),
+                   lambda: transaction(s, ("SET", name, 1), ("DEL", name))))()
+
+
+def test_deletions_survive_sudden_death():
+    """Whoever was told that it is deleted never sees it again, whenever the server dies; a model of all names stands beside it."""
+    names_, deaths = [f"name {i}" for i in range(12)], int(os.environ.get("ROOST_DEATHS", "6"))
+    with server("--appendonly", "yes", "--appendfsync", "always") as s:
+        known = {name: (0, False) for name in names_}  # generation, whether it lives
+        for _ in range(deaths):
+            enough, killer = threading.Event(), threading.Thread(target=lambda: (enough.wait(), time.sleep(random.uniform(0, 0.003)), s.process.kill()))
+            killer.start()
+            asked, after, count, least = None, None, 0, random.randrange(30, 150)
+            try:
+                while True:
+                    name = random.choice(names_)
+                    was, lives = known[name]
+                    asked, after = name, (was + 1, False) if lives and random.random() < 0.5 else (was, True)
+                    bury(s, name, was) if not after[1] else s("BF.ADD", name, random.random())
+                    known[name], asked, count = after, None, count + 1
+                    if count == least:
+                        enough.set()
+            except (redis.RedisError, OSError):
+                pass
+            killer.join()
+            s.process.wait()
+            s.client.close()
+            s.start()
+            for name in names_:
+                found = generation(s, name)
+                assert found == known[name] or (name == asked and found == after), (name, found, known[name], asked)
+                known[name] = found
+        assert sum(was for was, _ in known.values()) > deaths, "too little was deleted"
 
 
 if __name__ == "__main__":

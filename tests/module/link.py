@@ -1,0 +1,523 @@
+#!/usr/bin/python3
+"""roost link: regions that are real servers, filled apart, deleted from, restarted, restored; links that are killed and doubled."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import redis
+
+from servers import PATIENCE, ROOT, Server, Speaker, free_port, run, server, servers, wait_for
+
+ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
+FAST = "--interval=20ms"
+
+
+def url(s, login=""):
+    return f"redis://{login}127.0.0.1:{s.port}"
+
+
+def region(*options, **how):
+    return lambda: Server(*options, port=free_port(), **how)
+
+
+class Link:
+    """A link under way; its events and what it says are collected as they come."""
+
+    def __init__(self, *regions, options=(FAST,), environment=None, urls=None):
+        self.regions = regions
+        self.command = [ROOST, "link", *(urls or [url(s) for s in regions]), "--json", *options]
+        self.environment = {**os.environ, **(environment or {})}
+        self.start()
+
+    def start(self):
+        self.events = []
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.environment)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.events.append(json.loads(line))
+
+    def of(self, name):
+        return [event for event in self.events if event["event"] == name]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        status = self.process.wait(PATIENCE)
+        self.reader.join()
+        self.process.stdout.close()
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *rest):
+        status = self.stop()
+        assert kind or status == 0, (status, self.events[-5:])
+        if kind:
+            print("# last events:", *self.events[-8:], sep="\n#   ")
+
+
+def once(*regions, options=(), urls=None, environment=None):
+    done = subprocess.run([ROOST, "link", *(urls or [url(s) for s in regions]), "--once", FAST, *options], capture_output=True,
+                          text=True, timeout=PATIENCE, env={**os.environ, **(environment or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def digests(s, keys):
+    return [s.digest(key) if s("EXISTS", key) else None for key in keys]
+
+
+def in_step(regions, keys):
+    """Equal, and there at all."""
+    first = digests(regions[0], keys)
+    return None not in first and all(digests(s, keys) == first for s in regions[1:])
+
+
+def wait_in_step(regions, keys):
+    wait_for(lambda: in_step(regions, keys), f"{keys} to be in step")
+
+
+def found(s, key, items):
+    return sum(s("ROOST.EXISTS", key, *items))
+
+
+def items(salt, count):
+    return [f"{salt}-{i}" for i in range(count)]
+
+
+KINDS = {
+    "bf": None,
+    "cf": None,
+    "orcuckoo": ["KIND", "orcuckoo", "CAPACITY", 5000],
+    "orcuckoo-scalable": ["KIND", "orcuckoo", "SCALABLE", "CAPACITY", 100],
+    "multiset": ["KIND", "orcuckoo", "CAPACITY", 5000, "MULTISET"],
+    "cuckoo": ["KIND", "cuckoo", "CAPACITY", 5000],
+    "cuckoo-scalable": ["KIND", "cuckoo", "SCALABLE", "CAPACITY", 100],
+    "bloom": ["KIND", "bloom", "CAPACITY", 5000],
+    "bloom-classic": ["KIND", "bloom", "CAPACITY", 5000, "LAYOUT", "classic", "FPR", 0.001],
+    "bloom-scalable": ["KIND", "bloom", "SCALABLE", "CAPACITY", 100, "WRITERS", 4],
+}
+REMOVABLE = [key for key in KINDS if key.startswith("orcuckoo") or key == "multiset"]
+
+
+def create(s, keys=KINDS):
+    for key in keys:
+        if KINDS[key]:
+            s("ROOST.CREATE", key, *KINDS[key])
+
+
+def add(s, key, elements):
+    if key in ("bf", "cf"):
+        s(f"{key.upper()}.INSERT", key, "ITEMS", *elements)
+    else:
+        s("ROOST.ADD", key, *elements)
+
+
+def check_all_kinds(regions):
+    """Adds in every region, removals of what was seen; then all hold the same, and what they should."""
+    keys = list(KINDS)
+    for s in regions:
+        create(s)
+    with Link(*regions) as link:
+        for number, s in enumerate(regions):
+            for key in keys:
+                add(s, key, items(f"first-{number}", 300))
+        wait_in_step(regions, keys)
+        for number, s in enumerate(regions):
+            for key in keys:
+                add(s, key, items(f"second-{number}", 200))
+            for key in REMOVABLE:
+                s("ROOST.REM", key, *items(f"first-{(number + 1) % len(regions)}", 100))
+            s("CF.DEL", "cf", f"first-{number}-299")
+        wait_in_step(regions, keys)
+        for s in regions:
+            for key in keys:
+                for number in range(len(regions)):
+                    assert found(s, key, items(f"second-{number}", 200)) == 200, key
+                    assert found(s, key, items(f"first-{number}", 299)[100:]) == 199, key
+                    if key in REMOVABLE:
+                        assert found(s, key, items(f"first-{number}", 100)) <= 2, key
+        assert not link.of("conflict"), link.of("conflict")
+
+
+def test_two_regions_agree_on_all_kinds():
+    with servers(region(), region()) as regions:
+        check_all_kinds(regions)
+
+
+def test_three_regions_agree_on_all_kinds():
+    with servers(region(), region(), region()) as regions:
+        check_all_kinds(regions)
+
+
+def configuration(s, key):
+    info = s("ROOST.INFO", key)
+    fields = dict(zip(info[::2], info[1::2]))
+    return [fields.get(name) for name in (b"kind", b"scalable", b"capacity", b"fpr_promised", b"writers", b"growth", b"bucket_size")]
+
+
+def test_a_missing_key_is_made_with_all_its_settings():
+    with servers(region(), region()) as (a, b):
+        a("BF.RESERVE", "reserved", 0.0001, 777, "EXPANSION", 4)
+        a("CF.RESERVE", "cuckoo", 4000, "BUCKETSIZE", 4)
+        a("SET", "other", "a string is nobody's business")
+        odd = [b"nul\0in\x01it", b"new\nline", "r\u00e9gion".encode(), b"\xff\xfe", b"x" * 5000, b"*[?", b"{tag}x"]
+        for name in odd:
+            b("ROOST.CREATE", name, "KIND", "orcuckoo", "CAPACITY", 100)
+        with Link(a, b) as link:
+            keys = ["reserved", "cuckoo", *odd]
+            wait_in_step([a, b], keys)
+            for key in "reserved", "cuckoo":
+                infos = [configuration(s, key) for s in (a, b)]
+                assert infos[0] == infos[1], infos
+            a("ROOST.ADD", odd[0], "swift"), b("BF.ADD", "reserved", "swift")
+            wait_in_step([a, b], keys)
+            assert b("ROOST.EXISTS", odd[0], "swift") == [1]
+            assert not b("EXISTS", "other") and link.of("seeded")
+
+
+def test_other_databases_and_a_match():
+    with servers(region(), region()) as (a, b):
+        a("CONFIG", "SET", "roost.bf-writers", 2)
+        for database in 0, 3:
+            a("SELECT", database)
+            for name in "in-1", "in-2", "out":
+                a("BF.ADD", name, f"{database}-{name}")
+        a("SELECT", 0)
+        assert once(a, b, options=["--match", "i[l-n]-?"]) == (0, "", "")
+        other = redis.Redis(unix_socket_path=b.path, db=3)
+        assert sorted(b("KEYS", "*")) == sorted(other.keys()) == [b"in-1", b"in-2"]
+        assert other.execute_command("BF.EXISTS", "in-1", "3-in-1") == 1
+
+
+def test_deletion_travels_and_is_not_undone():
+    with servers(region(), region(), region()) as regions:
+        a, b, c = regions
+        for key in "plain", "again", "expiring", "renamed":
+            a("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+            a("ROOST.ADD", key, *items("old", 500))
+        with Link(*regions) as link:
+            wait_in_step(regions, ["plain", "again", "expiring", "renamed"])
+            b("DEL", "plain"), c("UNLINK", "again"), a("PEXPIRE", "expiring", 1), b("RENAME", "renamed", "renamed-now")
+            wait_for(lambda: not any(s("EXISTS", "plain", "again", "expiring", "renamed") for s in regions), "all to be deleted")
+            wait_in_step(regions, ["renamed-now"])
+            a("ROOST.CREATE", "again", "KIND", "cuckoo", "CAPACITY", 100)
+            a("ROOST.ADD", "again", "new")
+            wait_in_step(regions, ["again"])
+            assert all(found(s, "again", ["new"]) == 1 and found(s, "again", items("old", 50)) < 5 for s in regions)
+            assert link.of("deleted") and not link.of("conflict"), link.events
+
+
+def test_deletion_while_a_region_is_away():
+    with servers(region("--appendonly", "yes", "--appendfsync", "always"), region()) as (a, b):
+        a("ROOST.CREATE", "kept", "KIND", "orcuckoo", "SCALABLE"), a("ROOST.CREATE", "gone", "KIND", "orcuckoo", "SCALABLE")
+        with Link(a, b):
+            wait_in_step([a, b], ["kept", "gone"])
+        a("ROOST.ADD", "kept", "here"), a("ROOST.ADD", "gone", "concurrently")
+        a.kill()
+        b("DEL", "gone"), b("ROOST.ADD", "kept", "there")
+        a.start()
+        with Link(a, b):
+            wait_in_step([a, b], ["kept"])
+            wait_for(lambda: not a("EXISTS", "gone"), "the deletion to arrive")
+        assert found(b, "kept", ["here", "there"]) == 2 and not b("EXISTS", "gone")
+
+
+def test_what_is_lost_is_seeded_again():
+    with servers(region(), region()) as (a, b):
+        for key in items("key", 20):
+            a("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+            a("ROOST.ADD", key, "element")
+        with Link(a, b) as link:
+            wait_in_step([a, b], items("key", 20))
+            seeded = len(link.of("seeded"))
+            b("FLUSHALL")
+            wait_in_step([a, b], items("key", 20))
+            assert len(link.of("seeded")) >= seeded + 20
+            assert found(b, "key-7", ["element"]) == 1
+
+
+def conflict_lines(text):
+    return [line for line in text.splitlines() if "key " in line]
+
+
+def test_conflicts_are_told_and_stop_nothing_else():
+    with servers(region(), region(), region()) as regions:
+        a, b, c = regions
+        for s in a, b:
+            s("ROOST.CREATE", "odd", "KIND", "cuckoo", "CAPACITY", 1000)
+        c("ROOST.CREATE", "odd", "KIND", "bloom", "CAPACITY", 1000)
+        a("ROOST.ADD", "odd", "a"), b("ROOST.ADD", "odd", "b")
+        a("ROOST.CREATE", "typed", "KIND", "cuckoo", "CAPACITY", 1000)
+        b("SET", "typed", "a string")
+        a("ROOST.CREATE", "fine", "KIND", "cuckoo", "CAPACITY", 1000)
+        status, out, said = once(*regions)
+        assert (status, out) == (1, ""), (status, out, said)
+        lines = conflict_lines(said)
+        assert any(" key odd: " in line and "configuration" in line for line in lines), said
+        assert any(line.startswith(f"roost: 127.0.0.1:{b.port}: key typed: WRONGTYPE") for line in lines), said
+        assert in_step(regions, ["fine"]) and in_step([a, b], ["odd"]) and in_step([a, c], ["typed"])
+        with Link(*regions) as link:
+            wait_for(lambda: {e["key"] for e in link.of("conflict")} == {"odd", "typed"}, "the conflicts")
+            a("ROOST.ADD", "fine", "still"), b("ROOST.ADD", "odd", "and on")
+            wait_in_step(regions, ["fine"])
+            wait_in_step([a, b], ["odd"])
+            told = len(link.of("conflict"))
+            a("ROOST.ADD", "fine", "more")
+            wait_in_step(regions, ["fine"])
+            assert len(link.of("conflict")) == told, "told once"
+            b("DEL", "typed"), a("ROOST.ADD", "typed", "another try"), c("DEL", "odd")
+            wait_in_step(regions, ["typed"])
+            wait_for(lambda: not any(s("EXISTS", "odd") for s in regions), "a deletion to win over both")
+
+
+def test_memory_limit_is_a_conflict():
+    with servers(region(), region()) as (a, b):
+        b("CONFIG", "SET", "roost.memory-limit", 50000)
+        a("ROOST.CREATE", "big", "KIND", "bloom", "CAPACITY", 1000000), a("ROOST.CREATE", "small", "KIND", "bloom", "CAPACITY", 100)
+        status, _, said = once(a, b)
+        assert status == 1 and len(conflict_lines(said)) == 1 and f"{b.port}: key big: " in said, said
+        assert in_step([a, b], ["small"])
+        b("CONFIG", "SET", "roost.memory-limit", 0)
+        assert once(a, b)[0] == 0 and in_step([a, b], ["big"])
+
+
+def change(regions, round):
+    for number, s in enumerate(regions):
+        s("ROOST.ADD", "busy", *items(f"{round}-{number}", 20))
+        s("ROOST.REM", "busy", *items(f"{round - 1}-{number}", 10))
+        s("BF.ADD", f"bf-{round % 5}", f"{round}-{number}")
+
+
+def check_changes(regions, rounds):
+    wait_in_step(regions, ["busy", *items("bf", 5)])
+    for s in regions:
+        for round in range(rounds):
+            for number in range(len(regions)):
+                left = items(f"{round}-{number}", 20)[10 if round + 1 < rounds else 0:]
+                assert found(s, "busy", left) == len(left), (round, number)
+
+
+def test_links_killed_at_any_moment():
+    with servers(region(), region(), region()) as regions:
+        for s in regions:
+            s("ROOST.CREATE", "busy", "KIND", "orcuckoo", "SCALABLE")
+        for round in range(24):
+            if round % 4 == 0:
+                link = Link(*regions)
+            change(regions, round)
+            if round % 4 == 3:
+                wait_for(lambda: len(link.events) > 3 + round, "some work")
+                link.kill()
+        with Link(*regions):
+            check_changes(regions, 24)
+
+
+def test_three_links_at_once():
+    with servers(region(), region(), region()) as regions:
+        a, b, c = regions
+        for s in regions:
+            s("ROOST.CREATE", "busy", "KIND", "orcuckoo", "SCALABLE")
+        with Link(a, b, c), Link(b, c, a), Link(c, a):
+            for round in range(12):
+                change(regions, round)
+            check_changes(regions, 12)
+            b("DEL", "busy")
+            wait_for(lambda: not any(s("EXISTS", "busy") for s in regions), "the deletion")
+            a("ROOST.CREATE", "busy", "KIND", "orcuckoo", "SCALABLE")
+            a("ROOST.ADD", "busy", "again")
+            wait_for(lambda: found(c, "busy", ["again"]) == 1, "a key that was made again")
+            wait_in_step(regions, ["busy"])
+
+
+def test_a_server_restarted_and_one_restored_from_a_backup():
+    with servers(region("--appendonly", "yes", "--appendfsync", "always"), region(), region()) as regions:
+        a, b, c = regions
+        for s in regions:
+            s("ROOST.CREATE", "busy", "KIND", "orcuckoo", "SCALABLE")
+        with Link(*regions) as link:
+            change(regions, 0)
+            wait_in_step(regions, ["busy", "bf-0"])
+            b("SAVE")
+            backup = os.path.join(b.folder, "backup.rdb")
+            shutil.copy(os.path.join(b.folder, "dump.rdb"), backup)
+            change(regions, 1)
+            a.restart()
+            change(regions, 2)
+            wait_in_step(regions, ["busy", "bf-2"])
+            b.kill()
+            shutil.copy(backup, os.path.join(b.folder, "dump.rdb"))
+            change([a], 3)
+            b.start()
+            assert found(b, "busy", items("2-0", 20)) == 0, "b has gone back in time"
+            change(regions, 4)
+            wait_in_step(regions, ["busy", *items("bf", 5)])
+            for s in regions:
+                for round in 0, 1, 2, 4:
+                    assert found(s, "busy", items(f"{round}-1", 20)[10:]) == 10, round
+            assert link.of("down") and len(link.of("up")) >= 5
+
+
+def test_once_tells_who_cannot_be_reached():
+    with server(port=free_port()) as a:
+        nobody = f"redis://127.0.0.1:{free_port()}"
+        status, out, said = once(urls=[url(a), nobody])
+        assert (status, out) == (2, "") and nobody[8:] in said and str(a.port) not in said, said
+    with servers(region(), region(module=False)) as (a, bare):
+        status, _, said = once(a, bare)
+        assert status == 2 and f"127.0.0.1:{bare.port}" in said, said
+
+
+def test_bad_input_is_one_line():
+    with server(port=free_port()) as a:
+        for words in [[], [url(a)], [url(a), url(a)], [url(a), "127.0.0.1:1"], [url(a), "http://host"], [url(a), "redis://host:port"],
+                      [url(a), "redis://[::1:6379"], [url(a), "redis://other", "--match", "[a"], [url(a), "redis://other", "--interval", "0"],
+                      [url(a), "redis://other", "--interval", "fast"], [url(a), "redis://other", "--metrics", "70000"],
+                      [url(a), "redis://other", "--password-file", "/nowhere"], [url(a), *[f"redis://other-{i}" for i in range(16)]]]:
+            done = subprocess.run([ROOST, "link", *words], capture_output=True, text=True, timeout=PATIENCE)
+            assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1, (words, done)
+            assert done.stderr.startswith("roost: "), done.stderr
+
+
+def scrape(port, request=b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as s:
+        s.sendall(request)
+        answer = b""
+        while more := s.recv(65536):
+            answer += more
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    return head, body
+
+
+def figures(port):
+    head, body = scrape(port)
+    assert head.startswith("HTTP/1.0 200 OK"), head
+    lines = [line for line in body.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_figures_for_prometheus():
+    port = free_port()
+    with servers(region(), region()) as (a, b):
+        a("ROOST.CREATE", "key", "KIND", "cuckoo", "CAPACITY", 100)
+        with Link(a, b, options=(FAST, "--metrics", str(port))) as link:
+            wait_for(lambda: link.of("in_step"), "the link")
+            wait_in_step([a, b], ["key"])
+            b("ROOST.ADD", "key", "one")
+            wait_in_step([a, b], ["key"])
+            name = 'roost_link_%s{peer="127.0.0.1:%d"}'
+            wait_for(lambda: figures(port)["roost_link_keys"] == 1 and figures(port)[name % ("keys_behind", a.port)] == 0, "the figures")
+            now = figures(port)
+            assert now[name % ("up", a.port)] == now[name % ("up", b.port)] == 1
+            assert now[name % ("seeds_total", b.port)] == 1 and now[name % ("merges_total", a.port)] >= 1
+            assert now[name % ("bytes_sent_total", a.port)] > 100 and now["roost_link_lag_seconds"] == 0
+            slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+            for request in b"\0\xff" * 5000, b"\r\n\r\n", b"GET /\r\n", b"POST /metrics HTTP/1.0\r\n\r\n", b"GET /other HTTP/1.0\r\n\r\n":
+                with socket.create_connection(("127.0.0.1", port)) as s:
+                    s.sendall(request)
+            for s in slow:
+                s.close()
+            wait_for(lambda: figures(port), "the endpoint to live on")
+            assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.0 404")
+            a.kill()
+            wait_for(lambda: figures(port)[name % ("up", a.port)] == 0, "a peer to be down")
+            a.start()
+            wait_for(lambda: figures(port)[name % ("up", a.port)] == 1, "a peer to be up")
+            wait_in_step([a, b], ["key"])
+
+
+def test_idle_costs_nearly_nothing():
+    port = free_port()
+    with servers(region(), region()) as (a, b):
+        for s in a, b:
+            for key in items("key", 1000):
+                s("ROOST.CREATE", key, "KIND", "cuckoo", "CAPACITY", 10)
+        with Link(a, b, options=("--metrics", str(port))) as link:
+            wait_for(lambda: link.of("in_step") and link.of("in_step")[-1]["keys"] == 1000, "1,000 keys in step")
+            assert not link.of("seeded") and not link.of("synced")
+
+            def bytes_so_far():
+                return sum(value for name, value in figures(port).items() if "_bytes_" in name)
+            begin, before = time.monotonic(), bytes_so_far()
+            time.sleep(3)
+            spent, seconds = bytes_so_far() - before, time.monotonic() - begin
+            assert spent < 1000 * seconds, (spent, seconds)
+
+
+def test_no_secret_is_seen():
+    secret = "s3cret-word"
+    with servers(region(), region()) as (a, b):
+        a("CONFIG", "SET", "requirepass", secret)
+        a.client.close()
+        a.client = redis.Redis(unix_socket_path=a.path, password=secret)
+        b("ACL", "SETUSER", "linker", "on", f">{secret}", "+@all", "~*")
+        a("BF.ADD", "key", "x")
+        urls = [url(a, f":{secret}@"), url(b, f"linker:{secret}@")]
+        with Link(a, b, urls=urls) as link:
+            wait_in_step([a, b], ["key"])
+            wait_for(lambda: link.of("in_step"), "the link")
+            for name in "cmdline", "comm", "status":
+                with open(f"/proc/{link.process.pid}/{name}", "rb") as file:
+                    assert secret.encode() not in file.read(), name
+            assert secret not in json.dumps(link.events)
+        wrong = once(urls=[url(a, ":another-word@"), url(b)])
+        assert wrong[0] == 2 and "another-word" not in wrong[2] and f"127.0.0.1:{a.port}" in wrong[2], wrong
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "passwords")
+            with open(path, "w") as file:
+                file.write(f"{url(a)} {secret}\n")
+            os.chmod(path, 0o600)
+            assert once(a, b, options=["--password-file", path])[0] == 0
+        b("CONFIG", "SET", "requirepass", secret)
+        assert once(a, b, environment={"ROOST_PASSWORD": secret})[0] == 0
+
+
+def test_a_server_that_answers_nonsense():
+    def nonsense(listener, stop):
+        answers = [b"+PONG\r\n", b"*3\r\n:1\r\n", b"$100000000000\r\n", b"\xff" * 1000, b"-ERR no\r\n", b"*-5\r\n"]
+        while not stop.is_set():
+            try:
+                peer = listener.accept()[0]
+            except OSError:
+                return
+            with peer:
+                peer.settimeout(PATIENCE)
+                try:
+                    peer.recv(65536)
+                    peer.sendall(answers[0])
+                except OSError:
+                    pass
+            answers.append(answers.pop(0))
+    listener, stop = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    thread = threading.Thread(target=nonsense, args=(listener, stop))
+    thread.start()
+    try:
+        with servers(region(), region()) as (a, b):
+            a("ROOST.CREATE", "key", "KIND", "cuckoo", "CAPACITY", 100)
+            with Link(a, b, urls=[url(a), url(b), f"redis://127.0.0.1:{listener.getsockname()[1]}"]) as link:
+                wait_in_step([a, b], ["key"])
+                wait_for(lambda: link.of("trouble"), "the trouble to be told")
+    finally:
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+if __name__ == "__main__":
+    run(globals())
