@@ -120,7 +120,8 @@ class Region:
 
     def digest(self):
         """Over all names, deleted ones too: sums of what the primaries tell."""
-        return f"{sum(int(summary[b'digest'], 16) for summary in self.summaries(1)) % (1 << 128):032x}"
+        parts = (int.from_bytes(bytes.fromhex(summary[b"digest"].decode()), "little") for summary in self.summaries(1))
+        return (sum(parts) % (1 << 128)).to_bytes(16, "little").hex()
 
     def keys(self):
         return sum(summary[b"keys"] for summary in self.summaries(1))
