@@ -23,7 +23,7 @@ from redis.crc import key_slot
 
 from servers import MODULE, VALKEY, Server, Speaker, free_port, replicate, wait_for
 
-ROOST = os.environ.get("ROOST_PROGRAM", os.path.join(os.path.dirname(MODULE), "roost"))
+ROOST = os.environ.get("ROOST", os.path.join(os.path.dirname(MODULE), "roost"))
 PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that something may take which nothing hinders any more
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
 WAITING = 2000  # milliseconds that a client gives a replica
