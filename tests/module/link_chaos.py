@@ -15,6 +15,7 @@ for with patience. --calm: without faults, for a look at the rest.
 import argparse
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ from regions import PATIENCE, Client, Cluster, Link, Pair, Single, valkey
 from servers import caught_up, wait_for
 
 KEYS = [f"{kind}-{i}" for kind in KINDS for i in range(2)]
-SETTINGS = (("roost.bf-writers", "3"), ("roost.bf-capacity", "1000"))
+SETTINGS = (("roost.bf-writers", "3"), ("roost.bf-capacity", "1000"), ("roost.window-ms", "86400000"), ("roost.counter-window-ms", "86400000"))
 FRESH = 10000  # elements that nobody added, for the rate of false positives
 
 
@@ -74,7 +75,7 @@ class Campaign:
     # ---- what goes wrong
 
     def fault(self):
-        deeds = [self.death_in_a_region] * 3 + [self.partition] * 3 + [self.death_of_a_link] * 2 + [self.resets]
+        deeds = [self.death_in_a_region] * 3 + [self.partition] * 3 + [self.death_of_a_link] * 2 + [self.resets, self.freeze]
         self.random.choice(deeds)()
 
     def note(self, text):
@@ -114,6 +115,15 @@ class Campaign:
         time.sleep(self.random.uniform(0, 1))
         link.start()
         self.note(f"link {link.number} dies and is started again")
+
+    def freeze(self):
+        """Something stands still for a while, with all its connections, and goes on."""
+        server = self.random.choice([server for region in self.regions for server in region.all_servers()])
+        process = self.random.choice([self.random.choice(self.links).process, server.process])
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(self.random.uniform(0.1, 2))
+        process.send_signal(signal.SIGCONT)
+        self.note("a server or a link stands still and goes on")
 
     def resets(self):
         for route in self.proxy.routes:

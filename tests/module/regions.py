@@ -127,9 +127,12 @@ class Region:
         return sum(summary[b"keys"] for summary in self.summaries(1))
 
     def names(self):
-        """All that it knows: name to (generation, digest or None)."""
-        return {name.decode(): (generation, digest and digest.decode())
-                for summary in self.summaries(1000000) for _, name, generation, digest, _ in summary[b"changed"]}
+        """All that it knows: name to (generation, digest or ""). Where a slot has moved, who had it before may tell of nothing there."""
+        known = {}
+        for summary in self.summaries(1000000):
+            for _, name, generation, digest, _ in summary[b"changed"]:
+                known[name.decode()] = max(known.get(name.decode(), (0, "")), (generation, (digest or b"").decode()))
+        return {name: state for name, state in known.items() if state != (0, "")}
 
     def stop(self):
         reports = ""
@@ -288,7 +291,7 @@ class Cluster(Region):
             node("CLUSTER", "SETSLOT", slot, "NODE", names[target])
         self.owner[slot] = target
 
-    faults = (death,)
+    faults = (death, slots_move)
 
 
 def raw(server, *words):
