@@ -1,21 +1,9 @@
 #!/usr/bin/python3
 """Three primaries and three replicas: filters spread by key, merges stay within a slot, failover keeps what was acknowledged."""
-import socket
 import subprocess
 
-from servers import Server, Speaker, free_port, run, servers, wait_for
-
-
-def cluster_port():
-    """A port whose bus, 10,000 above, is free too."""
-    while True:
-        port = free_port()
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port + 10000))
-                return port
-            except (OSError, OverflowError):
-                pass
+from regions import cluster_port, raw
+from servers import Server, run, servers, wait_for
 
 
 def node():
@@ -28,19 +16,11 @@ def owners(nodes):
     for s in nodes:
         if s.process.poll() is None:
             slots = {}
-            for begin, end, primary, *_ in raw_slots(s):
+            for begin, end, primary, *_ in raw(s, "CLUSTER", "SLOTS"):
                 for slot in range(begin, end + 1):
                     slots[slot] = by_port[primary[1]]
             return slots
     raise AssertionError("no node is alive")
-
-
-def raw_slots(s):
-    speak = Speaker(s, 2)
-    try:
-        return speak("CLUSTER", "SLOTS")
-    finally:
-        speak.close()
 
 
 def test_a_cluster_of_six():

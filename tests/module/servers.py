@@ -194,21 +194,30 @@ def same_digests(one, other, keys):
 class Speaker:
     """The protocol itself, both versions of it, for what client libraries hide."""
 
-    def __init__(self, server, version):
+    def __init__(self, server, version, patience=PATIENCE):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(patience)
         self.socket.connect(server.path)
         self.file = self.socket.makefile("rb")
         if version == 3:
             self("HELLO", "3")
 
     def __call__(self, *arguments):
-        parts = [str(a).encode() if not isinstance(a, bytes) else a for a in arguments]
-        self.socket.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
-        return self.read()
+        return self.pipeline([arguments])[0]
+
+    def pipeline(self, commands):
+        """The answers to commands that are sent at once."""
+        request = b""
+        for arguments in commands:
+            parts = [str(a).encode() if not isinstance(a, bytes) else a for a in arguments]
+            request += b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
+        self.socket.sendall(request)
+        return [self.read() for _ in commands]
 
     def read(self):
         line = self.file.readline()[:-2]
+        if not line:
+            raise ConnectionError("the server hung up")
         kind, rest = line[:1], line[1:]
         if kind in b"+(":
             return rest.decode()
