@@ -370,7 +370,7 @@ def test_a_replica_is_promoted():
 # ---- a cluster ----
 
 def node():
-    return Server("--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--appendonly", "yes", "--cluster-replica-validity-factor", "0",
+    return Server("--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--cluster-replica-validity-factor", "0", "--shutdown-timeout", "0",
                   port=cluster_port())
 
 
