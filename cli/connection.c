@@ -662,7 +662,7 @@ static void resolve(struct connection *connection)
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     snprintf(service, sizeof service, "%d", connection->port);
     int problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
-    hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
+    hints.ai_flags = AI_NUMERICSERV;
     if (problem)
         problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
     if (problem)

@@ -15,6 +15,7 @@ from cluster import cluster_port, owners
 from servers import PATIENCE, ROOT, Server, Speaker, caught_up, free_port, replicate, run, server, servers, wait_for
 
 DRIVER = os.environ.get("ROOST_DRIVER", os.path.join(ROOT, "build", "tests", "deployment-driver"))
+ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
 NEEDS = "needs=ROOST.DELTA"
 PASSWORD = "se cr:e/t@%41"
 ESCAPED = "se%20cr%3Ae%2Ft%40%2541"
@@ -291,6 +292,12 @@ def tls_server(folder, name, port, clients="no"):
                   "--tls-ca-cert-file", f"{folder}/ca.pem", "--tls-auth-clients", clients)
 
 
+def sync_with_a_key(folder, key, **environment):
+    path = os.path.join(folder, "a.roost")
+    for words, text in (("create", path, "--capacity", "1000"), None), (("add", path), "swift\n"), (("sync", path, key), None):
+        subprocess.run([ROOST, *words], input=text, text=True, check=True, capture_output=True, timeout=PATIENCE, env={**os.environ, **environment})
+
+
 def test_tls():
     folder = tempfile.mkdtemp(prefix="roost-")
     try:
@@ -308,6 +315,8 @@ def test_tls():
                 assert [d.answer(n) for n in numbers][-6:] == ["integer 2500000"] + ["string 2500000 bytes"] * 5
                 sent, received = map(int, next(line for line in d.end() if line.startswith("bytes")).split()[1:])
                 assert 2_500_000 < sent < 2_600_000 and 12_500_000 < received < 13_000_000, (sent, received)
+            sync_with_a_key(folder, f"{where}/filter", ROOST_PASSWORD=PASSWORD, SSL_CERT_FILE=f"{folder}/ca.pem")
+            assert s("ROOST.EXISTS", "filter", "swift") == [1]
             with driver(where, f"ca={folder}/other.pem") as d:
                 assert "its certificate is not to be trusted: " in d.wait("sick ")
             with driver(where) as d:
@@ -538,6 +547,22 @@ def test_peers_that_mean_ill():
                 assert peak < 400_000, (name, peak)
         finally:
             peer.close()
+
+
+def test_a_sync_hides_its_password():
+    peer, folder = Peer(lambda connection: None), tempfile.mkdtemp(prefix="roost-")
+    try:
+        path = os.path.join(folder, "a.roost")
+        subprocess.run([ROOST, "create", path, "--capacity", "1000"], check=True, capture_output=True, timeout=PATIENCE)
+        process = subprocess.Popen([ROOST, "sync", path, f"redis://me:{ESCAPED}@127.0.0.1:{peer.port}/key"], stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: peer.accepted, "the program to connect")
+        listed = open(f"/proc/{process.pid}/cmdline").read()
+        process.terminate()
+        assert ESCAPED not in process.communicate(timeout=PATIENCE)[1] and process.returncode == 2
+        assert ESCAPED not in listed and f"redis://me:{'*' * len(ESCAPED)}@127.0.0.1" in listed, listed
+    finally:
+        peer.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_an_echo_of_the_password():
