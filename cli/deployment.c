@@ -302,7 +302,7 @@ static struct node *primary_of(struct deployment *deployment)
 
 static bool is_usable(const struct node *node)
 {
-    return node && node->ready && !node->failed && !node->is_replica;
+    return node && node->ready && !node->failed && !node->is_replica && connection_works(node->working);
 }
 
 static struct node *target(const struct request *request)
