@@ -300,7 +300,7 @@ def start_tls(folder, name, clients):
         port = free_port()
         try:
             s = Server("--tls-port", str(port), "--tls-cert-file", f"{folder}/{name}.pem", "--tls-key-file", f"{folder}/{name}.key",
-                       "--tls-ca-cert-file", f"{folder}/ca.pem", "--tls-auth-clients", clients)
+                       "--tls-ca-cert-file", f"{folder}/ca.pem", "--tls-auth-clients", clients, "--tls-replication", "yes")
         except AssertionError:
             continue
         s.tls_port = port
@@ -356,6 +356,10 @@ def test_tls():
                 d.wait("up ")
             with driver(f"rediss://localhost:{port}", ca) as d:
                 d.wait(f"sick localhost:{port}: ")
+        with tls_server(folder, "named") as primary, tls_server(folder, "named") as replica:
+            replica("REPLICAOF", "127.0.0.1", primary.tls_port)
+            with driver(f"rediss://localhost:{replica.tls_port}", ca) as d:
+                d.wait(f"up 127.0.0.1:{primary.tls_port}")  # told as an address, with a certificate for the host in the URL
         with with_port() as s, driver(f"rediss://127.0.0.1:{s.port}", ca) as d:
             d.wait(f"sick 127.0.0.1:{s.port}: ")  # a server without TLS
     finally:
