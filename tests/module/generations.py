@@ -118,8 +118,23 @@ def test_summaries_wait_for_a_change():
         s("FLUSHALL")
         waiter.join()
         assert answers[-1]["keys"] == 0 and answers[-1]["mark"].split(b"-")[0] != mark.split(b"-")[0], "another life"
+        mark, refusals = summary(s)["mark"], []
+        waiter = threading.Thread(target=lambda: refusals.append(refusal(Peer(s), "ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000)))
+        waiter.start()
+        blocked(1)
+        s("REPLICAOF", "127.0.0.1", 1)
+        waiter.join()
+        s("REPLICAOF", "NO", "ONE")
+        assert "UNBLOCKED" in refusals[0], "the server sends those who wait away when it becomes a replica"
         for wrong in (("SINCE",), ("COUNT", 0), ("COUNT", "x"), ("WAIT", -1), ("WAIT", 10 ** 12), ("ELSE", 1)):
             s.error("ROOST.SUMMARY", *wrong)
+
+
+def refusal(peer, *arguments):
+    try:
+        return f"no refusal, but {peer(*arguments)}"
+    except redis.RedisError as error:
+        return str(error)
 
 
 class Peer:
@@ -600,6 +615,10 @@ def test_graves_are_keys():
         assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
         s("RENAME", GRAVES, "elsewhere")
         assert generation(s, "key") == (2, False)
+        s("SWAPDB", 0, 4)
+        assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
+        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
+        assert generation(s, "key") == (2, False) and s.client.info("roost")["roost_keys"] == 0
         s("DEL", "elsewhere")
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", "spare")
