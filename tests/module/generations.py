@@ -174,8 +174,10 @@ def test_whatever_happens_to_keys_summaries_know_them():
 
 
 def carry(source, destination, key, cursor="0", spans=()):
-    """What a go-between does: (outcome of the push, cursor of the pull, span of the push)."""
+    """What a go-between does: (outcome of the push, cursor of the pull, span of the push); None where the cursor is too old."""
     generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)
+    if frame is None and after is not None:
+        return None
     outcome, _, _, begin, end = destination("ROOST.PUSH", key, generation, frame if frame is not None else b"")
     return outcome, after, begin and span(begin, end)
 
@@ -287,6 +289,45 @@ def test_asking():
         for i in range(100):
             create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
         a("FLUSHALL", "ASYNC")
+
+
+def test_asking_while_clients_write():
+    """A sync tells each side what the other had when it began; cursors from before it are good for the rest."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how, Server) as (a, replica, b):
+        by_cursor = []
+        replicate(replica, a)
+        for kind in KINDS:
+            ours, theirs, later = [f"ours {i}" for i in range(60)], [f"theirs {i}" for i in range(60)], iter(range(10000))
+            create(a, kind, kind), create(b, kind, kind), a("ROOST.ADD", kind, *ours), b("ROOST.ADD", kind, *theirs)
+            cursors = [s("ROOST.PULL", kind, "1-1")[1] for s in (a, b)]
+            rounds = []
+
+            def write():
+                rounds.append(next(later))
+                for s, name in (a, "a"), (b, "b"):
+                    s("ROOST.ADD", kind, *[f"{name} {rounds[-1]} {i}" for i in range(5)])
+                if kind == "set":
+                    a("ROOST.REM", kind, ours[rounds[-1]]), b("ROOST.REM", kind, theirs[rounds[-1]])
+
+            ask(a, b, kind, between=write)
+            assert rounds, "nothing was written between"
+            gone = len(rounds) if kind == "set" else 0
+            assert all(a("ROOST.EXISTS", kind, *theirs[gone:])) and all(b("ROOST.EXISTS", kind, *ours[gone:]))
+            if carry(a, b, kind, cursors[0]) and carry(b, a, kind, cursors[1]):
+                assert a.digest(kind) == b.digest(kind), kind
+                by_cursor.append(kind)
+            else:  # its journal was too short for all that
+                assert ask(a, b, kind)[0] == 1 and a.digest(kind) == b.digest(kind), kind
+            expected = [f"{name} {r} {i}" for name in "ab" for r in rounds for i in range(5)] + ours[gone:] + theirs[gone:]
+            assert all(a("ROOST.EXISTS", kind, *expected)) and all(b("ROOST.EXISTS", kind, *expected))
+            assert not gone or not any(a("ROOST.EXISTS", kind, *ours[:gone], *theirs[:gone]))
+        assert "set" in by_cursor and "cuckoo" in by_cursor, by_cursor
+        caught_up(replica, a)
+        kept = everything(a)
+        assert everything(replica) == kept
+        a.restart()
+        assert everything(a) == kept
 
 
 # ---- generations
