@@ -642,6 +642,72 @@ def test_pushes_of_other_generations():
             assert "primary" in s.error("ROOST.GENERATION", key, 3, GRAVES)
 
 
+class Model:
+    """What each name holds at each server: a generation, and a set or nothing. A higher generation wins; equal ones merge."""
+
+    def __init__(self, places):
+        self.held = {place: {} for place in places}
+
+    def at(self, place, name):
+        return self.held[place].get(name, (0, None))
+
+    def add(self, place, name, item):
+        was, items = self.at(place, name)
+        self.held[place][name] = (was, (items or frozenset()) | {item})
+
+    def delete(self, place, name):
+        was, items = self.at(place, name)
+        self.held[place][name] = (was + (items is not None), None)
+
+    def carry(self, source, place, name):
+        (theirs, brought), (ours, items) = self.at(source, name), self.at(place, name)
+        both = brought if items is None else items if brought is None else items | brought
+        self.held[place][name] = (ours, items) if ours > theirs else (theirs, brought) if theirs > ours else (ours, both)
+
+
+def agrees(model, s, names_):
+    for name in names_:
+        was, items = model.at(s, name)
+        assert generation(s, name) == (was, items is not None), (name, was, items)
+        found = [item for item, there in zip(range(60), s("ROOST.EXISTS", name, *range(60))) if there]
+        assert set(found) >= (items or set()) and len(found) <= len(items or ()) + 3, (name, found, items)
+
+
+def test_three_deployments_beside_a_model():
+    """Additions and deletions everywhere, states carried in any order, some of it lost: each place is as the model says, and in the end all agree."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always")
+    with servers(how, how, how) as places:
+        model, names_, deleted = Model(places), {f"{kind} {i}": kind for kind in KINDS for i in range(2)}, 0
+        for step in range(600):
+            s, name, chance = random.choice(places), random.choice(list(names_)), random.random()
+            if chance < 0.45:
+                if model.at(s, name)[1] is None:
+                    create(s, name, names_[name])
+                item = random.randrange(60)
+                s("ROOST.ADD", name, item), model.add(s, name, item)
+            elif chance < 0.6:
+                if model.at(s, name)[1] is not None:
+                    bury(s, name, model.at(s, name)[0])
+                    deleted += 1
+                model.delete(s, name)
+            elif chance < 0.99:
+                source = random.choice([place for place in places if place is not s])
+                carry(source, s, name), model.carry(source, s, name)
+            else:
+                s.restart()
+            if step % 20 == 0:
+                agrees(model, s, names_)
+        for source in places * 2:
+            for s in places:
+                for name in names_ if s is not source else ():
+                    carry(source, s, name), model.carry(source, s, name)
+        for s in places:
+            agrees(model, s, names_)
+        assert deleted > 30
+        states = [{entry for entry in everything(s)[1] if entry[1] in names_} for s in places]
+        assert states[0] == states[1] == states[2] and len(states[0]) == len(names_)
+
+
 def test_graves_are_keys():
     with servers(lambda: Server(port=free_port()), Server) as (s, other):
         create(s, "key"), s("DEL", "key")
