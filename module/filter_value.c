@@ -14,8 +14,9 @@
 
 #define INSERTED_KNOWN    1
 #define CHANGES_SHIFT     8
-#define FEWEST_CHANGES    256   /* in the journal of a filter */
 #define MOST_CHANGES      65536 /* about a megabyte */
+#define LONGEST_JOURNAL   (1 << 20)
+#define JOURNAL_PART      8 /* one part in so many of the memory, and more while somebody pulls more at a time */
 #define ELEMENTS_A_CHANGE 16
 #define WORTH_TRYING      100000 /* elements */
 
@@ -48,7 +49,8 @@ static roost_environment environment_of(struct filter_value *filter)
                                .memory_limit = settings_machine_memory(),
                                .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
                                .entropy = {.context = filter, .draw = draw},
-                               .journal = filter->changes};
+                               .journal = LONGEST_JOURNAL,
+                               .journal_part = JOURNAL_PART};
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------

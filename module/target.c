@@ -146,7 +146,7 @@ static void advance_mark(struct filter_value *filter)
 static void note_repeated(struct filter_value *filter, size_t additions)
 {
     filter->untold += additions;
-    if (filter->mark.incarnation && filter->untold > filter->changes / 8)
+    if (filter->mark.incarnation && filter->untold > FEWEST_CHANGES / 8)
         advance_mark(filter);
 }
 
