@@ -33,8 +33,9 @@ struct filter_value {
     uint64_t inserted;
     bool inserted_known;
     uint64_t identity;
-    bool spending;    /* an addition is being made: entropy is asked for an actor */
-    uint64_t changes; /* room in its journal, as headers have it; how long it is follows its memory and those who pull */
+    bool spending; /* an addition is being made: entropy is asked for an actor */
+    uint64_t
+        changes; /* room in its journal, as headers have it; how long it is follows its memory and those who pull */
     roost_cursor mark;
     uint64_t untold; /* additions since the mark that replicas repeat on their own */
 };
