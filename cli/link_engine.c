@@ -61,6 +61,7 @@
 #define MOST_BYTES         (64u << 20)
 #define FIRST_WHOLE_SIZE   (8u << 20) /* what a whole state is taken for until some were seen */
 #define TICK               250        /* milliseconds */
+#define SILENCE            3000       /* after which a region that was asked is left aside */
 #define CONFLICT_PAUSE     60000
 #define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
 #define FIRST_RELIST_PAUSE 2000
@@ -237,6 +238,14 @@ static uint64_t next_round(struct work *work, uint64_t now)
     return work_any_conflict(work) ? work->retry : NEVER;
 }
 
+void engine_settle(struct work *work)
+{
+    if (agree(work->row, engine_regions_of(work->engine, work->row)))
+        rest(work->engine, work->row);
+    else if (work->due == NEVER)
+        engine_schedule(work->engine, work->row, now_of(work->engine));
+}
+
 void engine_round_over(struct work *work)
 {
     struct engine *engine = work->engine;
@@ -247,7 +256,7 @@ void engine_round_over(struct work *work)
     engine->activity++;
     if (agree(row, engine_ready_regions(engine, row)))
         work->fruitless = 0;
-    if (agree(row, engine_regions_of(engine, row))) {
+    if (agree(row, engine_regions_of(engine, row)) && work->outstanding == 0) {
         rest(engine, row);
     } else {
         if (!work->in_trouble)
@@ -388,15 +397,20 @@ static void begin_when_all_spoke(struct engine *engine)
     arm(engine);
 }
 
+/* A region is back: what failed may succeed now. */
 static void wake_all(struct engine *engine)
 {
-    for (struct work *work = engine->works; work; work = work->after)
+    for (struct work *work = engine->works; work; work = work->after) {
+        if (!work->running)
+            work->in_trouble = false;
+        work->failures = 0;
         wake(engine, work);
+    }
 }
 
 void engine_region_changed(struct region *region)
 {
-    bool ready = region->listeners != NULL, was_ready = region->ready;
+    bool ready = region->listeners && !region->silent, was_ready = region->ready;
     for (const struct listener *listener = region->listeners; listener; listener = listener->next)
         ready &= listener->caught_up;
     region->ready = ready;
@@ -410,6 +424,38 @@ void engine_region_changed(struct region *region)
     begin_when_all_spoke(region->engine);
     if (ready && !was_ready)
         wake_all(region->engine);
+}
+
+void engine_asked(struct region *region)
+{
+    if (region->outstanding++ == 0)
+        region->answered_at = now_of(region->engine);
+}
+
+void engine_answered(struct region *region)
+{
+    region->outstanding--;
+    region->answered_at = now_of(region->engine);
+    if (region->silent && !region->engine->stopping) {
+        region->silent = false;
+        engine_region_changed(region);
+    }
+}
+
+/* The other regions need not wait for one that does not answer. */
+static void check_silence(struct region *region)
+{
+    struct engine *engine = region->engine;
+    struct work *next;
+    if (region->silent || !region->outstanding || now_of(engine) - region->answered_at < SILENCE)
+        return;
+    region->silent = true;
+    engine_region_changed(region);
+    for (struct work *work = engine->works; work; work = next) {
+        next = work->after;
+        if (work->running && work->waiting[region->index])
+            round_give_up(work);
+    }
 }
 
 static void node_up(void *context, struct node *node)
@@ -487,6 +533,8 @@ static void tick(void *context)
 {
     struct engine *engine = context;
     engine->tick = timer_add(engine->loop, TICK, tick, engine);
+    for (unsigned i = 0; i < engine->count; i++)
+        check_silence(&engine->regions[i]);
     report_status_line(engine);
     if (engine->settings->once)
         check_once(engine);

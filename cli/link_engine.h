@@ -38,6 +38,9 @@ struct region {
     uint32_t listing, swept;    /* the latest listing, and the last after which names that were not told were noted */
     bool up, ready;             /* there is a listener; all listeners have heard all there was when they came */
     bool spoken;                /* it was ready once, or there was trouble */
+    bool silent;                /* commands are under way, and nothing has been answered for long */
+    uint32_t outstanding;       /* such commands */
+    uint64_t answered_at;       /* when the last one was, or the first of these was asked */
     uint64_t away_since;
     uint32_t complaint; /* a hash of the error that was told last, and when */
     uint64_t complained;
@@ -92,6 +95,11 @@ void engine_check_quiet(struct engine *engine);
 region_set engine_regions_of(const struct engine *engine, const struct row *row);
 region_set engine_ready_regions(const struct engine *engine, const struct row *row);
 void engine_round_over(struct work *work);
+/* The last command about a name that is not worked on was answered. */
+void engine_settle(struct work *work);
+/* A region was asked, was answered by, or has been silent for too long. */
+void engine_asked(struct region *region);
+void engine_answered(struct region *region);
 
 /* ---- */
 

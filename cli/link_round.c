@@ -21,7 +21,10 @@
  *
  * What a server refuses is a conflict between two regions (another configuration) or of one region with all others (a
  * key of another type, no memory). The rest of the name's regions goes on. What a server cannot do at the moment, or
- * does not answer, ends the round, and the name is tried again after a pause that doubles.
+ * does not answer, ends the round, and the name is tried again after a pause that doubles. A round does not wait for
+ * ever, since the other regions would wait with it: where a region has been silent for some seconds, the engine gives
+ * the round up and goes on without that region. What was asked stays under way, and each reply is good whenever it
+ * comes, for it speaks of states and not of rounds.
  */
 #include "link_round.h"
 
@@ -122,12 +125,57 @@ static roost_bytes name_word(const struct work *work)
     return (roost_bytes){work->row->name, work->row->name_size};
 }
 
-static void ask(struct work *work, unsigned region, const roost_bytes *words, size_t count, answered *answer,
-                void *context)
+/* What comes of a command; its reply is NULL where there is none. */
+typedef void taken(void *context, const redisReply *reply);
+
+/* A command that is under way, for the round that asked it. */
+struct ticket {
+    struct work *work;
+    unsigned region;
+    uint32_t serial;
+    taken *take;
+    void *context;
+};
+
+static void ticket_back(struct ticket ticket)
 {
-    work->pending++;
-    deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work),
-                   (struct words){words, count}, answer, context);
+    struct work *work = ticket.work;
+    work->outstanding--;
+    if (ticket.serial == work->serial) {
+        work->waiting[ticket.region]--;
+        finish(work);
+    } else if (!work->running && work->outstanding == 0) {
+        engine_settle(work);
+    }
+}
+
+static void answered_ticket(void *context, const redisReply *reply, const char *trouble)
+{
+    struct ticket ticket = *(struct ticket *)context;
+    (void)trouble; /* the deployment tells it */
+    free(context);
+    engine_answered(region_of(ticket.work, ticket.region));
+    ticket.take(ticket.context, reply);
+    ticket_back(ticket);
+}
+
+/* Asks, in the name of a round. Without memory it is as if nothing were answered. */
+static void ask(struct work *work, uint32_t serial, unsigned region, struct words words, taken *take, void *context)
+{
+    struct ticket *ticket = malloc(sizeof *ticket);
+    if (!ticket) {
+        take(context, NULL);
+        return;
+    }
+    *ticket = (struct ticket){work, region, serial, take, context};
+    work->outstanding++;
+    if (serial == work->serial) {
+        work->pending++;
+        work->waiting[region]++;
+    }
+    engine_asked(region_of(work, region));
+    deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work), words, answered_ticket,
+                   ticket);
 }
 
 /* Of a region with all others. */
@@ -192,11 +240,10 @@ static struct question *question_new(struct work *work, unsigned region)
     return question;
 }
 
-static void probed(void *context, const redisReply *reply, const char *trouble)
+static void probed(void *context, const redisReply *reply)
 {
     struct question question = *(struct question *)context;
     struct pulled pulled;
-    (void)trouble;
     free(context);
     if (is_answer(question.work, question.region, -1, reply)) {
         if (read_pulled(&pulled, reply))
@@ -204,7 +251,6 @@ static void probed(void *context, const redisReply *reply, const char *trouble)
         else
             refuse_nonsense(question.work, question.region);
     }
-    finish(question.work);
 }
 
 static bool probe(struct work *work, region_set ready)
@@ -218,7 +264,7 @@ static bool probe(struct work *work, region_set ready)
             return true;
         roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
         work->told &= ~one_region(region);
-        ask(work, region, words, 3, probed, question);
+        ask(work, work->serial, region, (struct words){words, 3}, probed, question);
         any = true;
     }
     return any;
@@ -229,6 +275,7 @@ static bool probe(struct work *work, region_set ready)
 /* A frame of one region on its way to others. */
 struct transfer {
     struct work *work;
+    uint32_t serial; /* of the round that it belongs to */
     unsigned source;
     region_set destinations, taken;
     bool whole;          /* the state, not a delta */
@@ -257,6 +304,7 @@ static struct transfer *transfer_new(struct work *work, unsigned source, region_
         return NULL;
     }
     transfer->work = work;
+    transfer->serial = work->serial;
     transfer->source = source;
     transfer->destinations = destinations;
     transfer->generation = generation;
@@ -327,13 +375,12 @@ static void take_pushed(struct transfer *transfer, unsigned destination, const s
     take_reply(work, destination, &pushed->view);
 }
 
-static void answered_push(void *context, const redisReply *reply, const char *trouble)
+static void take_push(void *context, const redisReply *reply)
 {
     struct push push = *(struct push *)context;
     struct transfer *transfer = push.transfer;
     struct work *work = transfer->work;
     struct pushed pushed;
-    (void)trouble;
     free(context);
     work->engine->held -= transfer->size;
     if (is_answer(work, push.destination, transfer->burial ? -1 : (int)transfer->source, reply)) {
@@ -344,7 +391,6 @@ static void answered_push(void *context, const redisReply *reply, const char *tr
     }
     if (--transfer->pending == 0)
         transfer_over(transfer);
-    finish(work);
 }
 
 static void push_to(struct transfer *transfer, unsigned destination, roost_bytes frame)
@@ -361,7 +407,7 @@ static void push_to(struct transfer *transfer, unsigned destination, roost_bytes
     transfer->size = frame.size;
     transfer->work->engine->held += frame.size;
     transfer->pending++;
-    ask(transfer->work, destination, words, 4, answered_push, push);
+    ask(transfer->work, transfer->serial, destination, (struct words){words, 4}, take_push, push);
 }
 
 /* All at once; the one in hand keeps the transfer alive meanwhile. */
@@ -402,12 +448,11 @@ static void take_pulled(struct transfer *transfer, const struct pulled *pulled)
     push_to_all(transfer, pulled->frame);
 }
 
-static void answered_pull(void *context, const redisReply *reply, const char *trouble)
+static void take_pull(void *context, const redisReply *reply)
 {
     struct transfer *transfer = context;
     struct work *work = transfer->work;
     struct pulled pulled;
-    (void)trouble;
     if (is_answer(work, transfer->source, -1, reply) && read_pulled(&pulled, reply)) {
         take_pulled(transfer, &pulled);
     } else {
@@ -415,7 +460,6 @@ static void answered_pull(void *context, const redisReply *reply, const char *tr
             refuse_nonsense(work, transfer->source);
         transfer_over(transfer);
     }
-    finish(work);
 }
 
 static void pull(struct transfer *transfer)
@@ -432,22 +476,20 @@ static void pull(struct transfer *transfer)
         snprintf(texts[i], SPAN_ROOM, "%llx-%llx", (unsigned long long)spans[i].from, (unsigned long long)spans[i].to);
         words[3 + i] = text_word(texts[i]);
     }
-    ask(work, transfer->source, words, 3 + count, answered_pull, transfer);
+    ask(work, transfer->serial, transfer->source, (struct words){words, 3 + count}, take_pull, transfer);
 }
 
 /* ---- writers ----------------------------------------------------------------------------------------------------- */
 
-static void answered_info(void *context, const redisReply *reply, const char *trouble)
+static void take_info(void *context, const redisReply *reply)
 {
     struct question question = *(struct question *)context;
     int64_t writers, scalable = 1;
-    (void)trouble;
     free(context);
     if (reply && reply->type == REDIS_REPLY_ARRAY && field_is(reply, "kind", "bloom") &&
         (!read_field(&scalable, reply, "scalable") || scalable) && read_field(&writers, reply, "writers") &&
         writers < (int64_t)question.work->engine->count)
         report_writers(region_of(question.work, question.region), question.work->row, writers);
-    finish(question.work);
 }
 
 /* Once for each name that is worked on: whether the promised rate is meant for so many regions. */
@@ -458,7 +500,7 @@ static void ask_writers(struct work *work, unsigned region)
         return;
     work->row->asked_writers = true;
     roost_bytes words[] = {text_word("ROOST.INFO"), name_word(work)};
-    ask(work, region, words, 2, answered_info, question);
+    ask(work, work->serial, region, (struct words){words, 2}, take_info, question);
 }
 
 /* ---- seed -------------------------------------------------------------------------------------------------------- */
@@ -602,6 +644,7 @@ static bool exchange(struct work *work, region_set known)
 
 struct session {
     struct work *work;
+    uint32_t serial;
     unsigned asking, answering;
     uint64_t generation;
     struct view before_asking, before_answering;
@@ -609,14 +652,7 @@ struct session {
     char name[64]; /* of the session, as the asking side calls it */
 };
 
-static void answered_ask(void *context, const redisReply *reply, const char *trouble);
-
-static void session_over(struct session *session)
-{
-    struct work *work = session->work;
-    free(session);
-    finish(work);
-}
+static void take_asked(void *context, const redisReply *reply);
 
 static roost_bytes generation_word(char text[24], uint64_t generation)
 {
@@ -648,52 +684,49 @@ static void learn_from_sync(struct session *session, const struct asked *asked)
     report_work(region_of(work, session->answering), work->row, "synced", 0);
 }
 
-static void answered_sync(void *context, const redisReply *reply, const char *trouble)
+/* A reply of the answering side goes back to the one that asks, unless nobody waits for the end any more. */
+static void take_answer(void *context, const redisReply *reply)
 {
     struct session *session = context;
     struct work *work = session->work;
-    (void)trouble;
     bool fine = is_answer(work, session->answering, (int)session->asking, reply);
     if (fine && reply->type != REDIS_REPLY_STRING)
         refuse_nonsense(work, session->answering);
-    if (!fine || reply->type != REDIS_REPLY_STRING) {
-        session_over(session);
+    if (!fine || reply->type != REDIS_REPLY_STRING || session->serial != work->serial) {
+        free(session);
         return;
     }
     roost_bytes words[] = {
         text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size}, {reply->str, (size_t)reply->len}};
-    ask(work, session->asking, words, 4, answered_ask, session);
-    finish(work);
+    ask(work, session->serial, session->asking, (struct words){words, 4}, take_asked, session);
 }
 
-static void carry(struct session *session, roost_bytes request)
+static void carry(struct session *session, const struct asked *asked)
 {
     char generation[24];
-    roost_bytes words[] = {text_word("ROOST.SYNC"), name_word(session->work), request, text_word("GENERATION"),
+    roost_bytes words[] = {text_word("ROOST.SYNC"), name_word(session->work), asked->request, text_word("GENERATION"),
                            generation_word(generation, session->generation)};
-    ask(session->work, session->answering, words, 5, answered_sync, session);
-    finish(session->work);
+    session->name_size = asked->session.size;
+    memcpy(session->name, asked->session.data, asked->session.size);
+    ask(session->work, session->serial, session->answering, (struct words){words, 5}, take_answer, session);
 }
 
-static void answered_ask(void *context, const redisReply *reply, const char *trouble)
+static void take_asked(void *context, const redisReply *reply)
 {
     struct session *session = context;
     struct work *work = session->work;
     struct asked asked;
-    (void)trouble;
     bool fine = is_answer(work, session->asking, (int)session->answering, reply);
     bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->name;
     if (fine && !sense)
         refuse_nonsense(work, session->asking);
-    if (sense && asked.request.data) {
-        session->name_size = asked.session.size;
-        memcpy(session->name, asked.session.data, asked.session.size);
-        carry(session, asked.request);
+    if (sense && asked.request.data && session->serial == work->serial) {
+        carry(session, &asked);
         return;
     }
-    if (sense)
+    if (sense && !asked.request.data)
         learn_from_sync(session, &asked);
-    session_over(session);
+    free(session);
 }
 
 static bool sync_two(struct work *work, unsigned asking, unsigned answering)
@@ -706,6 +739,7 @@ static bool sync_two(struct work *work, unsigned asking, unsigned answering)
     char generation[24];
     work->syncs++;
     *session = (struct session){.work = work,
+                                .serial = work->serial,
                                 .asking = asking,
                                 .answering = answering,
                                 .generation = view_of(work, asking)->generation,
@@ -713,7 +747,7 @@ static bool sync_two(struct work *work, unsigned asking, unsigned answering)
                                 .before_answering = *view_of(work, answering)};
     roost_bytes words[] = {text_word("ROOST.ASK"), name_word(work), generation_word(generation, session->generation)};
     ask_writers(work, asking);
-    ask(work, asking, words, 3, answered_ask, session);
+    ask(work, work->serial, asking, (struct words){words, 3}, take_asked, session);
     return true;
 }
 
@@ -824,8 +858,16 @@ static void finish(struct work *work)
         proceed(work);
 }
 
+static void begin_serial(struct work *work)
+{
+    work->serial++;
+    work->pending = 0;
+    memset(work->waiting, 0, sizeof work->waiting);
+}
+
 void round_begin(struct work *work)
 {
+    begin_serial(work);
     work->running = true;
     work->begun = event_loop_now(work->engine->loop);
     work->rounds++;
@@ -833,4 +875,10 @@ void round_begin(struct work *work)
     work->exchanged = work->in_trouble = work->verified = false;
     work->told = 0;
     proceed(work);
+}
+
+void round_give_up(struct work *work)
+{
+    begin_serial(work);
+    engine_round_over(work);
 }

@@ -7,6 +7,9 @@
 /* Begins; engine_round_over is called once when it ends. */
 void round_begin(struct work *work);
 
+/* It waits no longer for what a region does not answer, and ends; what is answered later is taken all the same. */
+void round_give_up(struct work *work);
+
 /* Frames are gone, so that others may have room. */
 void rounds_resume(struct engine *engine);
 

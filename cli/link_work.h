@@ -38,8 +38,11 @@ struct work {
     uint64_t due;
 
     /* the round that is under way, or was the last (link_round.c) */
-    uint64_t begun, heard; /* when it began; since when something is behind */
-    uint32_t pending;      /* commands that are not answered yet */
+    uint64_t begun, heard;          /* when it began; since when something is behind */
+    uint32_t serial;                /* of the round */
+    uint32_t pending;               /* what it waits for */
+    uint16_t waiting[MOST_REGIONS]; /* the commands among that, by region */
+    uint32_t outstanding;  /* commands that are not answered yet, those of rounds that were given up included */
     uint32_t steps, syncs; /* of this round */
     bool running, settled; /* settled: there was nothing left to do when the last round ended */
     bool exchanged;        /* deltas were asked for in this round */

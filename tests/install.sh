@@ -14,6 +14,10 @@ for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/gos
     usr/share/man/man1/roost.1 usr/lib/libroost.a usr/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
 done
+unit=$lib/systemd/system/roost-link.service
+check "has the unit, which starts what was installed" grep -q '^ExecStart=/usr/bin/roost link ' "$unit"
+check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null || sed 's,=/usr/bin/roost,=$root/usr/bin/roost,' '$unit' >'$root/roost-link.service' &&
+    ! systemd-analyze verify --man=no '$root/roost-link.service' 2>&1 | grep 'roost-link.service:[0-9]'"
 [ ! -f build/roost.so ] || check "has the module" test -f "$lib/roost/roost.so"
 check "has a shared library" test -e "$lib/libroost.so"
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root

@@ -374,6 +374,25 @@ def test_a_server_restarted_and_one_restored_from_a_backup():
             assert link.of("down") and len(link.of("up")) >= 5
 
 
+def test_a_silent_region_holds_up_nobody():
+    with servers(region(), region(), region()) as regions:
+        a, b, c = regions
+        for key in items("key", 5):
+            a("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+        with Link(*regions):
+            wait_in_step(regions, items("key", 5))
+            c.process.send_signal(signal.SIGSTOP)
+            try:
+                for round in range(3):
+                    for key in items("key", 5):
+                        a("ROOST.ADD", key, *items(f"a-{round}", 10)), b("ROOST.ADD", key, *items(f"b-{round}", 10))
+                    wait_in_step([a, b], items("key", 5))
+            finally:
+                c.process.send_signal(signal.SIGCONT)
+            wait_in_step(regions, items("key", 5))
+            assert found(c, "key-3", items("a-2", 10)) == 10
+
+
 class Cluster:
     """Several primaries as one server: a command goes to the owner of its key."""
 
