@@ -4,15 +4,17 @@
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
-#   make run-redis  two servers with the module, filled apart and synced
+#   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
+#   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
+LINK_SECONDS ?= 600
 
-.PHONY: all module run run-redis check check-redis install bench bench-redis bench-small repro exhaust fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-redis check-link install bench bench-redis bench-link bench-small repro exhaust fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -38,15 +40,26 @@ check: all
 
 run-redis: module
 	@packaging/dependencies redis
-	@tests/module/two_servers.py
+	@tests/module/three_regions.py
 
 check-redis: module
 	@packaging/dependencies redis
 	@tests/module/run
 
+check-link: module
+	@packaging/dependencies redis
+	@packaging/apart valkey build/servers || echo "without Valkey"
+	@tests/module/link_access.py
+	@tests/module/link_chaos.py --seconds $(LINK_SECONDS) --regions mixed
+	@tests/module/link_chaos.py --seconds $(LINK_SECONDS) --regions pairs
+
 bench-redis: module
 	@packaging/dependencies redis
 	@bench/module.py
+
+bench-link: module
+	@packaging/dependencies redis
+	@bench/link.py --csv bench/link.csv
 
 # A build folder of its own, so that another PREFIX leaves build/ alone; the loader is told where it is its own system.
 install: all
@@ -65,6 +78,7 @@ bench-small: all
 repro: all
 	@packaging/dependencies repro
 	@build/eval/roost-eval --full --out eval/results
+	@if test -f build/roost.so; then eval/counters.py --out eval/results; fi
 	@for script in eval/*.gnuplot; do gnuplot $$script; done
 
 exhaust: all

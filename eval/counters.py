@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--out")
     options = parser.parse_args()
     with server(port=free_port()) as s:
-        errors = figure_17(s, 50 if options.short else 500)
+        errors = figure_17(s, 30 if options.short else 500)
         times = figure_15(s, 3 if options.short else 25)
     if options.out:
         write(options.out, "figure-17.csv", ("latency_ms", "loss_percent", "counter", "operations", "retries", "value", "error_percent"), errors)

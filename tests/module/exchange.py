@@ -52,6 +52,26 @@ def test_deltas_follow_the_change():
                 assert "invalid cursor" in a.error("ROOST.DELTA", key, cursor)
 
 
+def test_journals_follow_those_who_pull():
+    """Filters that began small, or came as a frame: whoever pulls at a steady pace gets what changed, but for the first times."""
+    with servers(Server, Server) as (a, b):
+        a("BF.RESERVE", "large", "0.01", "1000000"), a("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "1000000")
+        a("BF.ADD", "small", "x"), a("ROOST.CREATE", "smallset", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "100")
+        for key in "large", "set", "small", "smallset":
+            generation, _, _, frame = a("ROOST.PULL", key, "0")
+            b("ROOST.PUSH", key, generation, frame)
+            cursors, missed = {s: s("ROOST.PULL", key, "1-0")[1] for s in (a, b)}, {a: [], b: []}
+            for round in range(20):
+                for s, salt in (a, "a"), (b, "b"):
+                    for i in range(10):
+                        s("ROOST.ADD", key, *items(f"{salt}-{round}-{i}", 60))
+                for s, other in (a, b), (b, a):
+                    _, cursors[s], _, frame = s("ROOST.PULL", key, cursors[s])
+                    missed[s] += [] if frame else [round]
+                    other("ROOST.PUSH", key, generation, frame or s("ROOST.PULL", key, "0")[3])
+            assert all(len(rounds) < 6 and 19 not in rounds for rounds in missed.values()), (key, missed.values())
+
+
 def test_removals_travel():
     with servers(Server, Server) as (a, b):
         create(a, b)

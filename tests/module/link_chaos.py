@@ -40,7 +40,7 @@ class Campaign:
         self.options, self.random, self.begin = options, random.Random(options.seed), time.monotonic()
         self.proxy = Proxy(options.seed, options.delay / 1000, options.loss / 100)
         self.model, self.regions, self.links, self.faults = Model(), [], [], {}
-        self.trouble = None
+        self.deck = []
 
     # ---- what there is
 
@@ -71,21 +71,26 @@ class Campaign:
         client.close()
         for other in self.regions:
             wait_for(lambda: other.primary(key)("EXISTS", key), f"{key} in {other.name}", PATIENCE)
+            if other.replicas:  # what a link brought is as safe as what it brought it for
+                caught_up(other.second, other.first)
 
     # ---- what goes wrong
 
     def fault(self):
-        deeds = [self.death_in_a_region] * 3 + [self.partition] * 3 + [self.death_of_a_link] * 2 + [self.resets, self.freeze]
-        self.random.choice(deeds)()
+        """One of a deck that has each of them, some more than once; then the next deck."""
+        if not self.deck:
+            self.deck = [lambda region=region, fault=fault: self.befall(region, fault) for region in self.regions for fault in region.faults]
+            self.deck += [self.partition] * 4 + [self.death_of_a_link] * 2 + [self.resets, self.freeze]
+            self.random.shuffle(self.deck)
+        self.deck.pop()()
 
     def note(self, text):
         self.faults[text] = self.faults.get(text, 0) + 1
         if self.options.verbose:
             say(f"{time.monotonic() - self.begin:6.1f} s  {text}")
 
-    def death_in_a_region(self):
-        region = self.random.choice(self.regions)
-        self.note(f"{region.name}: {self.random.choice(region.faults)(region, self.random, self.random.uniform(0, 1))}")
+    def befall(self, region, fault):
+        self.note(f"{region.name}: {fault(region, self.random, self.random.uniform(0, 1))}")
 
     def routes(self):
         """Groups of routes that are cut together: a link from a region, a region from all."""

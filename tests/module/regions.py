@@ -364,6 +364,7 @@ class Link:
                 self.process.kill()
                 self.process.wait()
                 raise AssertionError(f"{self.name()} does not end when it is asked to") from None
+            assert self.process.returncode == 0, f"{self.name()} ended with {self.process.returncode}\n{self.log()}"
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -215,9 +215,10 @@ class Speaker:
         return [self.read() for _ in commands]
 
     def read(self):
-        line = self.file.readline()[:-2]
-        if not line:
+        line = self.file.readline()
+        if line[-2:] != b"\r\n":
             raise ConnectionError("the server hung up")
+        line = line[:-2]
         kind, rest = line[:1], line[1:]
         if kind in b"+(":
             return rest.decode()
