@@ -137,11 +137,14 @@ void graves_leave(struct value *value)
     RedisModule_DictIteratorStop(iterator);
 }
 
-void graves_leave_all(void)
+void graves_leave_all(int database)
 {
     for (size_t slot = 0; slot < SLOTS; slot++)
-        while (by_slot[slot])
-            take_from_key(by_slot[slot]);
+        for (struct graves *graves = by_slot[slot], *next; graves; graves = next) {
+            next = graves->next;
+            if (database == ALL_DATABASES || graves->database == database)
+                take_from_key(graves);
+        }
 }
 
 /* ---- records -------------------------------------------------------------------------------------------------------
@@ -264,7 +267,7 @@ static size_t read_entry(struct graves *graves, const uint8_t *bytes, size_t lef
         return 0;
     uint64_t generation = header_read(&place, 8);
     size_t size = (size_t)header_read(&place, 4);
-    if (generation == 0 || generation > INT64_MAX || size > LONGEST_NAME || size > left - NAME_AT)
+    if (generation == 0 || generation > LAST_GENERATION || size > LONGEST_NAME || size > left - NAME_AT)
         return 0;
     note(graves, bytes + NAME_AT, size, generation);
     return NAME_AT + size;

@@ -182,7 +182,8 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
-    target_put_at(target, filter, target_generation(target) + (target->filter != NULL));
+    uint64_t generation = target_generation(target);
+    target_put_at(target, filter, target->filter ? generation_after(generation) : generation);
 }
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)

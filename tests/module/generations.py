@@ -492,6 +492,28 @@ def test_what_was_written_before_there_were_generations():
         keeps_everything(s, kept)
 
 
+def header_at(generation):
+    """A header that says so."""
+    header, check = bytearray(OLD_PIECES[0]), 0xcbf29ce484222325
+    header[8:16] = generation.to_bytes(8, "little")
+    for byte in header[:56]:
+        check = (check ^ byte) * 0x100000001b3 % 2 ** 64
+    return bytes(header[:56]) + check.to_bytes(8, "little")
+
+
+def test_the_last_generation():
+    """Only a value that was made up can be there; it does no harm."""
+    with server("--appendonly", "yes", "--appendfsync", "always") as s:
+        assert header_at(0) == OLD_PIECES[0]
+        for generation_ in (2 ** 63, 2 ** 64 - 1):
+            s.error("ROOST.RESTORE", "bad", 0, header_at(generation_) + OLD_PIECES[1])
+        s("ROOST.RESTORE", "last", 0, header_at(2 ** 63 - 1) + OLD_PIECES[1])
+        assert generation(s, "last") == (2 ** 63 - 1, True)
+        s("DEL", "last"), s("BF.ADD", "last", "x"), s("ROOST.MERGESTORE", "last", "last"), s("DEL", "last")
+        assert generation(s, "last") == (2 ** 63 - 1, False)
+        keeps_everything(s, everything(s))
+
+
 def keeps_everything(s, kept):
     s.restart()
     assert everything(s) == kept, "the log of commands"
@@ -724,8 +746,11 @@ def test_graves_are_keys():
         assert generation(s, "key") == (2, False)
         s("SWAPDB", 0, 4)
         assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
-        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
-        assert generation(s, "key") == (2, False) and s.client.info("roost")["roost_keys"] == 0
+        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), create(s, "buried"), s("DEL", "buried"), s("SELECT", 0), create(s, "kept")
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (2, 2)
+        s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
+        assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "buried", 4) == (0, None)
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 1)
         s("DEL", "elsewhere")
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", "spare")
