@@ -588,7 +588,7 @@ static void a_journal_keeps_pace(void **state)
         assert_ok(roost_filter_new(&filter, &config, &environment));
         assert_ok(roost_filter_new(&idle, &config, &environment));
         assert_ok(roost_filter_cursor(filter, &cursor));
-        for (uint64_t key = 0; key < 100000; steps++) {
+        for (uint64_t key = 0; key < 60000; steps++) {
             uint64_t step = key < 20000 ? 5000 : key / 8; /* from more than there is to an eighth of it */
             while (step-- > 0)
                 assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key++)));
