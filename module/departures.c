@@ -70,7 +70,7 @@ static bool decided_elsewhere(void)
 static void bury(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
     uint64_t buried = registry_generation(ctx, name);
-    graves_record(ctx, name, (buried > generation ? buried : generation) + 1);
+    graves_record(ctx, name, generation_after(buried > generation ? buried : generation));
 }
 
 void departures_note_copy(struct value *value)

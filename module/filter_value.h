@@ -31,10 +31,8 @@ struct filter_value {
     uint64_t inserted;
     bool inserted_known;
     uint64_t identity;
-    bool spending;    /* an addition is being made: entropy is asked for an actor */
-    uint64_t changes; /* room in its journal */
+    bool spending; /* an addition is being made: entropy is asked for an actor */
     roost_cursor mark;
-    uint64_t untold; /* additions since the mark that replicas repeat on their own */
 };
 
 extern const struct value_class filter_class;

@@ -264,7 +264,7 @@ static size_t read_entry(struct graves *graves, const uint8_t *bytes, size_t lef
         return 0;
     uint64_t generation = header_read(&place, 8);
     size_t size = (size_t)header_read(&place, 4);
-    if (generation == 0 || generation > INT64_MAX || size > LONGEST_NAME || size > left - NAME_AT)
+    if (generation == 0 || generation > LAST_GENERATION || size > LONGEST_NAME || size > left - NAME_AT)
         return 0;
     note(graves, bytes + NAME_AT, size, generation);
     return NAME_AT + size;

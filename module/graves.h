@@ -28,7 +28,14 @@
 
 #include "value.h"
 
-#define GRAVES_NAME "roost:generations"
+#define GRAVES_NAME     "roost:generations"
+#define LAST_GENERATION ((uint64_t)INT64_MAX)
+
+/* Nobody comes to the last one by deleting. */
+static inline uint64_t generation_after(uint64_t generation)
+{
+    return generation < LAST_GENERATION ? generation + 1 : LAST_GENERATION;
+}
 
 extern const struct value_class graves_class;
 

@@ -124,16 +124,7 @@ static void advance_mark(struct filter_value *filter)
 {
     roost_cursor cursor;
     if (filter->mark.incarnation)
-        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK);
-    filter->untold = 0;
-}
-
-/* Before the journal forgets where the mark was. */
-static void note_repeated(struct filter_value *filter, size_t additions)
-{
-    filter->untold += additions;
-    if (filter->mark.incarnation && filter->untold > filter->changes / 8)
-        advance_mark(filter);
+        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK); /* else there is no mark any more */
 }
 
 static void tell_delta(struct target *target)
@@ -162,7 +153,8 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
-    target_put_at(target, filter, target_generation(target) + (target->filter != NULL));
+    uint64_t generation = target_generation(target);
+    target_put_at(target, filter, target->filter ? generation_after(generation) : generation);
 }
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
@@ -245,7 +237,7 @@ static roost_status add_bloom(struct target *target, bool *changed, size_t *done
         RedisModule_ReplicateVerbatim(target->ctx);
     else if (grew)
         RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
-    note_repeated(target->filter, *done);
+    advance_mark(target->filter);
     return status;
 }
 

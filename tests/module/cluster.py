@@ -69,6 +69,10 @@ def test_a_cluster_of_six():
         tagged("BF.ADD", "{t}a", "x"), tagged("BF.ADD", "{t}b", "y"), tagged("ROOST.MERGESTORE", "{t}c", "{t}a", "{t}b")
         assert tagged("BF.MEXISTS", "{t}c", "x", "y") == [1, 1]
         primaries = set(place.values())
+        deleted = [f"deleted-{i}" for i in range(60)]
+        for key in deleted:
+            s = slots[nodes[0]("CLUSTER", "KEYSLOT", key)]
+            s("BF.ADD", key, "x"), s("DEL", key)
         for s in primaries:
             assert s("WAIT", 1, 60000) >= 1
         digests = {key: place[key].digest(key) for key in keys}
@@ -81,8 +85,40 @@ def test_a_cluster_of_six():
             wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
             assert s.digest(key) == digests[key] and all(s("ROOST.EXISTS", key, *range(50))), key
             s("ROOST.ADD", key, "after the failover")
+        for key in deleted:
+            assert generation(nodes, key) == 1, "the failover keeps what was deleted"
         dead.start()
         wait_for(lambda: dead.client.info("replication").get("master_link_status") == "up", "the old primary to return")
+        move_slots(nodes, 2000)
+        for key in deleted:
+            assert generation(nodes, key) == 1, "slots take their graves along"
+        for key in keys:
+            assert generation(nodes, key) == 0 and owner(nodes, key)("ROOST.EXISTS", key, "after the failover") == [1], "what moves is not deleted"
+
+
+def owner(nodes, key):
+    return owners(nodes)[nodes[0]("CLUSTER", "KEYSLOT", key)]
+
+
+def generation(nodes, key):
+    return owner(nodes, key)("ROOST.PULL", key, "0")[0]
+
+
+def move_slots(nodes, count):
+    """As an administrator does: from one primary to another."""
+    slots = owners(nodes)
+    source, destination = slots[0], slots[16383]
+    identity = lambda s: s("CLUSTER", "MYID").decode()
+    wait_for(lambda: subprocess.run(["redis-cli", "--cluster", "check", f"127.0.0.1:{source.port}"], stdout=subprocess.DEVNULL).returncode == 0,
+             "the nodes to agree")
+    subprocess.run(["redis-cli", "--cluster", "reshard", f"127.0.0.1:{source.port}", "--cluster-from", identity(source), "--cluster-to",
+                    identity(destination), "--cluster-slots", str(count), "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=240)
+    wait_for(lambda: all(slots_of(s) == slots_of(destination) for s in nodes), "the nodes to agree")
+    assert slots_of(destination)[0] == destination.port
+
+
+def slots_of(s):
+    return {slot: primary[1] for begin, end, primary, *_ in raw_slots(s) for slot in (begin, end)}
 
 
 if __name__ == "__main__":
