@@ -835,31 +835,59 @@ static void another_link(unsigned from, unsigned to)
     push_outcome(&world.server[to], &world.server[to].names[i], name->generation, frame, name->value ? 9 : 0);
 }
 
+/* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
+enum happening { ADD, DELETE, BREAK, RESTART, BACK_UP, GO_BACK, LOSE, FREEZE, OTHER_LINK, STOP_LINK, HAPPENINGS };
+static const uint64_t shares[][HAPPENINGS] = {
+    {600, 15, 25, 10, 10, 8, 12, 10, 40, 10},
+    {300, 5, 20, 40, 100, 60, 10, 30, 100, 3},
+};
+
+static void happen(enum happening what, unsigned number)
+{
+    struct server *server = &world.server[number];
+    switch (what) {
+    case ADD:
+        client_adds(number);
+        break;
+    case DELETE:
+        client_deletes(number);
+        break;
+    case BREAK:
+        if (server->deployment)
+            break_connections(server->deployment);
+        break;
+    case RESTART:
+        begin_server(server);
+        break;
+    case BACK_UP:
+        memcpy(server->backup, server->names, sizeof server->names);
+        break;
+    case GO_BACK:
+        server_goes_back(number);
+        break;
+    case LOSE:
+        server_loses_a_name(number);
+        break;
+    case FREEZE:
+        server->frozen_until = world.now + draw(8000);
+        break;
+    case OTHER_LINK:
+        another_link(number, (unsigned)draw(world.servers));
+        break;
+    default:
+        event_loop_stop(world.engine->loop); /* our link is stopped */
+    }
+}
+
 static void something_happens(void)
 {
-    unsigned number = (unsigned)draw(world.servers);
-    struct server *server = &world.server[number];
+    const uint64_t *share = shares[world.episode % 2];
     uint64_t chance = draw(1000);
-    if (chance < 600)
-        client_adds(number);
-    else if (chance < 615)
-        client_deletes(number);
-    else if (chance < 640 && server->deployment)
-        break_connections(server->deployment);
-    else if (chance < 650)
-        begin_server(server);
-    else if (chance < 660)
-        memcpy(server->backup, server->names, sizeof server->names);
-    else if (chance < 668)
-        server_goes_back(number);
-    else if (chance < 680)
-        server_loses_a_name(number);
-    else if (chance < 690)
-        server->frozen_until = world.now + draw(8000);
-    else if (chance < 730)
-        another_link(number, (unsigned)draw(world.servers));
-    else if (chance < 740)
-        event_loop_stop(world.engine->loop); /* our link is stopped */
+    for (enum happening what = ADD; what < HAPPENINGS; chance -= share[what++])
+        if (chance < share[what]) {
+            happen(what, (unsigned)draw(world.servers));
+            return;
+        }
 }
 
 /* ---- what must hold ---------------------------------------------------------------------------------------------- */
