@@ -356,7 +356,22 @@ static bool totals_are_fine(struct engine *engine, const roost_digest totals[MOS
         equal &= same_digest(totals[i], totals[0]);
         known &= same_digest(totals[i], engine->quiet_digests[i]);
     }
+    if (equal)
+        engine->relist_pause = FIRST_RELIST_PAUSE;
     return equal || known;
+}
+
+/* Whether what was listed is still what there is: then a difference that is left is that of names that do not match,
+   or are in conflict. */
+static bool is_explained(const struct engine *engine)
+{
+    if (!engine->relisting)
+        return false;
+    for (unsigned i = 0; i < engine->count; i++)
+        for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next)
+            if (!same_digest(listener->listed, listener->digest) || !listener->has_listed)
+                return false;
+    return true;
 }
 
 void engine_check_quiet(struct engine *engine)
@@ -367,10 +382,7 @@ void engine_check_quiet(struct engine *engine)
         return;
     for (unsigned i = 0; i < engine->count; i++)
         totals[i] = region_digest(&engine->regions[i]);
-    bool fine = totals_are_fine(engine, totals);
-    if (fine || engine->relisting) {
-        /* what a listing could not mend is the other names', or a conflict */
-        engine->relist_pause = fine ? FIRST_RELIST_PAUSE : doubled(engine->relist_pause, 1, LAST_RELIST_PAUSE);
+    if (totals_are_fine(engine, totals) || is_explained(engine)) {
         engine->relisting = false;
         memcpy(engine->quiet_digests, totals, sizeof totals);
         return;
@@ -379,6 +391,7 @@ void engine_check_quiet(struct engine *engine)
         return;
     engine->relisting = true;
     engine->relist_at = now + engine->relist_pause;
+    engine->relist_pause = doubled(engine->relist_pause, 1, LAST_RELIST_PAUSE);
     engine->activity++;
     for (unsigned i = 0; i < engine->count; i++)
         region_relist(&engine->regions[i]);

@@ -85,15 +85,17 @@ void region_relist(struct region *region)
 }
 
 /* Whether the answer belongs to the latest listing; one begins if the server did not know the mark that was sent. */
-static bool is_of_listing(struct listener *listener, const char *mark)
+static bool is_of_listing(struct listener *listener, const struct summary *summary)
 {
     struct region *region = listener->region;
     if (listener->asked_in != region->listing)
         return false;
-    if (listener->sent[0] && !same_life(listener->sent, mark))
+    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
         region_relist(region);
-    if (!listener->sent[0] || listener->asked_in != region->listing)
+    if (!listener->sent[0] || listener->asked_in != region->listing) {
         listener->listing = region->listing;
+        listener->listed = summary->digest;
+    }
     return true;
 }
 
@@ -183,7 +185,7 @@ static void caught_up(struct listener *listener, bool changed)
 static void take_summary(struct listener *listener, const struct summary *summary)
 {
     bool changed = summary->changed->elements > 0;
-    bool of_listing = is_of_listing(listener, summary->mark);
+    bool of_listing = is_of_listing(listener, summary);
     if (!take_entries(listener, summary->changed)) {
         report_trouble_at(listener->region, node_name(listener->node), "its summary makes no sense");
         ask_after_trouble(listener);

@@ -17,7 +17,7 @@ struct listener {
     bool caught_up, has_listed;
     char sent[LONGEST_MARK]; /* with the last question, asked when this was the latest listing */
     uint32_t asked_in;
-    roost_digest digest;
+    roost_digest digest, listed; /* over all names: as told last, and at the beginning of the last listing */
     uint64_t keys;
 };
 

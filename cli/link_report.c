@@ -22,6 +22,8 @@
 
 #define TOLD_AGAIN   60000 /* milliseconds */
 #define LONGEST_NAME 200   /* of what is shown of one, in bytes */
+#define MANY_ROWS    10000 /* are counted once in so many milliseconds */
+#define MANY_PAUSE   2000
 #define NAME_ROOM    (4 * LONGEST_NAME + 40)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -219,9 +221,9 @@ void report_writers(struct region *region, const struct row *row, int64_t writer
     } else if (engine->report && !engine->report->told_writers) {
         printable_name(name, row);
         complain(deployment_name(region->deployment),
-                 "key %s: made for %lld at once that add, and there are %u regions: its rate of false positives may "
-                 "not hold (set roost.bf-writers before keys are made; others like it are not told)",
-                 name, (long long)writers, engine->count);
+                 "key %s: made for %lld writer%s, and there are %u regions: its rate of false positives may not hold "
+                 "(set roost.bf-writers before keys are made; others like it are not told)",
+                 name, (long long)writers, writers == 1 ? "" : "s", engine->count);
         engine->report->told_writers = true;
     }
 }
@@ -308,9 +310,11 @@ void report_standing(struct engine *engine, struct standing *standing)
     *standing = (struct standing){.behind = engine->names_behind};
     rows_each(&engine->rows, count_value, (void *[]){standing, engine});
     for (const struct work *work = engine->works; work; work = work->after) {
+        bool refused = work_any_conflict(work) && work->settled;
         standing->conflicts += work_any_conflict(work);
+        standing->behind -= refused;
         count_behind(work, standing);
-        if (!work_any_conflict(work) && now > work->heard && now - work->heard > standing->lag)
+        if (!refused && now > work->heard && now - work->heard > standing->lag)
             standing->lag = now - work->heard;
     }
 }
@@ -338,18 +342,18 @@ static void update_rate(struct engine *engine)
 static void format_standing(char *text, size_t room, struct engine *engine)
 {
     struct standing standing;
-    char keys[THINGS_ROOM], behind[COUNT_ROOM], lag[COUNT_ROOM], bytes[COUNT_ROOM];
+    char keys[THINGS_ROOM], behind[COUNT_ROOM], bytes[COUNT_ROOM];
     unsigned up = 0;
     for (unsigned i = 0; i < engine->count; i++)
         up += engine->regions[i].ready;
     report_standing(engine, &standing);
     format_things(keys, standing.keys, "key");
     format_count(behind, standing.behind);
-    format_duration(lag, standing.lag * 1000);
     format_bytes(bytes, (uint64_t)engine->report->rate);
     int size = snprintf(text, room, "%u of %u regions up, %s, ", up, engine->count, keys);
     if (standing.behind)
-        size += snprintf(text + size, room - (size_t)size, "%s behind, lag %s, ", behind, lag);
+        size +=
+            snprintf(text + size, room - (size_t)size, "%s behind, lag %.1f s, ", behind, (double)standing.lag / 1000);
     else
         size += snprintf(text + size, room - (size_t)size, "in step, ");
     if (standing.conflicts)
@@ -361,7 +365,9 @@ static void format_standing(char *text, size_t room, struct engine *engine)
 void report_status_line(struct engine *engine)
 {
     char text[320];
-    if (!engine->report || !engine->report->shows_line)
+    uint64_t now = event_loop_now(engine->loop);
+    if (!engine->report || !engine->report->shows_line ||
+        (engine->rows.count > MANY_ROWS && now - engine->report->line_at < MANY_PAUSE))
         return;
     update_rate(engine);
     format_standing(text, sizeof text, engine);

@@ -31,7 +31,7 @@ void report_left(struct engine *engine, size_t names);
 /* ---- figures ---- */
 
 struct standing {
-    uint64_t keys, behind, conflicts; /* names with a value; not in step; refused somewhere */
+    uint64_t keys, behind, conflicts; /* names with a value; with something left to do; refused somewhere */
     uint64_t lag;                     /* milliseconds since the oldest change that may not have arrived */
     uint64_t peer_behind[MOST_REGIONS];
 };

@@ -317,7 +317,11 @@ static struct transfer *transfer_new(struct work *work, unsigned source, region_
 static void transfer_over(struct transfer *transfer)
 {
     struct work *work = transfer->work;
-    region_set knowing = transfer->taken | one_region(transfer->source);
+    uint64_t knowing[MOST_REGIONS] = {0};
+    for (unsigned region = 0; region < work->regions; region++)
+        if (has(transfer->taken, region))
+            knowing[region] = transfer->written[region].to.incarnation;
+    knowing[transfer->source] = transfer->view.cursor.incarnation;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(transfer->taken, region))
             work_wrote(work, region, transfer->written[region].from, transfer->written[region].to, knowing);
@@ -647,7 +651,9 @@ struct session {
     uint32_t serial;
     unsigned asking, answering;
     uint64_t generation;
-    struct view before_asking, before_answering;
+    struct view before_asking, before_answering, after_asking;
+    bool equal;
+    uint64_t bytes; /* of messages */
     size_t name_size;
     char name[64]; /* of the session, as the asking side calls it */
 };
@@ -660,28 +666,55 @@ static roost_bytes generation_word(char text[24], uint64_t generation)
     return text_word(text);
 }
 
-/* What each had when it began, the other has now. */
-static void learn_from_sync(struct session *session, const struct asked *asked)
+/* What each had when it began, the other has now: if both are still in the lives that they were in before. */
+static void learn_from_sync(struct session *session, const struct view *answering)
 {
     struct work *work = session->work;
-    const struct view *here = &session->before_asking, *there = &session->before_answering;
-    roost_cursor at_there = {there->cursor.incarnation, UINT64_MAX};
-    bool same_life = asked->cursor.incarnation == here->cursor.incarnation;
-    if (same_life) {
-        work_has_until(work, session->answering, session->asking, asked->cursor, there->cursor);
-        work_has_all(work, session->asking, asked->cursor, session->generation, there->digest);
+    const struct view *here = &session->before_asking, *there = &session->before_answering,
+                      *after = &session->after_asking;
+    if (after->cursor.incarnation != here->cursor.incarnation || !answering->value ||
+        answering->cursor.incarnation != there->cursor.incarnation)
+        return;
+    work_has_until(work, session->answering, session->asking, after->cursor, there->cursor);
+    work_has_all(work, session->asking, after->cursor, session->generation, there->digest);
+    work_has_until(work, session->asking, session->answering, answering->cursor,
+                   session->equal ? after->cursor : here->cursor);
+    work_has_all(work, session->answering, answering->cursor, session->generation, here->digest);
+}
+
+static void take_confirmed(void *context, const redisReply *reply)
+{
+    struct session *session = context;
+    struct work *work = session->work;
+    struct pulled pulled;
+    if (is_answer(work, session->answering, -1, reply)) {
+        if (read_pulled(&pulled, reply)) {
+            learn_from_sync(session, &pulled.view);
+            take_reply(work, session->answering, &pulled.view);
+        } else {
+            refuse_nonsense(work, session->answering);
+        }
     }
-    work_has_until(work, session->asking, session->answering, at_there, asked->equal ? asked->cursor : here->cursor);
-    work_has_all(work, session->answering, at_there, session->generation, here->digest);
-    struct view after = {.known = true,
-                         .value = true,
-                         .generation = session->generation,
-                         .digest = asked->digest,
-                         .cursor = asked->cursor};
-    take_reply(work, session->asking, &after);
-    forget_view(work, session->answering);
+    free(session);
+}
+
+/* It is over for the asking side, which says in which life it is. The other side is asked. */
+static void confirm(struct session *session, const struct asked *asked)
+{
+    struct work *work = session->work;
+    session->equal = asked->equal;
+    session->after_asking = (struct view){.known = true,
+                                          .value = true,
+                                          .generation = session->generation,
+                                          .digest = asked->digest,
+                                          .cursor = asked->cursor};
+    take_reply(work, session->asking, &session->after_asking);
     region_of(work, session->answering)->figures.syncs++;
-    report_work(region_of(work, session->answering), work->row, "synced", 0);
+    report_work(region_of(work, session->answering), work->row, "synced", session->bytes);
+    forget_view(work, session->answering);
+    work->told &= ~one_region(session->answering);
+    roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
+    ask(work, session->serial, session->answering, (struct words){words, 3}, take_confirmed, session);
 }
 
 /* A reply of the answering side goes back to the one that asks, unless nobody waits for the end any more. */
@@ -698,6 +731,7 @@ static void take_answer(void *context, const redisReply *reply)
     }
     roost_bytes words[] = {
         text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size}, {reply->str, (size_t)reply->len}};
+    session->bytes += (size_t)reply->len;
     ask(work, session->serial, session->asking, (struct words){words, 4}, take_asked, session);
 }
 
@@ -706,6 +740,7 @@ static void carry(struct session *session, const struct asked *asked)
     char generation[24];
     roost_bytes words[] = {text_word("ROOST.SYNC"), name_word(session->work), asked->request, text_word("GENERATION"),
                            generation_word(generation, session->generation)};
+    session->bytes += asked->request.size;
     session->name_size = asked->session.size;
     memcpy(session->name, asked->session.data, asked->session.size);
     ask(session->work, session->serial, session->answering, (struct words){words, 5}, take_answer, session);
@@ -725,8 +760,9 @@ static void take_asked(void *context, const redisReply *reply)
         return;
     }
     if (sense && !asked.request.data)
-        learn_from_sync(session, &asked);
-    free(session);
+        confirm(session, &asked);
+    else
+        free(session);
 }
 
 static bool sync_two(struct work *work, unsigned asking, unsigned answering)

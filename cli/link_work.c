@@ -64,8 +64,11 @@ bool work_knows(struct work *work, unsigned source, unsigned destination)
 }
 
 /* What a destination knew in an earlier life says nothing of this one. */
-static void forget_knowledge(struct work *work, unsigned destination)
+static void note_life(struct work *work, unsigned destination, uint64_t life)
 {
+    if (work->lives[destination] == life)
+        return;
+    work->lives[destination] = life;
     for (unsigned region = 0; work->spans && region < work->regions; region++)
         for (size_t i = 0; i < work->spans[region].count; i++)
             work->spans[region].list[i].known_by &= ~one_region(destination);
@@ -83,8 +86,7 @@ static void note_pair(struct work *work, unsigned source, unsigned destination, 
     struct pair *pair = work_pair(work, source, destination);
     if (source == destination || !at.incarnation || !cursor.incarnation || !is_further(pair, at, cursor))
         return;
-    if (pair->at.incarnation != at.incarnation)
-        forget_knowledge(work, destination);
+    note_life(work, destination, at.incarnation);
     *pair = (struct pair){cursor, at};
 }
 
@@ -138,8 +140,19 @@ static void drop_old_spans(struct work *work, unsigned region)
         drop_span(spans, 0);
 }
 
-void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, region_set known_by)
+static region_set still_knowing(const struct work *work, const uint64_t knowing[MOST_REGIONS])
 {
+    region_set found = 0;
+    for (unsigned region = 0; region < work->regions; region++)
+        if (knowing[region] && knowing[region] == work->lives[region])
+            found |= one_region(region);
+    return found;
+}
+
+void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to,
+                const uint64_t knowing[MOST_REGIONS])
+{
+    region_set known_by = still_knowing(work, knowing);
     if (from.incarnation != to.incarnation || from.sequence >= to.sequence)
         return;
     if (!work->spans && !(work->spans = calloc(work->regions, sizeof *work->spans)))
@@ -163,7 +176,8 @@ void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cur
 bool work_has_news(struct work *work, unsigned source, unsigned destination)
 {
     struct pair *pair = work_pair(work, source, destination);
-    const struct spans *spans = work->spans ? &work->spans[source] : NULL;
+    const struct spans *spans =
+        work->spans && pair->at.incarnation == work->lives[destination] ? &work->spans[source] : NULL;
     for (size_t i = 0; spans && spans->incarnation == pair->cursor.incarnation && i < spans->count; i++)
         if (spans->list[i].from <= pair->cursor.sequence && spans->list[i].to > pair->cursor.sequence &&
             spans->list[i].known_by & one_region(destination))
@@ -176,6 +190,10 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
 {
     const struct spans *spans = work->spans ? &work->spans[source] : NULL;
     size_t count = 0;
+    for (unsigned region = 0; region < work->regions; region++)
+        if (destinations & one_region(region) &&
+            work->pairs[source * work->regions + region].at.incarnation != work->lives[region])
+            return 0;
     for (size_t i = 0; spans && spans->incarnation == since.incarnation && i < spans->count; i++)
         if (spans->list[i].to > since.sequence && (spans->list[i].known_by & destinations) == destinations)
             found[count++] = spans->list[i];

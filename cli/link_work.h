@@ -14,7 +14,7 @@
  */
 struct pair {
     roost_cursor cursor;
-    roost_cursor at; /* UINT64_MAX for its sequence: in this life, but nobody knows since when */
+    roost_cursor at;
 };
 
 /* A part of the journal of a region that we wrote there ourselves, and which regions have what is in it. */
@@ -57,8 +57,9 @@ struct work {
     uint32_t complaints[MOST_REGIONS];  /* a hash of what was said last of each */
 
     unsigned regions;
-    struct spans *spans; /* one of each region, made when first needed */
-    struct pair pairs[]; /* [source * regions + destination] */
+    struct spans *spans;          /* one of each region, made when first needed */
+    uint64_t lives[MOST_REGIONS]; /* of the regions of whose knowledge spans speak */
+    struct pair pairs[];          /* [source * regions + destination] */
 };
 
 /* From a row that is at rest, or new: those that agree have told each other all. NULL without memory. */
@@ -79,8 +80,10 @@ void work_has_all(struct work *work, unsigned destination, roost_cursor at, uint
 /* All whose views agree have told each other all. */
 void work_compare(struct work *work);
 
-/* We wrote that part of the journal of a region. */
-void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to, region_set known_by);
+/* We wrote that part of the journal of a region; what is in it is known by those regions that are in these lives (0:
+   does not know it). */
+void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cursor to,
+                const uint64_t knowing[MOST_REGIONS]);
 
 /* Moves the cursor of a pair over what the destination knows because we told it; whether there is more to tell. */
 bool work_has_news(struct work *work, unsigned source, unsigned destination);

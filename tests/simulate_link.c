@@ -1,0 +1,1015 @@
+/*
+ * A deterministic simulation of `roost link`: the engine as it is, between servers that are models, in a time that is
+ * ours.
+ *
+ *     simulate-link [EPISODES]        ROOST_TEST_SEED=N repeats a run
+ *
+ * A server here holds for each name an exact set of at most 64 elements with a generation and a journal, and answers
+ * the commands that a link sends as the module does. In each episode clients add and delete everywhere while
+ * connections break (with commands carried out or not), servers fall silent, restart, go back to a backup, lose names
+ * without a word, another link carries whole states to and fro, and our link is stopped and begun again. Then all that
+ * ends, and the link has an hour, which takes some milliseconds.
+ *
+ * What must hold:
+ * - always: no cursor is too far. Where the engine believes that one region has all that another had at a cursor, in
+ *   lives that still last, it is so. This is the only thing that could lose elements silently.
+ * - at the end: all regions hold the same generation and the same set of every name; no element is there that was added
+ *   to a generation that was deleted; and none is missing that was added to the last one where nothing was lost since.
+ */
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cli/link_engine.h"
+#include "../cli/link_metrics.h"
+
+enum {
+    MOST_SERVERS = 4,
+    NAMES = 3,
+    ELEMENTS = 64,
+    JOURNAL_ROOM = 12,
+    STEPS = 400,
+    PATIENCE = 3600000, /* milliseconds in which all must be in step */
+};
+
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("not ok episode %" PRIu64 " at %" PRIu64 " ms: %s: ", world.episode, world.now, #condition);        \
+            printf(__VA_ARGS__);                                                                                       \
+            printf("\n");                                                                                              \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- the world --------------------------------------------------------------------------------------------------- */
+
+struct name {
+    uint64_t generation, mask, incarnation, next, sequence;
+    bool value;
+    uint8_t journal[2 * ELEMENTS];  /* the element of each change */
+    uint64_t mask_at[2 * ELEMENTS]; /* the set before each change */
+};
+
+struct server {
+    uint64_t life, sequence, frozen_until;
+    struct name names[NAMES];
+    struct name backup[NAMES];
+    struct deployment *deployment;
+};
+
+static struct {
+    uint64_t seed, episode, now, order;
+    uint64_t random;
+    unsigned servers, steps, interval;
+    bool quiet;
+    struct server server[MOST_SERVERS];
+    struct engine *engine;
+    unsigned elements[NAMES]; /* how many were ever added */
+    struct added {
+        uint64_t generation;
+        unsigned server;
+        bool safe;
+    } added[NAMES][ELEMENTS];
+    uint64_t pulls, pushes, syncs, checks, breaks, deaths;
+} world;
+
+static uint64_t draw(uint64_t below)
+{
+    uint64_t z = world.random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % below;
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+struct timer {
+    struct timer *next;
+    struct event_loop *loop;
+    uint64_t due, order;
+    void (*call)(void *context);
+    void *context;
+};
+
+struct event_loop {
+    struct timer *first;
+    bool stopped;
+};
+
+struct event_loop *event_loop_new(void)
+{
+    return calloc(1, sizeof(struct event_loop));
+}
+
+void event_loop_free(struct event_loop *loop)
+{
+    while (loop->first)
+        timer_remove(loop->first);
+    free(loop);
+}
+
+uint64_t event_loop_now(const struct event_loop *loop)
+{
+    (void)loop;
+    return world.now;
+}
+
+struct timer *timer_add(struct event_loop *loop, uint64_t milliseconds, void (*call)(void *context), void *context)
+{
+    struct timer *timer = malloc(sizeof *timer), **at = &loop->first;
+    *timer = (struct timer){NULL, loop, world.now + milliseconds, world.order++, call, context};
+    while (*at && (*at)->due <= timer->due)
+        at = &(*at)->next;
+    timer->next = *at;
+    return *at = timer;
+}
+
+void timer_remove(struct timer *timer)
+{
+    if (!timer)
+        return;
+    struct timer **at = &timer->loop->first;
+    while (*at != timer)
+        at = &(*at)->next;
+    *at = timer->next;
+    free(timer);
+}
+
+void event_loop_stop(struct event_loop *loop)
+{
+    loop->stopped = true;
+}
+
+static void world_step(void *loop);
+
+void event_loop_run(struct event_loop *loop)
+{
+    timer_add(loop, 1, world_step, loop);
+    while (!loop->stopped && loop->first) {
+        struct timer timer = *loop->first;
+        world.now = timer.due > world.now ? timer.due : world.now;
+        timer_remove(loop->first);
+        timer.call(timer.context);
+    }
+}
+
+struct watch *watch_add(struct event_loop *loop, int descriptor, unsigned events,
+                        void (*ready)(void *context, unsigned events), void *context)
+{
+    (void)loop, (void)descriptor, (void)events, (void)ready, (void)context;
+    return NULL;
+}
+
+void watch_change(struct watch *watch, unsigned events)
+{
+    (void)watch, (void)events;
+}
+
+void watch_remove(struct watch *watch)
+{
+    (void)watch;
+}
+
+/* ---- replies ----------------------------------------------------------------------------------------------------- */
+
+static redisReply *reply_of(int type)
+{
+    redisReply *reply = calloc(1, sizeof *reply);
+    reply->type = type;
+    return reply;
+}
+
+static redisReply *reply_nil(void)
+{
+    return reply_of(REDIS_REPLY_NIL);
+}
+
+static redisReply *reply_number(uint64_t number)
+{
+    redisReply *reply = reply_of(REDIS_REPLY_INTEGER);
+    reply->integer = (long long)number;
+    return reply;
+}
+
+static redisReply *reply_bytes(const void *bytes, size_t size)
+{
+    redisReply *reply = reply_of(REDIS_REPLY_STRING);
+    reply->str = malloc(size + 1);
+    memcpy(reply->str, bytes, size);
+    reply->str[size] = '\0';
+    reply->len = size;
+    return reply;
+}
+
+static redisReply *reply_text(const char *text)
+{
+    return reply_bytes(text, strlen(text));
+}
+
+static redisReply *reply_error(const char *text)
+{
+    redisReply *reply = reply_text(text);
+    reply->type = REDIS_REPLY_ERROR;
+    return reply;
+}
+
+static redisReply *reply_array(size_t count)
+{
+    redisReply *reply = reply_of(REDIS_REPLY_ARRAY);
+    reply->elements = count;
+    reply->element = calloc(count + 1, sizeof *reply->element);
+    return reply;
+}
+
+static redisReply *reply_cursor(uint64_t incarnation, uint64_t sequence)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%" PRIx64 "-%" PRIx64, incarnation, sequence);
+    return reply_text(text);
+}
+
+static redisReply *reply_digest(uint64_t a, uint64_t b)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, a, b);
+    return reply_text(text);
+}
+
+static redisReply *name_digest(const struct name *name)
+{
+    return name->value ? reply_digest(name->mask, ~name->mask) : reply_nil();
+}
+
+static redisReply *name_cursor(const struct name *name)
+{
+    return name->value ? reply_cursor(name->incarnation, name->next) : reply_nil();
+}
+
+/* ---- a server ---------------------------------------------------------------------------------------------------- */
+
+static void wake_waiters(struct server *server);
+
+static void changed(struct server *server, struct name *name)
+{
+    name->sequence = ++server->sequence;
+    wake_waiters(server);
+}
+
+static void begin_life(struct name *name)
+{
+    name->incarnation = name->value ? 16 + draw(UINT64_C(1) << 60) : 0;
+    name->next = 1;
+    name->mask_at[1] = name->mask;
+}
+
+static void take_element(struct name *name, unsigned element)
+{
+    if (name->mask >> element & 1)
+        return;
+    name->journal[name->next++] = (uint8_t)element;
+    name->mask |= UINT64_C(1) << element;
+    name->mask_at[name->next] = name->mask;
+}
+
+static bool take_mask(struct name *name, uint64_t mask)
+{
+    bool news = mask & ~name->mask;
+    for (unsigned element = 0; element < ELEMENTS; element++)
+        if (mask >> element & 1)
+            take_element(name, element);
+    return news;
+}
+
+static void put_value(struct name *name, uint64_t generation, uint64_t mask)
+{
+    name->generation = generation;
+    name->value = true;
+    name->mask = mask;
+    begin_life(name);
+}
+
+static void bury(struct name *name, uint64_t generation)
+{
+    *name = (struct name){.generation = generation, .sequence = name->sequence};
+}
+
+static unsigned name_number(roost_bytes name)
+{
+    return (unsigned)(((const char *)name.data)[1] - '0');
+}
+
+static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t z = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + 1) * UINT64_C(0xbf58476d1ce4e5b9) ^
+                 (c + 7) * UINT64_C(0x94d049bb133111eb);
+    z = (z ^ z >> 29) * UINT64_C(0xff51afd7ed558ccd);
+    return z ^ z >> 32;
+}
+
+static redisReply *summary_since(struct server *server, uint64_t since, uint64_t most)
+{
+    unsigned __int128 total = 0;
+    redisReply *reply = reply_array(10), *told = reply_array(NAMES);
+    char text[40], label[3] = "n0";
+    size_t count = 0;
+    uint64_t keys = 0, upto = since;
+    for (unsigned i = 0; i < NAMES; i++) {
+        struct name *name = &server->names[i];
+        keys += name->value;
+        if (name->value || name->generation)
+            total += mixed(i, name->generation, name->value ? name->mask : UINT64_MAX / 3);
+    }
+    for (;;) { /* the next that changed, oldest first */
+        struct name *next = NULL;
+        for (unsigned i = 0; i < NAMES; i++) {
+            struct name *name = &server->names[i];
+            if ((name->value || name->generation) && name->sequence > upto &&
+                (!next || name->sequence < next->sequence))
+                next = name;
+        }
+        if (!next || count == most)
+            break;
+        upto = next->sequence;
+        label[1] = (char)('0' + (next - server->names));
+        redisReply *entry = told->element[count++] = reply_array(5);
+        entry->element[0] = reply_number(0);
+        entry->element[1] = reply_text(label);
+        entry->element[2] = reply_number(next->generation);
+        entry->element[3] = name_digest(next);
+        entry->element[4] = name_cursor(next);
+    }
+    told->elements = count;
+    bool more = false;
+    for (unsigned i = 0; i < NAMES; i++)
+        more |= (server->names[i].value || server->names[i].generation) && server->names[i].sequence > upto;
+    const char *fields[] = {"digest", "mark", "keys", "more", "changed"};
+    snprintf(text, sizeof text, "%" PRIx64 "-%" PRIx64, server->life, more ? upto : server->sequence);
+    redisReply *values[] = {reply_digest((uint64_t)(total >> 64), (uint64_t)total), reply_text(text),
+                            reply_number(keys), reply_number(more), told};
+    for (size_t i = 0; i < 5; i++) {
+        reply->element[2 * i] = reply_text(fields[i]);
+        reply->element[2 * i + 1] = values[i];
+    }
+    return reply;
+}
+
+static bool is_left_out(uint64_t sequence, char **words, size_t count)
+{
+    unsigned long long from, to;
+    for (size_t i = 0; i < count; i++)
+        if (sscanf(words[i], "%llx-%llx", &from, &to) == 2 && from <= sequence && sequence < to)
+            return true;
+    return false;
+}
+
+/* A frame is a letter, W for a whole state and D for a delta, and the set. */
+static redisReply *reply_frame(char kind, uint64_t mask)
+{
+    char frame[9] = {kind};
+    memcpy(frame + 1, &mask, 8);
+    return reply_bytes(frame, 9);
+}
+
+static redisReply *pull_since(const struct name *name, char **words, size_t count)
+{
+    unsigned long long incarnation, sequence;
+    uint64_t mask = 0;
+    if (strcmp(words[2], "0") == 0)
+        return reply_frame('W', name->mask);
+    if (sscanf(words[2], "%llx-%llx", &incarnation, &sequence) != 2 || incarnation != name->incarnation ||
+        sequence > name->next || sequence + JOURNAL_ROOM < name->next)
+        return reply_nil();
+    for (uint64_t at = sequence; at < name->next; at++)
+        if (!is_left_out(at, words + 3, count - 3))
+            mask |= UINT64_C(1) << name->journal[at];
+    return reply_frame('D', mask);
+}
+
+static redisReply *do_pull(struct name *name, char **words, size_t count)
+{
+    redisReply *reply = reply_array(4);
+    reply->element[0] = reply_number(name->generation);
+    reply->element[1] = name_cursor(name);
+    reply->element[2] = name_digest(name);
+    reply->element[3] = name->value ? pull_since(name, words, count) : reply_nil();
+    world.pulls++;
+    return reply;
+}
+
+static const char *push_outcome(struct server *server, struct name *name, uint64_t generation, const char *frame,
+                                size_t size)
+{
+    uint64_t mask;
+    bool news = true;
+    if (generation < name->generation)
+        return "stale";
+    if (size == 0 && generation == name->generation)
+        return "same";
+    if (size == 0)
+        bury(name, generation);
+    if (size == 0)
+        return changed(server, name), "merged";
+    memcpy(&mask, frame + 1, 8);
+    if (generation > name->generation || !name->value) {
+        if (frame[0] == 'D')
+            return "whole";
+        put_value(name, generation, mask);
+    } else {
+        news = take_mask(name, mask);
+    }
+    if (news)
+        changed(server, name);
+    return news ? "merged" : "same";
+}
+
+static redisReply *do_push(struct server *server, struct name *name, char **words, const size_t *sizes)
+{
+    uint64_t from = name->next, life = name->incarnation;
+    redisReply *reply = reply_array(5);
+    reply->element[0] = reply_text(push_outcome(server, name, strtoull(words[2], NULL, 10), words[3], sizes[3]));
+    reply->element[1] = reply_number(name->generation);
+    reply->element[2] = name_digest(name);
+    reply->element[3] = life && life == name->incarnation ? reply_cursor(life, from) : name_cursor(name);
+    reply->element[4] = name_cursor(name);
+    world.pushes++;
+    return reply;
+}
+
+/* One message each way: what the asking side has, and what the other one has. The session is the life of the value. */
+static redisReply *do_ask(struct server *server, struct name *name, char **words, size_t count)
+{
+    char session[24];
+    uint64_t mask;
+    if (!name->value)
+        return reply_error("ERR not found");
+    snprintf(session, sizeof session, "%" PRIu64, name->incarnation >> 1);
+    redisReply *reply = reply_array(count == 3 ? 2 : 5);
+    if (count == 3 && strtoull(words[2], NULL, 10) != name->generation)
+        return freeReplyObject(reply), reply_error("STALE another generation");
+    if (count == 4 && strcmp(words[2], session) != 0)
+        return freeReplyObject(reply), reply_error("ERR no such session");
+    reply->element[0] = reply_text(session);
+    if (count == 3)
+        return reply->element[1] = reply_frame('S', name->mask), reply;
+    memcpy(&mask, words[3] + 1, 8);
+    if (take_mask(name, mask))
+        changed(server, name);
+    reply->element[1] = reply_nil();
+    reply->element[2] = reply_number(name->mask == mask);
+    reply->element[3] = name_digest(name);
+    reply->element[4] = name_cursor(name);
+    world.syncs++;
+    return reply;
+}
+
+static redisReply *do_sync(struct server *server, struct name *name, char **words)
+{
+    uint64_t mask;
+    if (!name->value)
+        return reply_error("ERR not found");
+    if (strtoull(words[4], NULL, 10) != name->generation)
+        return reply_error("STALE another generation");
+    memcpy(&mask, words[2] + 1, 8);
+    if (take_mask(name, mask))
+        changed(server, name);
+    return reply_frame('S', name->mask);
+}
+
+static redisReply *carry_out(struct server *server, char **words, const size_t *sizes, size_t count)
+{
+    struct name *name = &server->names[name_number((roost_bytes){words[1], 2})];
+    if (strcmp(words[0], "ROOST.PULL") == 0)
+        return do_pull(name, words, count);
+    if (strcmp(words[0], "ROOST.PUSH") == 0)
+        return do_push(server, name, words, sizes);
+    if (strcmp(words[0], "ROOST.ASK") == 0)
+        return do_ask(server, name, words, count);
+    if (strcmp(words[0], "ROOST.SYNC") == 0)
+        return do_sync(server, name, words);
+    return reply_error("ERR unknown command");
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+struct node {
+    struct deployment *deployment;
+    void *place;
+};
+
+struct call {
+    struct call *next;
+    struct deployment *deployment;
+    struct timer *timer;
+    char *words[40];
+    size_t sizes[40], count;
+    bool waits, waiting;
+    uint64_t since, until;
+    redisReply *reply;
+    answered *answer;
+    void *context;
+};
+
+struct deployment {
+    struct event_loop *loop;
+    struct server *server;
+    struct deployment_events events;
+    struct node node;
+    struct call *calls;
+    struct timer *reconnect;
+    uint64_t arrive[2], back[2]; /* in order, for each of the two connections */
+    bool up;
+    char name[32];
+};
+
+static void call_over(struct call *call, const redisReply *reply)
+{
+    struct call **at = &call->deployment->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    timer_remove(call->timer);
+    call->answer(call->context, reply, reply ? NULL : "the connection broke");
+    if (call->reply)
+        freeReplyObject(call->reply);
+    for (size_t i = 0; i < call->count; i++)
+        free(call->words[i]);
+    free(call);
+}
+
+static void come_back(void *context)
+{
+    struct call *call = context;
+    call->timer = NULL;
+    call_over(call, call->reply);
+}
+
+static uint64_t delay(uint64_t *last)
+{
+    uint64_t at = world.now + 1 + draw(draw(20) == 0 ? 300 : 5);
+    *last = at > *last ? at : *last;
+    return *last - world.now;
+}
+
+static void send_back(struct call *call, redisReply *reply)
+{
+    call->reply = reply;
+    call->waiting = false;
+    timer_remove(call->timer);
+    call->timer = timer_add(call->deployment->loop, delay(&call->deployment->back[call->waits]), come_back, call);
+}
+
+static void waited(void *context)
+{
+    struct call *call = context;
+    call->timer = NULL;
+    send_back(call, summary_since(call->deployment->server, call->since, 2));
+}
+
+static void wake_waiters(struct server *server)
+{
+    for (struct call *call = server->deployment ? server->deployment->calls : NULL; call; call = call->next)
+        if (call->waiting)
+            send_back(call, summary_since(server, call->since, 2));
+}
+
+static const char *argument(const struct call *call, const char *name)
+{
+    for (size_t i = 1; i + 1 < call->count; i += 2)
+        if (strcmp(call->words[i], name) == 0)
+            return call->words[i + 1];
+    return NULL;
+}
+
+static void summarise(struct call *call)
+{
+    struct server *server = call->deployment->server;
+    unsigned long long life, sequence = 0;
+    const char *mark = argument(call, "SINCE"), *wait = argument(call, "WAIT");
+    if (!mark || sscanf(mark, "%llx-%llx", &life, &sequence) != 2 || life != server->life ||
+        sequence > server->sequence)
+        sequence = 0;
+    call->since = sequence;
+    if (wait && sequence && sequence == server->sequence) {
+        call->waiting = true;
+        call->timer = timer_add(call->deployment->loop, strtoull(wait, NULL, 10), waited, call);
+    } else {
+        send_back(call, summary_since(server, sequence, 2));
+    }
+}
+
+static void arrive(void *context)
+{
+    struct call *call = context;
+    struct server *server = call->deployment->server;
+    call->timer = NULL;
+    if (server->frozen_until > world.now)
+        call->timer = timer_add(call->deployment->loop, server->frozen_until - world.now, arrive, call);
+    else if (call->waits)
+        summarise(call);
+    else
+        send_back(call, carry_out(server, call->words, call->sizes, call->count));
+}
+
+static void refuse_call(void *context)
+{
+    struct call *call = context;
+    call->timer = NULL;
+    call_over(call, NULL);
+}
+
+static void call_new(struct deployment *deployment, struct words words, bool waits, answered *answer, void *context)
+{
+    struct call *call = calloc(1, sizeof *call);
+    *call = (struct call){.next = deployment->calls, .deployment = deployment, .waits = waits, .answer = answer};
+    call->context = context;
+    call->count = words.count;
+    for (size_t i = 0; i < words.count; i++) {
+        call->words[i] = malloc(words.words[i].size + 1);
+        call->sizes[i] = words.words[i].size;
+        memcpy(call->words[i], words.words[i].data, words.words[i].size);
+        call->words[i][words.words[i].size] = '\0';
+    }
+    deployment->calls = call;
+    call->timer = deployment->up ? timer_add(deployment->loop, delay(&deployment->arrive[waits]), arrive, call)
+                                 : timer_add(deployment->loop, 500, refuse_call, call);
+}
+
+static void connect_again(void *context)
+{
+    struct deployment *deployment = context;
+    deployment->reconnect = NULL;
+    deployment->up = true;
+    deployment->events.node_up(deployment->events.context, &deployment->node);
+}
+
+static void break_connections(struct deployment *deployment)
+{
+    if (!deployment->up)
+        return;
+    deployment->up = false;
+    struct call *given[4096], *call = deployment->calls;
+    size_t count = 0;
+    for (; call; call = call->next)
+        given[count++] = call;
+    while (count > 0)
+        call_over(given[--count], NULL);
+    deployment->events.node_down(deployment->events.context, &deployment->node);
+    deployment->node.place = NULL;
+    deployment->reconnect = timer_add(deployment->loop, 20 + draw(500), connect_again, deployment);
+    world.breaks++;
+}
+
+struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
+                                   const struct connection_options *options, const struct deployment_events *events)
+{
+    struct deployment *deployment = calloc(1, sizeof *deployment);
+    (void)secrets, (void)options;
+    deployment->loop = loop;
+    deployment->server = &world.server[atoi(url)];
+    deployment->server->deployment = deployment;
+    deployment->events = *events;
+    deployment->node.deployment = deployment;
+    snprintf(deployment->name, sizeof deployment->name, "server-%s", url);
+    deployment->reconnect = timer_add(loop, 1 + draw(10), connect_again, deployment);
+    world.engine = ((struct region *)events->context)->engine;
+    return deployment;
+}
+
+void deployment_close(struct deployment *deployment)
+{
+    timer_remove(deployment->reconnect);
+    deployment->up = false;
+    while (deployment->calls)
+        call_over(deployment->calls, NULL);
+    deployment->server->deployment = NULL;
+    free(deployment);
+}
+
+const char *deployment_name(const struct deployment *deployment)
+{
+    return deployment->name;
+}
+
+bool deployment_is_cluster(const struct deployment *deployment)
+{
+    (void)deployment;
+    return false;
+}
+
+uint64_t deployment_sent(const struct deployment *deployment)
+{
+    (void)deployment;
+    return 0;
+}
+
+uint64_t deployment_received(const struct deployment *deployment)
+{
+    (void)deployment;
+    return 0;
+}
+
+void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
+                    answered *answer, void *context)
+{
+    (void)database, (void)key;
+    call_new(deployment, command, false, answer, context);
+}
+
+void node_wait(struct node *node, struct words command, answered *answer, void *context)
+{
+    call_new(node->deployment, command, true, answer, context);
+}
+
+const char *node_name(const struct node *node)
+{
+    return node->deployment->name;
+}
+
+void **node_place(struct node *node)
+{
+    return &node->place;
+}
+
+struct secrets *secrets_read(const char *file)
+{
+    (void)file;
+    return malloc(1);
+}
+
+void secrets_free(struct secrets *secrets)
+{
+    free(secrets);
+}
+
+void secrets_hide(char *url)
+{
+    (void)url;
+}
+
+struct metrics *metrics_open(struct engine *engine, uint16_t port)
+{
+    (void)engine, (void)port;
+    return NULL;
+}
+
+void metrics_close(struct metrics *metrics)
+{
+    (void)metrics;
+}
+
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
+
+static void client_adds(unsigned number)
+{
+    unsigned i = (unsigned)draw(NAMES);
+    struct server *server = &world.server[number];
+    struct name *name = &server->names[i];
+    if (world.elements[i] == ELEMENTS)
+        return;
+    unsigned element = world.elements[i]++;
+    if (!name->value)
+        put_value(name, name->generation, 0);
+    take_element(name, element);
+    world.added[i][element] = (struct added){name->generation, number, true};
+    changed(server, name);
+}
+
+static void client_deletes(unsigned number)
+{
+    struct server *server = &world.server[number];
+    struct name *name = &server->names[draw(NAMES)];
+    if (!name->value)
+        return;
+    bury(name, name->generation + 1);
+    changed(server, name);
+}
+
+/* What was added there may be lost by now, unless it got elsewhere. */
+static void doubt(unsigned number, unsigned first, unsigned last)
+{
+    for (unsigned i = first; i <= last; i++)
+        for (unsigned element = 0; element < world.elements[i]; element++)
+            if (world.added[i][element].server == number)
+                world.added[i][element].safe = false;
+}
+
+static void begin_server(struct server *server)
+{
+    server->life = 16 + draw(UINT64_C(1) << 60);
+    server->sequence = 0;
+    for (unsigned i = 0; i < NAMES; i++) {
+        begin_life(&server->names[i]);
+        server->names[i].sequence = ++server->sequence;
+    }
+    if (server->deployment)
+        break_connections(server->deployment);
+}
+
+static void server_loses_a_name(unsigned number)
+{
+    unsigned i = (unsigned)draw(NAMES);
+    struct name *name = &world.server[number].names[i];
+    *name = (struct name){.generation = name->generation, .sequence = name->sequence};
+    doubt(number, i, i);
+}
+
+static void server_goes_back(unsigned number)
+{
+    struct server *server = &world.server[number];
+    memcpy(server->names, server->backup, sizeof server->names);
+    begin_server(server);
+    doubt(number, 0, NAMES - 1);
+    world.deaths++;
+}
+
+/* Another link carries a whole state, or a burial. */
+static void another_link(unsigned from, unsigned to)
+{
+    unsigned i = (unsigned)draw(NAMES);
+    const struct name *name = &world.server[from].names[i];
+    char frame[9] = {'W'};
+    memcpy(frame + 1, &name->mask, 8);
+    push_outcome(&world.server[to], &world.server[to].names[i], name->generation, frame, name->value ? 9 : 0);
+}
+
+/* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
+enum happening { ADD, DELETE, BREAK, RESTART, BACK_UP, GO_BACK, LOSE, FREEZE, OTHER_LINK, STOP_LINK, HAPPENINGS };
+static const uint64_t shares[][HAPPENINGS] = {
+    {600, 15, 25, 10, 10, 8, 12, 10, 40, 10},
+    {300, 5, 20, 40, 100, 60, 10, 30, 100, 3},
+};
+
+static void happen(enum happening what, unsigned number)
+{
+    struct server *server = &world.server[number];
+    switch (what) {
+    case ADD:
+        client_adds(number);
+        break;
+    case DELETE:
+        client_deletes(number);
+        break;
+    case BREAK:
+        if (server->deployment)
+            break_connections(server->deployment);
+        break;
+    case RESTART:
+        begin_server(server);
+        break;
+    case BACK_UP:
+        memcpy(server->backup, server->names, sizeof server->names);
+        break;
+    case GO_BACK:
+        server_goes_back(number);
+        break;
+    case LOSE:
+        server_loses_a_name(number);
+        break;
+    case FREEZE:
+        server->frozen_until = world.now + draw(8000);
+        break;
+    case OTHER_LINK:
+        another_link(number, (unsigned)draw(world.servers));
+        break;
+    default:
+        event_loop_stop(world.engine->loop); /* our link is stopped */
+    }
+}
+
+static void something_happens(void)
+{
+    const uint64_t *share = shares[world.episode % 2];
+    uint64_t chance = draw(1000);
+    for (enum happening what = ADD; what < HAPPENINGS; chance -= share[what++])
+        if (chance < share[what]) {
+            happen(what, (unsigned)draw(world.servers));
+            return;
+        }
+}
+
+/* ---- what must hold ---------------------------------------------------------------------------------------------- */
+
+static void check_pair(struct work *work, unsigned source, unsigned destination)
+{
+    unsigned i = name_number((roost_bytes){work->row->name, 2});
+    const struct pair *pair = work_pair(work, source, destination);
+    const struct name *from = &world.server[source].names[i], *to = &world.server[destination].names[i];
+    if (!pair->cursor.incarnation || pair->cursor.incarnation != from->incarnation ||
+        pair->at.incarnation != to->incarnation)
+        return;
+    CHECK(pair->cursor.sequence <= from->next, "a cursor of the future");
+    CHECK(!(from->mask_at[pair->cursor.sequence] & ~to->mask), "name %u, %u to %u: the cursor is too far", i, source,
+          destination);
+    world.checks++;
+}
+
+static void check_cursors(void)
+{
+    for (struct work *work = world.engine->works; work; work = work->after)
+        for (unsigned a = 0; a < work->regions; a++)
+            for (unsigned b = 0; b < work->regions; b++)
+                if (a != b)
+                    check_pair(work, a, b);
+}
+
+static bool all_equal(void)
+{
+    for (unsigned s = 1; s < world.servers; s++)
+        for (unsigned i = 0; i < NAMES; i++) {
+            const struct name *one = &world.server[0].names[i], *other = &world.server[s].names[i];
+            if (one->generation != other->generation || one->value != other->value || one->mask != other->mask)
+                return false;
+        }
+    return true;
+}
+
+static void check_elements(void)
+{
+    for (unsigned i = 0; i < NAMES; i++)
+        for (unsigned element = 0; element < world.elements[i]; element++) {
+            const struct name *name = &world.server[0].names[i];
+            const struct added *added = &world.added[i][element];
+            bool there = name->value && name->mask >> element & 1;
+            CHECK(!there || added->generation == name->generation, "name %u: an element of another generation", i);
+            CHECK(there || !added->safe || added->generation < name->generation, "name %u: element %u is missing", i,
+                  element);
+        }
+}
+
+static void print_state(void)
+{
+    for (unsigned s = 0; s < world.servers; s++)
+        for (unsigned i = 0; i < NAMES; i++) {
+            const struct name *name = &world.server[s].names[i];
+            printf("# server %u name %u: generation %" PRIu64 " value %d %016" PRIx64 "\n", s, i, name->generation,
+                   name->value, name->mask);
+        }
+}
+
+static void world_step(void *context)
+{
+    struct event_loop *loop = context;
+    check_cursors();
+    if (!world.quiet && world.steps++ < STEPS) {
+        something_happens();
+        timer_add(loop, draw(draw(10) == 0 ? 2000 : 20), world_step, loop);
+        return;
+    }
+    static uint64_t quiet_since;
+    if (!world.quiet)
+        quiet_since = world.now;
+    world.quiet = true;
+    bool equal = all_equal();
+    if (!equal && world.now - quiet_since > PATIENCE)
+        print_state();
+    CHECK(equal || world.now - quiet_since <= PATIENCE, "not in step after an hour");
+    if (equal && world.engine->names_behind == 0)
+        event_loop_stop(loop);
+    else
+        timer_add(loop, 50, world_step, loop);
+}
+
+/* ---- episodes ---------------------------------------------------------------------------------------------------- */
+
+static void run_episode(uint64_t episode)
+{
+    static char numbers[MOST_SERVERS][12];
+    char *urls[MOST_SERVERS];
+    memset(world.server, 0, sizeof world.server);
+    memset(world.elements, 0, sizeof world.elements);
+    world.episode = episode;
+    world.random = world.seed ^ episode * UINT64_C(0xd1342543de82ef95);
+    world.servers = 2 + (unsigned)draw(MOST_SERVERS - 1);
+    world.steps = 0;
+    world.quiet = false;
+    for (unsigned i = 0; i < world.servers; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "%u", i);
+        urls[i] = numbers[i];
+        begin_server(&world.server[i]);
+    }
+    struct link_settings settings = {.urls = urls, .count = world.servers, .interval = 1 + draw(200), .quiet = true};
+    do
+        CHECK(link_run(&settings) == 0, "the link failed");
+    while (!world.quiet);
+    CHECK(all_equal(), "at the end");
+    check_elements();
+}
+
+int main(int count, char **words)
+{
+    uint64_t episodes = count > 1 ? strtoull(words[1], NULL, 10) : 300;
+    const char *seed = getenv("ROOST_TEST_SEED");
+    world.seed = seed ? strtoull(seed, NULL, 10) : 20240607;
+    printf("# seed %" PRIu64 "\n", world.seed);
+    for (uint64_t episode = 0; episode < episodes; episode++)
+        run_episode(episode);
+    printf("# %" PRIu64 " pulls, %" PRIu64 " pushes, %" PRIu64 " syncs, %" PRIu64 " cursors checked, %" PRIu64
+           " broken connections, %" PRIu64 " backups restored\n",
+           world.pulls, world.pushes, world.syncs, world.checks, world.breaks, world.deaths);
+    CHECK(world.pulls > 10 * episodes && world.syncs > episodes && world.checks > 10 * episodes, "there was no work");
+    printf("ok %" PRIu64 " episodes end in step\n", episodes);
+    return 0;
+}
