@@ -12,6 +12,7 @@ Links reach a region through routes of a proxy (proxy.py), a route for each link
 cluster tell their own addresses, which are those of routes too, one for each node, common to all links. (Not so those of a Six, as its replicas
 go by these addresses too: links go there straight.) Clients of a region sit beside it.
 """
+import atexit
 import os
 import shutil
 import signal
@@ -30,6 +31,19 @@ PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that somethi
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
 WAITING = 2000  # milliseconds that a client gives a replica
 PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
+
+
+started = []  # servers and links, with a process and a folder each
+
+
+@atexit.register
+def leave_nothing():
+    """Whatever happened: what was started is ended, and its folders are gone."""
+    for one in started:
+        if one.process and one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        shutil.rmtree(one.folder, ignore_errors=True)
 
 
 class Trouble(Exception):
@@ -96,6 +110,7 @@ class Region:
 
     def start_server(self, *options, **how):
         server = Server(*DURABLE, *options, port=how.pop("port", None) or free_port(), **how)
+        started.append(server)
         for name, value in self.settings:
             server("CONFIG", "SET", name, value)
         return server
@@ -396,6 +411,7 @@ class Link:
         self.number, self.regions, self.options = number, regions, list(options)
         self.folder = tempfile.mkdtemp(prefix="roost-link-")
         self.routes, self.urls, self.deaths, self.process = {}, [], 0, None
+        started.append(self)
         for region in regions:
             if isinstance(region, Six):
                 self.urls.append(f"redis://127.0.0.1:{region.reachable()}")
