@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define HIGHEST_PORT 65535
+#define MOST_TOLD    ((size_t)4 * CLUSTER_SLOTS) /* servers in a map: each slot a range, and three replicas each */
 
 static uint16_t crc16(roost_bytes bytes)
 {
@@ -77,9 +78,12 @@ static bool is_range(const struct redisReply *entry)
 bool is_slot_map(const struct redisReply *reply)
 {
     bool fine = reply->type == REDIS_REPLY_ARRAY && reply->elements <= CLUSTER_SLOTS;
-    for (size_t i = 0; fine && i < reply->elements; i++)
+    size_t told = 0;
+    for (size_t i = 0; fine && i < reply->elements; i++) {
         fine = is_range(reply->element[i]);
-    return fine;
+        told += fine ? reply->element[i]->elements - 2 : 0;
+    }
+    return fine && told <= MOST_TOLD;
 }
 
 struct slot_range slot_range_at(const struct redisReply *map, size_t i)

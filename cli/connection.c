@@ -248,6 +248,11 @@ static void fail(struct connection *connection, const char *format, ...)
     va_end(values);
 }
 
+bool connection_works(const struct connection *connection)
+{
+    return connection && connection->state != FAILED;
+}
+
 void connection_close(struct connection *connection)
 {
     if (!connection)
@@ -302,7 +307,7 @@ static void look_at_the_clock(void *context)
     } else if (connection->reply_began_at && now - connection->reply_began_at >= REPLY_PATIENCE) {
         fail(connection, "its reply took more than %d s", REPLY_PATIENCE / 1000);
     } else if (connection->sent.first && now - connection->alive_at >= patience(connection)) {
-        fail(connection, "no answer within %d s", (int)(patience(connection) / 1000));
+        fail(connection, "no answer within %g s", (double)patience(connection) / 1000);
     } else if (connection->sent.first) {
         set_deadline(connection, connection->alive_at + patience(connection));
     }
@@ -662,7 +667,7 @@ static void resolve(struct connection *connection)
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     snprintf(service, sizeof service, "%d", connection->port);
     int problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
-    hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
+    hints.ai_flags = AI_NUMERICSERV;
     if (problem)
         problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
     if (problem)

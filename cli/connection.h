@@ -34,6 +34,9 @@ struct connection *connection_open(struct access *access, const char *host, int 
 /* Its commands are answered with trouble; `closed` is not called. NULL is fine. */
 void connection_close(struct connection *connection);
 
+/* Not once it failed, though `closed` may not have been called yet. */
+bool connection_works(const struct connection *connection);
+
 #define ANY_DATABASE (-1)
 
 /* A command as it goes over the wire. The bytes stay until it is answered. */

@@ -16,27 +16,21 @@
  * after their pauses, new primaries told, commands that wait for a primary sent. So there is one place that calls those
  * who use the deployment about nodes, and it is never in the middle of something else.
  *
- * Commands that were refused before they were carried out are sent again, after a pause or at the place that the
- * refusal names, for ten seconds. Commands under way on a connection that breaks are answered with trouble at once:
- * whether they were carried out nobody knows, and whether they may be sent twice only the asker.
- *
  * A pause doubles from 0.1 s to 10 s, and up to half of it is left to chance, lest many that lost the same server come
  * back at the same moment. A server that was up for ten seconds has its failures forgotten.
  */
-#include "deployment.h"
+#include "deployment_state.h"
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_slots.h"
 #include "messages.h"
-#include "node.h"
 #include "secrets.h"
 
 #define NEEDED_COMMAND "ROOST.PULL"
-#define MOST_NODES     4096
+#define MOST_NODES     2048
 
 /* milliseconds */
 #define SHORTEST_PAUSE   100
@@ -45,50 +39,9 @@
 #define CHECK_INTERVAL   5000
 #define HASTY_INTERVAL   500 /* between looks at the map while a primary is away */
 #define REFRESH_INTERVAL 100 /* at least, between looks at the map */
-#define REQUEST_PATIENCE 10000
-#define AGAIN_PAUSE      100
-#define LENT             30000
 #define NEVER            UINT64_MAX
 
-struct request {
-    struct request *next;
-    struct deployment *deployment;
-    char *bytes;
-    size_t size;
-    unsigned slot;
-    int database;
-    uint64_t until, not_before;
-    unsigned redirections;
-    char refusal[24];   /* the last one's first word */
-    struct node *node;  /* where it is under way; NULL while it waits */
-    struct node *asked; /* where ASK sent it; NULL: where the map says */
-    answered *answer;
-    void *context;
-};
-
-struct deployment {
-    struct event_loop *loop;
-    struct deployment_events events;
-    char *name;
-    struct node_owner owner;
-    struct node *nodes; /* the first is the one in the URL */
-    struct node *scout; /* is asked who it is, or where the primaries are */
-    struct node *hint;  /* whom to try first */
-    bool cluster;
-    struct node **slots; /* the primary of each, in a cluster */
-    struct request *waiting, **waiting_end;
-    uint64_t seek_at, check_at, checked_at;
-    unsigned rounds; /* of the search that led to nothing */
-    uint64_t chance; /* state of the generator */
-    struct timer *turn;
-    uint64_t turn_at;
-    unsigned busy;
-    bool closing;
-    char *trouble;      /* as told last; NULL: none */
-    const char *remark; /* what is wrong with the deployment rather than with a server; NULL: nothing */
-};
-
-static uint64_t now(const struct deployment *deployment)
+uint64_t deployment_now(const struct deployment *deployment)
 {
     return event_loop_now(deployment->loop);
 }
@@ -97,9 +50,9 @@ static uint64_t now(const struct deployment *deployment)
 
 static void turn(void *context);
 
-static void turn_at(struct deployment *deployment, uint64_t when)
+void deployment_turn_at(struct deployment *deployment, uint64_t when)
 {
-    uint64_t present = now(deployment);
+    uint64_t present = deployment_now(deployment);
     if (deployment->closing || (deployment->turn && deployment->turn_at <= when))
         return;
     timer_remove(deployment->turn);
@@ -109,7 +62,7 @@ static void turn_at(struct deployment *deployment, uint64_t when)
 
 static void turn_soon(struct deployment *deployment)
 {
-    turn_at(deployment, now(deployment));
+    deployment_turn_at(deployment, deployment_now(deployment));
 }
 
 static void earlier(uint64_t *when, uint64_t other)
@@ -156,8 +109,7 @@ static struct node *add_node(struct deployment *deployment, const char *host, in
     return count < MOST_NODES ? *end = node_new(&deployment->owner, host, port, id) : NULL;
 }
 
-/* A server that another one told of; NULL without memory, or when there are too many. */
-static struct node *learn(struct deployment *deployment, struct told_server told, const struct node *asked)
+struct node *deployment_learn(struct deployment *deployment, struct told_server told, const struct node *asked)
 {
     const char *host = told.host ? told.host : asked->host;
     struct node *node = find_node(deployment, host, told.port, told.id);
@@ -187,7 +139,7 @@ static void forget_strangers(struct deployment *deployment)
 {
     for (struct node **link = &deployment->nodes->next, *node; (node = *link);) {
         bool needed = node->known || node->wanted || node->told || node == deployment->scout || node_is_open(node) ||
-                      node->lent_until > now(deployment);
+                      node->lent_until > deployment_now(deployment);
         if (needed) {
             link = &node->next;
             continue;
@@ -207,13 +159,13 @@ static void forget_what_is_known(struct deployment *deployment)
 
 static void take_range(struct deployment *deployment, struct node *asked, struct slot_range range)
 {
-    struct node *primary = learn(deployment, range.primary, asked);
+    struct node *primary = deployment_learn(deployment, range.primary, asked);
     for (unsigned slot = range.first; slot <= range.last; slot++)
         deployment->slots[slot] = primary;
     if (primary)
         primary->wanted = true;
     for (size_t i = 0; i < slot_range_replicas(&range); i++)
-        learn(deployment, slot_range_replica(&range, i), asked);
+        deployment_learn(deployment, slot_range_replica(&range, i), asked);
 }
 
 /* A scout is believed, and whoever is up; but not one that comes back and may have missed something. */
@@ -231,7 +183,7 @@ static void told_slots(struct deployment *deployment, struct node *node, const s
     memset(deployment->slots, 0, CLUSTER_SLOTS * sizeof(struct node *));
     for (size_t i = 0; i < map->elements; i++)
         take_range(deployment, node, slot_range_at(map, i));
-    deployment->checked_at = now(deployment);
+    deployment->checked_at = deployment_now(deployment);
     turn_soon(deployment);
 }
 
@@ -241,10 +193,10 @@ static void take_replicas(struct deployment *deployment, struct node *primary, c
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->known = false;
     primary->known = true;
-    for (size_t i = 0; i < replicas->elements; i++)
+    for (size_t i = 0; i < replicas->elements && i < MOST_NODES; i++)
         if (read_told_server(&told, replicas->element[i])) {
             told.id = NULL; /* what stands there is how far it has got */
-            learn(deployment, told, primary);
+            deployment_learn(deployment, told, primary);
         }
 }
 
@@ -259,7 +211,7 @@ static void told_role(struct deployment *deployment, struct node *node, const st
         take_replicas(deployment, node, reply->element[2]);
     } else if (node->is_replica) {
         if (read_told_server(&told, &behind))
-            deployment->hint = learn(deployment, told, node);
+            deployment->hint = deployment_learn(deployment, told, node);
         if (node->told)
             node_fail(node, "the server is a replica by now");
     }
@@ -270,29 +222,9 @@ static void changed(struct deployment *deployment)
     turn_soon(deployment);
 }
 
-/* ---- commands -------------------------------------------------------------------------------------------------- */
+/* ---- primaries ------------------------------------------------------------------------------------------------ */
 
-static void put_request(struct deployment *deployment, struct request *request)
-{
-    request->next = NULL;
-    request->node = NULL;
-    *deployment->waiting_end = request;
-    deployment->waiting_end = &request->next;
-    turn_at(deployment, request->not_before < request->until ? request->not_before : request->until);
-}
-
-static void finish(struct request *request, const struct redisReply *reply, const char *trouble)
-{
-    char text[600];
-    const char *name = request->node ? request->node->name : request->deployment->name;
-    if (trouble)
-        snprintf(text, sizeof text, "%s: %s", name, trouble);
-    request->answer(request->context, reply, trouble ? text : NULL);
-    free(request->bytes);
-    free(request);
-}
-
-static struct node *primary_of(struct deployment *deployment)
+struct node *deployment_primary(struct deployment *deployment)
 {
     for (struct node *node = deployment->nodes; node; node = node->next)
         if (node->wanted)
@@ -300,128 +232,19 @@ static struct node *primary_of(struct deployment *deployment)
     return NULL;
 }
 
-static bool is_usable(const struct node *node)
+bool node_is_usable(const struct node *node)
 {
-    return node && node->ready && !node->failed && !node->is_replica;
+    return node && node->ready && !node->failed && !node->is_replica && connection_works(node->working);
 }
 
-static struct node *target(const struct request *request)
+void deployment_check_soon(struct deployment *deployment)
 {
-    struct deployment *deployment = request->deployment;
-    return request->asked        ? request->asked
-           : deployment->cluster ? deployment->slots[request->slot]
-                                 : primary_of(deployment);
-}
-
-/* The map is asked for again, but not too often. */
-static void check_soon(struct deployment *deployment)
-{
-    uint64_t soonest = deployment->checked_at + REFRESH_INTERVAL, present = now(deployment);
+    uint64_t soonest = deployment->checked_at + REFRESH_INTERVAL, present = deployment_now(deployment);
     earlier(&deployment->check_at, soonest > present ? soonest : present);
-    turn_at(deployment, deployment->check_at);
+    deployment_turn_at(deployment, deployment->check_at);
 }
 
-static void follow(struct request *request, const struct redisReply *reply)
-{
-    struct deployment *deployment = request->deployment;
-    unsigned slot;
-    int port;
-    char *host = read_redirection(reply->str, &slot, &port);
-    bool moved = is_error(reply, "MOVED");
-    struct node *node = NULL;
-    if (host)
-        node = learn(deployment, (struct told_server){*host ? host : NULL, port, NULL}, request->node);
-    free(host);
-    if (node)
-        node->lent_until = now(deployment) + LENT;
-    if (node && moved)
-        deployment->slots[slot] = node;
-    request->asked = moved ? NULL : node;
-    if (moved)
-        check_soon(deployment);
-    request->not_before = now(deployment) + (request->redirections++ < 3 ? 0 : AGAIN_PAUSE);
-}
-
-/* Refused before it was carried out, by a server or a moment that was the wrong one. */
-static bool is_for_later(const struct redisReply *reply)
-{
-    static const char *const refusals[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"};
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (is_error(reply, refusals[i]))
-            return true;
-    return false;
-}
-
-static bool is_redirection(const struct deployment *deployment, const struct redisReply *reply)
-{
-    return deployment->cluster && (is_error(reply, "MOVED ") || is_error(reply, "ASK "));
-}
-
-static void leave(struct deployment *deployment);
-
-static void request_answered(void *context, const struct redisReply *reply, const char *trouble)
-{
-    struct request *request = context;
-    struct deployment *deployment = request->deployment;
-    bool later = is_for_later(reply), redirected = is_redirection(deployment, reply);
-    if (deployment->closing || (!later && !redirected)) {
-        deployment->busy++;
-        finish(request, reply, trouble);
-        leave(deployment);
-        return;
-    }
-    if (redirected) {
-        follow(request, reply);
-    } else {
-        request->asked = NULL;
-        request->not_before = now(deployment) + AGAIN_PAUSE;
-        check_soon(deployment);
-    }
-    snprintf(request->refusal, sizeof request->refusal, "%.*s", (int)strcspn(reply->str, " "), reply->str);
-    put_request(deployment, request);
-}
-
-static void send_request(struct request *request, struct node *node)
-{
-    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-    request->node = node;
-    if (request->asked)
-        connection_send(node->working, (struct formatted){asking, strlen(asking), request->database, false}, NULL,
-                        NULL);
-    connection_send(node->working, (struct formatted){request->bytes, request->size, request->database, false},
-                    request_answered, request);
-}
-
-void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
-                    answered *answer, void *context)
-{
-    struct request *request = deployment->closing ? NULL : calloc(1, sizeof *request);
-    size_t size = 0;
-    char *bytes = request ? format_words(command, &size) : NULL;
-    if (!bytes) {
-        free(request);
-        answer(context, NULL, deployment->closing ? "the deployment was closed" : "no memory");
-        return;
-    }
-    uint64_t present = now(deployment);
-    *request = (struct request){.deployment = deployment,
-                                .bytes = bytes,
-                                .size = size,
-                                .slot = cluster_slot(key),
-                                .database = database,
-                                .until = present + REQUEST_PATIENCE,
-                                .not_before = present,
-                                .answer = answer,
-                                .context = context};
-    struct node *node = target(request);
-    if (is_usable(node) && !deployment->waiting)
-        send_request(request, node);
-    else
-        put_request(deployment, request);
-}
-
-/* The server to name when something is wrong: a primary that is away, or the first that has trouble. */
-static struct node *in_trouble(const struct deployment *deployment)
+struct node *deployment_in_trouble(const struct deployment *deployment)
 {
     struct node *first = NULL;
     for (struct node *node = deployment->nodes; node; node = node->next) {
@@ -431,37 +254,6 @@ static struct node *in_trouble(const struct deployment *deployment)
             first = node;
     }
     return first;
-}
-
-static void give_up(struct request *request)
-{
-    struct node *node = in_trouble(request->deployment);
-    char text[80];
-    request->node = node;
-    snprintf(text, sizeof text, "refused for %d s: %s", REQUEST_PATIENCE / 1000, request->refusal);
-    finish(request, NULL, *request->refusal ? text : node ? node->trouble : "there was no primary that could be asked");
-}
-
-/* In the order in which they were asked, those whose time and primary have come. */
-static void send_waiting(struct deployment *deployment, uint64_t *next)
-{
-    for (struct request **link = &deployment->waiting, *request; (request = *link) && !deployment->closing;) {
-        struct node *node = target(request);
-        bool over = now(deployment) >= request->until,
-             sendable = !over && request->not_before <= now(deployment) && is_usable(node);
-        if (!over && !sendable) {
-            earlier(next, request->not_before > now(deployment) ? request->not_before : request->until);
-            link = &request->next;
-            continue;
-        }
-        *link = request->next;
-        if (!request->next)
-            deployment->waiting_end = link;
-        if (sendable)
-            send_request(request, node);
-        else
-            give_up(request);
-    }
 }
 
 /* ---- up and down ----------------------------------------------------------------------------------------------- */
@@ -482,18 +274,18 @@ static void lower(struct deployment *deployment, struct node *node)
 
 static bool was_steady(struct deployment *deployment, const struct node *node)
 {
-    return node->told && now(deployment) - node->up_since >= STEADY;
+    return node->told && deployment_now(deployment) - node->up_since >= STEADY;
 }
 
 static void lower_failed(struct deployment *deployment, struct node *node)
 {
     bool steady = was_steady(deployment, node), was_primary = node->wanted && !deployment->cluster;
     node->failures = steady ? 1 : node->failures + 1;
-    node->retry_at = now(deployment) + pause_after(deployment, node->failures);
+    node->retry_at = deployment_now(deployment) + pause_after(deployment, node->failures);
     node->tried = true;
     lower(deployment, node);
     if (deployment->cluster)
-        check_soon(deployment);
+        deployment_check_soon(deployment);
     if (!was_primary)
         return;
     node->wanted = false;
@@ -501,18 +293,18 @@ static void lower_failed(struct deployment *deployment, struct node *node)
     deployment->rounds = steady ? 0 : deployment->rounds;
     for (struct node *any = deployment->nodes; any; any = any->next)
         any->tried = false;
-    deployment->seek_at = now(deployment) + (steady ? 0 : pause_after(deployment, ++deployment->rounds));
+    deployment->seek_at = deployment_now(deployment) + (steady ? 0 : pause_after(deployment, ++deployment->rounds));
 }
 
 static void raise_node(struct deployment *deployment, struct node *node)
 {
     node->told = true;
-    node->up_since = now(deployment);
+    node->up_since = deployment_now(deployment);
     deployment->rounds = deployment->cluster ? 0 : deployment->rounds;
     for (struct node *any = deployment->nodes; any; any = any->next)
         if (any == node || !deployment->cluster)
             *any->trouble = '\0';
-    earlier(&deployment->check_at, now(deployment) + CHECK_INTERVAL);
+    earlier(&deployment->check_at, deployment_now(deployment) + CHECK_INTERVAL);
     if (deployment->events.node_up && !deployment->closing)
         deployment->events.node_up(deployment->events.context, node);
 }
@@ -535,7 +327,7 @@ static struct node *next_scout(struct deployment *deployment)
 /* The next server that is known; when all have been tried, all of them again after a pause. */
 static void send_scout(struct deployment *deployment)
 {
-    if (deployment->scout || now(deployment) < deployment->seek_at)
+    if (deployment->scout || deployment_now(deployment) < deployment->seek_at)
         return;
     deployment->scout = next_scout(deployment);
     if (deployment->scout) {
@@ -546,7 +338,7 @@ static void send_scout(struct deployment *deployment)
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->tried = false;
     deployment->remark = deployment->remark ? deployment->remark : "none of its servers is a primary";
-    deployment->seek_at = now(deployment) + pause_after(deployment, ++deployment->rounds);
+    deployment->seek_at = deployment_now(deployment) + pause_after(deployment, ++deployment->rounds);
 }
 
 /* What a scout found is noted already; here it is decided whether it stays. */
@@ -572,7 +364,7 @@ static void recall_scout(struct deployment *deployment)
 static bool any_primary_is_up(const struct deployment *deployment)
 {
     for (const struct node *node = deployment->nodes; node; node = node->next)
-        if (node->wanted && is_usable(node))
+        if (node->wanted && node_is_usable(node))
             return true;
     return false;
 }
@@ -580,13 +372,13 @@ static bool any_primary_is_up(const struct deployment *deployment)
 static void keep_cluster(struct deployment *deployment, uint64_t *next)
 {
     for (struct node *node = deployment->nodes; node; node = node->next) {
-        bool lent = node->lent_until > now(deployment);
+        bool lent = node->lent_until > deployment_now(deployment);
         if (node->wanted && node->ready && node->is_replica)
             node_fail(node, "the server is a replica by now");
         else if (!node->wanted && node_is_open(node) && (node->told || (node != deployment->scout && !lent)))
             lower(deployment, node);
         if ((node->wanted || lent) && !node_is_open(node) && !node->failed) {
-            if (node->retry_at <= now(deployment))
+            if (node->retry_at <= deployment_now(deployment))
                 node_open(node);
             else
                 earlier(next, node->retry_at);
@@ -614,25 +406,25 @@ static struct node *someone_up(struct deployment *deployment)
 {
     size_t count = 0;
     for (struct node *node = deployment->nodes; node; node = node->next)
-        count += node->told && is_usable(node);
+        count += node->told && node_is_usable(node);
     size_t chosen = count ? next_chance(deployment) % count : 0;
     for (struct node *node = deployment->nodes; node; node = node->next)
-        if (node->told && is_usable(node) && chosen-- == 0)
+        if (node->told && node_is_usable(node) && chosen-- == 0)
             return node;
     return NULL;
 }
 
 static void check(struct deployment *deployment, uint64_t *next)
 {
-    if (now(deployment) >= deployment->check_at) {
+    if (deployment_now(deployment) >= deployment->check_at) {
         struct node *node = someone_up(deployment);
         if (node && deployment->cluster)
             node_ask_slots(node);
         else if (node)
             node_ask_role(node);
-        deployment->checked_at = now(deployment);
+        deployment->checked_at = deployment_now(deployment);
         deployment->check_at =
-            node ? now(deployment) + (all_is_well(deployment) ? CHECK_INTERVAL : HASTY_INTERVAL) : NEVER;
+            node ? deployment_now(deployment) + (all_is_well(deployment) ? CHECK_INTERVAL : HASTY_INTERVAL) : NEVER;
     }
     earlier(next, deployment->check_at);
 }
@@ -641,7 +433,7 @@ static void check(struct deployment *deployment, uint64_t *next)
 
 static char *text_of_trouble(const struct deployment *deployment)
 {
-    const struct node *node = in_trouble(deployment);
+    const struct node *node = deployment_in_trouble(deployment);
     const char *name = node ? node->name : deployment->name, *trouble = node ? node->trouble : deployment->remark;
     size_t room = trouble ? strlen(name) + strlen(trouble) + 3 : 0;
     char *text = trouble ? malloc(room) : NULL;
@@ -672,7 +464,7 @@ static void tell_trouble(struct deployment *deployment)
 static void tell_nodes(struct deployment *deployment)
 {
     for (struct node *node = deployment->nodes; node && !deployment->closing; node = node->next)
-        if (node->wanted && is_usable(node) && !node->told)
+        if (node->wanted && node_is_usable(node) && !node->told)
             raise_node(deployment, node);
 }
 
@@ -688,18 +480,18 @@ static void turn(void *context)
     recall_scout(deployment);
     if (deployment->cluster)
         keep_cluster(deployment, &next);
-    else if (!primary_of(deployment))
+    else if (!deployment_primary(deployment))
         send_scout(deployment);
     if (!deployment->scout && !any_primary_is_up(deployment))
         earlier(&next, deployment->seek_at);
     tell_nodes(deployment);
     check(deployment, &next);
-    send_waiting(deployment, &next);
+    requests_send(deployment, &next);
     tell_trouble(deployment);
     forget_strangers(deployment);
     if (next != NEVER)
-        turn_at(deployment, next);
-    leave(deployment);
+        deployment_turn_at(deployment, next);
+    deployment_leave(deployment);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------------------------- */
@@ -713,11 +505,7 @@ static void deployment_free(struct deployment *deployment)
         deployment->nodes = node->next;
         node_free(node);
     }
-    for (struct request *request; (request = deployment->waiting);) {
-        deployment->waiting = request->next;
-        request->node = NULL;
-        finish(request, NULL, "the deployment was closed");
-    }
+    requests_end(deployment);
     access_release(&deployment->owner.access);
     free(deployment->owner.needs_bytes);
     free(deployment->slots);
@@ -727,7 +515,7 @@ static void deployment_free(struct deployment *deployment)
 }
 
 /* The outermost of those who called somebody. */
-static void leave(struct deployment *deployment)
+void deployment_leave(struct deployment *deployment)
 {
     if (--deployment->busy == 0 && deployment->closing)
         deployment_free(deployment);
@@ -739,7 +527,7 @@ void deployment_close(struct deployment *deployment)
         return;
     deployment->closing = true;
     deployment->busy++;
-    leave(deployment);
+    deployment_leave(deployment);
 }
 
 static bool read_url(struct server_name *name, const char *url, const struct secrets *secrets)

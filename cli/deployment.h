@@ -57,7 +57,9 @@ struct connection_options {
 struct secrets;
 struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
                                    const struct connection_options *options, const struct deployment_events *events);
-void deployment_close(struct deployment *deployment); /* NULL is fine; unanswered commands are answered with trouble */
+/* NULL is fine. Unanswered commands are answered with trouble; no event is told any more. May be called from anything
+   that the deployment calls. */
+void deployment_close(struct deployment *deployment);
 
 /* host:port as in the URL. */
 const char *deployment_name(const struct deployment *deployment);
@@ -66,11 +68,15 @@ bool deployment_is_cluster(const struct deployment *deployment);
 uint64_t deployment_sent(const struct deployment *deployment);
 uint64_t deployment_received(const struct deployment *deployment);
 
-/* About a key, wherever that is. */
+/* About a key, wherever that is. Waits for a primary, or for one that does not refuse it, for ten seconds at most. */
 void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
                     answered *answer, void *context);
 
-/* To this very primary, on a connection of its own for commands that wait for something there. */
+/*
+ * To this very primary, on a connection of its own for commands that wait for something there: for two minutes at most,
+ * then the connection counts as lost. Once something was answered with trouble the node is about to go down: what is
+ * asked of it from then on is answered from within the call, with trouble.
+ */
 void node_wait(struct node *node, struct words command, answered *answer, void *context);
 const char *node_name(const struct node *node);
 /* A place for whoever uses it. */

@@ -21,6 +21,7 @@
 #include <hiredis/hiredis.h>
 
 #include "connection.h"
+#include "secrets.h"
 
 struct server_talk {
     struct event_loop *loop;
@@ -137,8 +138,11 @@ static bool open_named(struct server_key *server, struct server_name *name, cons
 bool server_key_open(struct server_key *server, const char *text, const roost_filter *ours)
 {
     struct server_name name;
+    struct secrets *secrets = secrets_read(NULL);
     bool fine = (server_name_read(&name, text) && name.path_size > 0) ||
                 complain(WHAT_A_KEY_IS, "a key is redis://[user[:password]@]host[:port]/KEY, or rediss:// with TLS");
+    fine = fine && secrets && (secrets_complete(secrets, &name) || complain(WHAT_A_KEY_IS, "no memory"));
+    secrets_free(secrets);
     fine = fine && open_named(server, &name, text) && ready_key(server, ours);
     server_name_release(&name);
     return fine;

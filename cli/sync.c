@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "deployment.h"
 #include "interrupt.h"
 #include "json.h"
 #include "lending.h"
@@ -191,15 +192,19 @@ static bool sync_with(struct syncing *syncing, const char *peer)
     return true;
 }
 
+/* The peer may be a URL with a password, which nobody is to read in the list of processes. */
 static int run(const struct arguments *arguments)
 {
     struct syncing syncing = {0};
+    char *peer = strdup(arguments->operands[1]);
+    secrets_hide(arguments->operands[1]);
     complete_shell(&settings.shell);
     interrupt_catch();
-    bool synced =
-        filter_file_look(&syncing.file, arguments->operands[0]) && sync_with(&syncing, arguments->operands[1]);
+    bool synced = (peer || complain_plainly("no memory")) && filter_file_look(&syncing.file, arguments->operands[0]) &&
+                  sync_with(&syncing, peer);
     peer_close(&syncing.peer);
     filter_file_close(&syncing.file);
+    free(peer);
     return synced ? EXIT_FINE : EXIT_TROUBLE;
 }
 
@@ -211,7 +216,8 @@ const struct verb verb_sync = {
     .summary = "make two replicas equal, sending only what differs",
     .details = "FILE and PEER exchange what the other lacks, additions and removals; then they are equal.\n"
                "PEER is a path, or HOST:PATH: then roost serve is started there through ssh, or a key of a\n"
-               "server with the module, redis://[user[:password]@]host[:port]/KEY. A path or key that\n"
+               "server with the module, redis://[user[:password]@]host[:port]/KEY, or rediss:// with TLS;\n"
+               "ROOST_PASSWORD and ROOST_USER in the environment complete it. A path or key that\n"
                "does not exist is made. What is sent follows what changed since the two last synced.\n"
                "Should the connection break, nothing is half done: sync again.\n",
     .options = options,

@@ -12,13 +12,13 @@
 #include "settings.h"
 #include "timed.h"
 
-#define INSERTED_KNOWN    1
-#define CHANGES_SHIFT     8
-#define MOST_CHANGES      65536 /* about a megabyte */
-#define LONGEST_JOURNAL   (1 << 20)
-#define JOURNAL_PART      8 /* one part in so many of the memory, and more while somebody pulls more at a time */
-#define ELEMENTS_A_CHANGE 16
-#define WORTH_TRYING      100000 /* elements */
+#define INSERTED_KNOWN 1
+#define CHANGES_SHIFT  8
+#define WRITTEN        256       /* in the header, where the room in the journal once stood */
+#define MOST_READ      65536     /* there */
+#define MOST_CHANGES   (1 << 20) /* in the journal of a filter: 18 megabytes; */
+#define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
+#define WORTH_TRYING   100000    /* elements */
 
 /* ---- environment ---------------------------------------------------------------------------------------------------
  */
@@ -34,23 +34,14 @@ static bool draw(void *context, void *bytes, size_t size)
     return getrandom(bytes, size, 0) == (ssize_t)size;
 }
 
-/* A power of two, so that a header has room for it. */
-static uint64_t changes_kept(uint64_t capacity)
-{
-    uint64_t changes = FEWEST_CHANGES;
-    while (changes < MOST_CHANGES && changes < capacity / ELEMENTS_A_CHANGE)
-        changes *= 2;
-    return changes;
-}
-
 static roost_environment environment_of(struct filter_value *filter)
 {
     return (roost_environment){.allocator = value_allocator(&filter->value),
                                .memory_limit = settings_machine_memory(),
                                .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
                                .entropy = {.context = filter, .draw = draw},
-                               .journal = LONGEST_JOURNAL,
-                               .journal_part = JOURNAL_PART};
+                               .journal = MOST_CHANGES,
+                               .journal_part = PART_OF_MEMORY};
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -100,7 +91,6 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     made->shown = shown;
     made->inserted_known = true;
     made->value.limit = settings.memory_limit;
-    made->changes = changes_kept(config->capacity);
     roost_environment environment = environment_of(made);
     roost_config sized = *config;
     timed_recall_sizes(&sized);
@@ -123,7 +113,6 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
-    made->changes = changes_kept(size);
     made->value.limit = settings.memory_limit;
     roost_environment environment = environment_of(made);
     roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
@@ -201,7 +190,6 @@ roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *curs
 {
     roost_status status = roost_filter_cursor(filter->filter, cursor);
     filter->mark = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
-    filter->untold = 0;
     return status;
 }
 
@@ -222,7 +210,7 @@ static roost_status filter_tell(struct value *value, struct value_bytes *bytes, 
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
-    header_write(&place, filter->changes << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
+    header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
     header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
     header_end(bytes->header, place, bytes->body.size);
@@ -239,9 +227,8 @@ static bool read_fields(struct filter_value *filter, const uint8_t *header)
     filter->inserted = header_read(&place, 8);
     filter->identity = header_read(&place, 8);
     filter->inserted_known = flags & INSERTED_KNOWN;
-    filter->changes = flags >> CHANGES_SHIFT;
-    return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && filter->changes >= FEWEST_CHANGES &&
-           filter->changes <= MOST_CHANGES;
+    uint64_t written = flags >> CHANGES_SHIFT;
+    return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && written >= WRITTEN && written <= MOST_READ;
 }
 
 /* COPY and RESTORE pass their own way to replicas and into the AOF, and no limit counts there. */

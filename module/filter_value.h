@@ -24,8 +24,6 @@ struct shown {
     uint32_t expansion, bucket_size, iterations;
 };
 
-#define FEWEST_CHANGES 256 /* that a journal has room for, whatever else it has */
-
 struct filter_value {
     struct value value;
     roost_filter *filter;
@@ -34,10 +32,7 @@ struct filter_value {
     bool inserted_known;
     uint64_t identity;
     bool spending; /* an addition is being made: entropy is asked for an actor */
-    uint64_t
-        changes; /* room in its journal, as headers have it; how long it is follows its memory and those who pull */
     roost_cursor mark;
-    uint64_t untold; /* additions since the mark that replicas repeat on their own */
 };
 
 extern const struct value_class filter_class;

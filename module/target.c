@@ -138,16 +138,7 @@ static void advance_mark(struct filter_value *filter)
 {
     roost_cursor cursor;
     if (filter->mark.incarnation)
-        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK);
-    filter->untold = 0;
-}
-
-/* Before the journal forgets where the mark was. */
-static void note_repeated(struct filter_value *filter, size_t additions)
-{
-    filter->untold += additions;
-    if (filter->mark.incarnation && filter->untold > FEWEST_CHANGES / 8)
-        advance_mark(filter);
+        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK); /* else there is no mark any more */
 }
 
 /* Whether there was anything to tell. */
@@ -274,7 +265,7 @@ static roost_status add_bloom(struct target *target, bool *changed, size_t *done
         RedisModule_ReplicateVerbatim(target->ctx);
     else if (grew)
         RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
-    note_repeated(target->filter, *done);
+    advance_mark(target->filter);
     return status;
 }
 

@@ -5,8 +5,8 @@
 
 #define MICROSECONDS    1000 /* in a millisecond */
 #define BASE_BYTES      32768
-#define BYTES_A_CHANGE  17 /* of the journal */
-#define SLOT_OVERHEAD   64 /* one byte in so many, beside the bits of a slot, */
+#define JOURNAL_BYTES   (256 * 17) /* a longer one is taken only where there is room */
+#define SLOT_OVERHEAD   64         /* one byte in so many, beside the bits of a slot, */
 #define SLOT_BASE_BYTES 8192
 
 roost_config timed_config(roost_kind kind, long long window)
@@ -67,7 +67,7 @@ uint64_t timed_grant(const struct filter_value *filter)
     if (!is_timed(filter))
         return 0;
     uint64_t bits = config->slot_bits / 8, slot = bits + bits / SLOT_OVERHEAD + SLOT_BASE_BYTES;
-    return BASE_BYTES + filter->changes * BYTES_A_CHANGE + (config->past + 3) * slot;
+    return BASE_BYTES + JOURNAL_BYTES + (config->past + 3) * slot;
 }
 
 void timed_contains(const struct filter_value *filter, bool *found, const roost_bytes *keys, size_t count)

@@ -868,7 +868,7 @@ static void remember_sync(struct world *world, struct replica *asking, uint32_t 
 }
 
 /* Requests and replies until it is over, or the connection breaks before either arrives. Tells whether it was over, and
-   nobody disturbed it by a change at the peer; neither happens when it is calm. */
+   nobody disturbed it by a change at either of them; neither happens when it is calm. */
 static bool converse(struct world *world, struct replica *asking, struct replica *answering, roost_sync *sync,
                      bool calm)
 {
@@ -894,6 +894,11 @@ static bool converse(struct world *world, struct replica *asking, struct replica
         roost_buffer_release(&request);
         follow_sync(world, answering, asking);
         world->tally->sync_rounds++;
+        if (!calm && one_in(world, 10)) {
+            operate_at(world, asking);
+            undisturbed = false;
+            world->tally->disturbed++;
+        }
         if (breaks && one_in(world, 4)) {
             roost_buffer_release(&reply);
             world->tally->broken_off++;

@@ -12,7 +12,7 @@
 
 #include "sync/frame.h"
 
-enum { EVERY_KIND = ALL_KINDS + 2, KEYS = 60, MOST_SPANS = 40 };
+enum { KEYS = 60, MOST_SPANS = 40 };
 
 struct scenery {
     roost_filter *teller, *third, *asker;
@@ -27,23 +27,6 @@ struct scenery {
 static struct {
     uint64_t told, lost, left_out, hostile;
 } seen;
-
-static roost_config config_of_every_kind(uint64_t number, uint64_t capacity)
-{
-    uint64_t kind = number % EVERY_KIND;
-    if (kind < ALL_KINDS)
-        return config_for(kind, capacity);
-    roost_config config = some_window_config(kind == ALL_KINDS ? ROOST_WINDOW : ROOST_COUNTER, number / EVERY_KIND);
-    config.capacity = config.capacity * capacity / 200;
-    return config;
-}
-
-static roost_cursor cursor_of(roost_filter *filter)
-{
-    roost_cursor cursor;
-    assert_ok(roost_filter_cursor(filter, &cursor));
-    return cursor;
-}
 
 static void scenery_open(struct scenery *scene, uint64_t number, struct random_source *random)
 {
@@ -266,20 +249,6 @@ static void what_was_brought_is_left_out(void **state)
 
 /* ---- single things -------------------------------------------------------------------------------------------------
  */
-
-static void live_on(roost_filter *filter, uint64_t first, uint64_t count)
-{
-    bool applied;
-    for (uint64_t key = first; key < first + count; key++) {
-        uint64_t time = EPOCH + key * 1000;
-        if (roost_filter_config(filter)->kind == ROOST_WINDOW)
-            assert_ok(roost_window_add_hash(filter, NULL, hash_for_key(key), time));
-        else if (roost_filter_config(filter)->kind == ROOST_COUNTER)
-            assert_ok(roost_counter_increment(filter, &applied, NULL, &key, sizeof key, 3, time));
-        else
-            put(filter, key);
-    }
-}
 
 /* An echo costs nothing, and what is not one costs what it would cost alone: in whatever order it is named. */
 static void bytes_follow_what_is_left(void **state)

@@ -51,6 +51,46 @@ static inline void live(roost_filter *filter, struct random_source *random, uint
     assert_ok(roost_filter_check(filter));
 }
 
+/* ---- every kind: those of exchange.h, a window, a counter ----------------------------------------------------------
+ */
+
+enum { EVERY_KIND = ALL_KINDS + 2 };
+
+static inline roost_config config_of_every_kind(uint64_t number, uint64_t capacity)
+{
+    uint64_t kind = number % EVERY_KIND;
+    if (kind < ALL_KINDS)
+        return config_for(kind, capacity);
+    roost_config config = some_window_config(kind == ALL_KINDS ? ROOST_WINDOW : ROOST_COUNTER, number / EVERY_KIND);
+    config.capacity = config.capacity * capacity / 200;
+    return config;
+}
+
+/* Additions of these keys, in a window at times that go by slowly. */
+static inline void live_on(roost_filter *filter, uint64_t first, uint64_t count)
+{
+    bool applied;
+    for (uint64_t key = first; key < first + count; key++) {
+        uint64_t time = EPOCH + key * 1000;
+        if (roost_filter_config(filter)->kind == ROOST_WINDOW)
+            assert_ok(roost_window_add_hash(filter, NULL, hash_for_key(key), time));
+        else if (roost_filter_config(filter)->kind == ROOST_COUNTER)
+            assert_ok(roost_counter_increment(filter, &applied, NULL, &key, sizeof key, 3, time));
+        else
+            put(filter, key);
+    }
+}
+
+static inline roost_cursor cursor_of(roost_filter *filter)
+{
+    roost_cursor cursor;
+    assert_ok(roost_filter_cursor(filter, &cursor));
+    return cursor;
+}
+
+/* ---- memory that is refused ----------------------------------------------------------------------------------------
+ */
+
 struct meter {
     int64_t allowed, outstanding; /* allocations until the failure, negative: never; not yet released */
     uint64_t failures;

@@ -15,6 +15,12 @@
  * The asking side remembers a few bytes about its peer (roost_sync_memory): how far each has told the other. With them
  * a sync costs what changed. Without, version vectors and a digest tree find the difference; the whole state travels
  * only where it is the difference.
+ *
+ * Both filters may change meanwhile, between any two calls: clients add and remove, others merge and sync. An exchange
+ * that ends without an error has told each side everything that the other had when it began, additions and removals,
+ * whether the two are equal at its end or not (but for a chance of 2^-32 for each range of the digest tree, which the
+ * next exchange makes up for): deltas since cursors of that moment tell the rest. It never sends a whole state merely
+ * because somebody came between.
  */
 #ifndef ROOST_SYNC_H
 #define ROOST_SYNC_H
@@ -28,7 +34,7 @@ extern "C" {
 typedef struct roost_sync roost_sync;
 
 /* `memory` is what roost_sync_memory gave after an earlier sync of these two replicas, or NULL: bytes that make no
-   sense are as good as none. The filter must outlive the sync; nobody else may change it meanwhile. */
+   sense are as good as none. The filter must outlive the sync, and belongs to others between two of its calls. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_sync_new(roost_sync **sync, roost_filter *filter, const void *memory,
                                                        size_t size);
 ROOST_API void roost_sync_free(roost_sync *sync); /* NULL is fine */
@@ -42,7 +48,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_sync_next(roost_sync *sync, roost_
                                                         size_t size);
 
 typedef struct roost_sync_result {
-    bool equal;              /* both sides held the same at the end; false: someone changed the peer meanwhile */
+    bool equal;              /* both held the same at the last request and its reply; false: others changed them */
     bool changed;            /* the filter took in something */
     uint32_t rounds;         /* requests */
     uint64_t sent, received; /* bytes of messages */
@@ -50,7 +56,7 @@ typedef struct roost_sync_result {
 
 ROOST_API roost_sync_result roost_sync_result_of(const roost_sync *sync);
 
-/* To be kept with the filter, and only with the very state that it now has. */
+/* To be kept with the filter, and only with the state that it now has or a later one. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory);
 
 /*

@@ -23,7 +23,7 @@ struct summary {
     /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
     uint64_t *positions, *sums;
     uint64_t count;
-    /* or: the bits themselves, which are not ours */
+    /* or: the bits themselves, which are not ours, and stay where they are as long as the filter lives */
     const uint64_t *words;
 };
 

@@ -13,9 +13,15 @@
  * for ever.
  *
  * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
- * everything was told, and nobody else changed the peer meanwhile, something that was trusted was wrong (a cursor, the
- * short digest of a range), and the next stage down is tried. Where somebody did, the exchange ends as it is: the next
- * one gets what is new.
+ * everything was told, and nobody else changed the peer or us meanwhile, something that was trusted was wrong (a
+ * cursor, the short digest of a range), and the next stage down is tried. Where somebody did, the exchange ends as it
+ * is: the next one gets what is new.
+ *
+ * Between two steps the filter belongs to others. What a step leaves for the next one stays true whatever they do,
+ * since states only grow: the summary is what was held once (its positions are a copy; the bits of a Bloom filter stay
+ * where they are), a dot that was live in it and has died since is at worst told as live to one who holds it too, and
+ * dots that were dead stay so. Places in the journal are taken before what they stand for is written, digests in the
+ * step that writes what they are compared for. Whether anybody was here is seen by the journal, as with the peer.
  *
  * What is remembered about a peer is where its journal stood and where ours stood when both were equal. It is set
  * forward only as far as is known to have been told: a cursor that is too old costs bytes, one that is too new would
@@ -49,7 +55,9 @@ struct roost_sync {
     uint64_t told;          /* how far our journal was told in this exchange */
     uint64_t stood;         /* where our journal stood when our digest was last looked at */
     bool suspicious;        /* cursors did not lead to equality */
-    bool undisturbed;       /* since LOST */
+    bool undisturbed;       /* the peer, since LOST */
+    bool quiet;             /* nobody else changed our filter since HELLO, */
+    uint64_t left;          /* where we left its journal */
     uint64_t extent;        /* how far the peer's positions reach, if that can be told only now */
     struct history space;   /* the peer's, when it lost the cursor */
     struct summary summary; /* ours, in that space */
@@ -170,6 +178,7 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
     if (know_each_other)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
     sync->told = sync->filter->journal->next;
+    sync->quiet = true;
     sync->stage = AFTER_HELLO;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
@@ -376,8 +385,15 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
     write_fixed64(&writer, own_digest(sync));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
+    sync->told = sync->stood;
     sync->stage = AFTER_STATE;
     return message_end(&writer, sync->filter, request, ROOST_OK);
+}
+
+/* All was said, and the digests differ: somebody came between, or something was wrong, and everything is sent. */
+static roost_status despair(struct roost_sync *sync, roost_buffer *request)
+{
+    return sync->undisturbed && sync->quiet ? send_state(sync, request) : end(sync, false);
 }
 
 /* Keeps the ranges that differ. */
@@ -401,7 +417,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
     if (differ == 0 && !sync->filter->kind->write_aside)
-        return sync->undisturbed ? send_state(sync, request) : end(sync, false);
+        return despair(sync, request);
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
@@ -409,12 +425,9 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     return status == ROOST_OK ? ask_about_ranges(sync, request) : status;
 }
 
-/* After all was said: equal, or disturbed, or one step further down. */
 static roost_status conclude(struct roost_sync *sync, roost_buffer *request, uint64_t digest)
 {
-    if (digest == own_digest(sync))
-        return end(sync, true);
-    return sync->undisturbed ? send_state(sync, request) : end(sync, false);
+    return digest == own_digest(sync) ? end(sync, true) : despair(sync, request);
 }
 
 static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
@@ -616,11 +629,13 @@ roost_status roost_sync_next(roost_sync *sync, roost_buffer *request, const void
 {
     *request = (roost_buffer){0};
     sync->result.received += size;
+    sync->quiet &= sync->filter->journal->next == sync->left;
     roost_status status = step(sync, request, reply, size);
     if (status != ROOST_OK)
         sync->stage = AT_END;
     if (request->size)
         sync->request_hash = request_hash(sync->filter, request->data, request->size);
+    sync->left = sync->filter->journal->next;
     sync->result.sent += request->size;
     sync->result.rounds += request->size > 0;
     return status;

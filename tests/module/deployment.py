@@ -15,6 +15,7 @@ from cluster import cluster_port, owners
 from servers import PATIENCE, ROOT, Server, Speaker, caught_up, free_port, replicate, run, server, servers, wait_for
 
 DRIVER = os.environ.get("ROOST_DRIVER", os.path.join(ROOT, "build", "tests", "deployment-driver"))
+ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
 NEEDS = "needs=ROOST.DELTA"
 PASSWORD = "se cr:e/t@%41"
 ESCAPED = "se%20cr%3Ae%2Ft%40%2541"
@@ -151,6 +152,7 @@ def test_a_server_alone():
 
 def test_databases():
     with with_port() as s, driver(url_of(s)) as d:
+        d.wait("up ")
         numbers = [d.begin("RPUSH", "list", i, database=i % 3) for i in range(300)]
         assert all(d.answer(n).startswith("integer") for n in numbers)
         for database in range(3):
@@ -170,10 +172,12 @@ def test_commands_that_wait():
         assert d.ask("PING") == "status PONG", "the others go on"
         s("RPUSH", "queue", "x")
         assert d.answer(number) == "array 2"
+        d.say("again")
         number = d.wait_on(node, "BLPOP", "queue", "0")
         wait_for(lambda: s.client.info("clients")["blocked_clients"] == 1, "the command to wait")
         s("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         assert d.answer(number).startswith(f"trouble {node}: "), "the connection broke"
+        d.answer("again")  # asked within the trouble: by whoever comes next, or with the trouble of the other connection
         d.wait(f"down {node}"), d.wait("sick "), d.wait(f"up {node}"), d.wait("well")
         assert d.ask("PING") == "status PONG"
 
@@ -215,14 +219,16 @@ def test_logins():
             listed = open(f"/proc/{d.process.pid}/cmdline").read()
             assert where in listed and ESCAPED not in listed and ":" + "*" * len(ESCAPED) + "@" in listed, listed
         with driver(f"redis://link:{ESCAPED}2@{where}") as d:
+            d.wait("up ")
             assert d.ask("ACL", "WHOAMI") == "string link"
         with driver(f"redis://{where}", environment={"ROOST_PASSWORD": PASSWORD + "2", "ROOST_USER": "link"}) as d:
+            d.wait("up ")
             assert d.ask("ACL", "WHOAMI") == "string link"
         for wrong in f"redis://:{ESCAPED}x@{where}", f"redis://link:{ESCAPED}@{where}", f"redis://stranger:{ESCAPED}@{where}":
             with driver(wrong) as d:
-                assert d.wait("sick ") == f"sick {where}: wrong user or password (WRONGPASS)"
+                d.wait(f"sick {where}: wrong user or password (WRONGPASS)")
         with driver(f"redis://{where}") as d:
-            assert d.wait("sick ") == f"sick {where}: the server asks for a password"
+            d.wait(f"sick {where}: the server asks for a password")
             s("CONFIG", "SET", "requirepass", "")
             d.wait("up "), d.wait("well")
         with driver(f"redis://:needless@{where}") as d:
@@ -251,9 +257,11 @@ def test_a_file_with_passwords():
         lines = f"# ours\n\nredis://127.0.0.1:1 nothing\n{where} {PASSWORD}\nredis://link@127.0.0.1:{s.port}  {PASSWORD}2\n"
         path = secrets_file(s.folder, lines)
         with driver(f"redis://link@127.0.0.1:{s.port}", "secrets=" + path) as d:
+            d.wait("up ")
             assert d.ask("ACL", "WHOAMI") == "string link"
         path = secrets_file(s.folder, f"{where} {PASSWORD}\n")
         with driver(where, "secrets=" + path, environment={"ROOST_PASSWORD": "not this one"}) as d:
+            d.wait("up ")
             assert d.ask("ACL", "WHOAMI") == "string default"
         assert "chmod 600" in refusal(where, "secrets=" + secrets_file(s.folder, lines, 0o640))
         for text in "redis://\n", f"{where}\n", f"host {PASSWORD}\n", f"redis://:{ESCAPED}@h {PASSWORD}\n", f"{where}/key {PASSWORD}\n":
@@ -286,9 +294,28 @@ def authority(folder, name="ca"):
     openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", name + ".key", "-out", name + ".pem", "-days", "2", "-subj", f"/CN={name}")
 
 
-def tls_server(folder, name, port, clients="no"):
-    return server("--tls-port", str(port), "--tls-cert-file", f"{folder}/{name}.pem", "--tls-key-file", f"{folder}/{name}.key",
-                  "--tls-ca-cert-file", f"{folder}/ca.pem", "--tls-auth-clients", clients)
+def start_tls(folder, name, clients):
+    """Somebody else may be faster and take the port."""
+    for _ in range(20):
+        port = free_port()
+        try:
+            s = Server("--tls-port", str(port), "--tls-cert-file", f"{folder}/{name}.pem", "--tls-key-file", f"{folder}/{name}.key",
+                       "--tls-ca-cert-file", f"{folder}/ca.pem", "--tls-auth-clients", clients, "--tls-replication", "yes")
+        except AssertionError:
+            continue
+        s.tls_port = port
+        return s
+    raise AssertionError("no server with TLS")
+
+
+def tls_server(folder, name, clients="no"):
+    return servers(lambda: start_tls(folder, name, clients))
+
+
+def sync_with_a_key(folder, key, **environment):
+    path = os.path.join(folder, "a.roost")
+    for words, text in (("create", path, "--capacity", "1000"), None), (("add", path), "swift\n"), (("sync", path, key), None):
+        subprocess.run([ROOST, *words], input=text, text=True, check=True, capture_output=True, timeout=PATIENCE, env={**os.environ, **environment})
 
 
 def test_tls():
@@ -297,9 +324,9 @@ def test_tls():
         authority(folder), authority(folder, "other")
         certificate(folder, "address", "IP:127.0.0.1"), certificate(folder, "elsewhere", "DNS:elsewhere.example")
         certificate(folder, "named", "DNS:localhost"), certificate(folder, "client", "DNS:client")
-        port = free_port()
-        where, ca = f"rediss://127.0.0.1:{port}", f"ca={folder}/ca.pem"
-        with tls_server(folder, "address", port) as s:
+        ca = f"ca={folder}/ca.pem"
+        with tls_server(folder, "address") as s:
+            port, where = s.tls_port, f"rediss://127.0.0.1:{s.tls_port}"
             s("CONFIG", "SET", "requirepass", PASSWORD)
             with driver(f"rediss://:{ESCAPED}@127.0.0.1:{port}", ca) as d:
                 d.wait("up ")
@@ -308,25 +335,33 @@ def test_tls():
                 assert [d.answer(n) for n in numbers][-6:] == ["integer 2500000"] + ["string 2500000 bytes"] * 5
                 sent, received = map(int, next(line for line in d.end() if line.startswith("bytes")).split()[1:])
                 assert 2_500_000 < sent < 2_600_000 and 12_500_000 < received < 13_000_000, (sent, received)
+            sync_with_a_key(folder, f"{where}/filter", ROOST_PASSWORD=PASSWORD, SSL_CERT_FILE=f"{folder}/ca.pem")
+            assert s("ROOST.EXISTS", "filter", "swift") == [1]
             with driver(where, f"ca={folder}/other.pem") as d:
-                assert "its certificate is not to be trusted: " in d.wait("sick ")
+                d.wait(f"sick 127.0.0.1:{port}: its certificate is not to be trusted: ")
             with driver(where) as d:
-                assert "its certificate is not to be trusted: " in d.wait("sick "), "the system does not know it"
+                d.wait(f"sick 127.0.0.1:{port}: its certificate is not to be trusted: ")  # the system does not know it
             with driver(f"redis://127.0.0.1:{port}") as d:
-                assert d.wait("sick ").startswith(f"sick 127.0.0.1:{port}: ")
+                d.wait(f"sick 127.0.0.1:{port}: ")
             assert "no certificates" in refusal(where, f"ca={folder}/ca.key") and "no certificates" in refusal(where, f"ca={folder}/none")
-        with tls_server(folder, "elsewhere", port) as s:
+        with tls_server(folder, "elsewhere") as s:
+            port, where = s.tls_port, f"rediss://127.0.0.1:{s.tls_port}"
             with driver(where, ca) as d:
-                assert d.wait("sick ") == f"sick 127.0.0.1:{port}: its certificate is for another host"
+                d.wait(f"sick 127.0.0.1:{port}: its certificate is for another host")
             with driver(where, "insecure") as d:
                 d.wait("up ")
-        with tls_server(folder, "named", port, clients="yes") as s:
+        with tls_server(folder, "named", clients="yes") as s:
+            port = s.tls_port
             with driver(f"rediss://localhost:{port}", ca, f"certificate={folder}/client.pem", f"key={folder}/client.key") as d:
                 d.wait("up ")
             with driver(f"rediss://localhost:{port}", ca) as d:
-                assert d.wait("sick ").startswith(f"sick localhost:{port}: ")
+                d.wait(f"sick localhost:{port}: ")
+        with tls_server(folder, "named") as primary, tls_server(folder, "named") as replica:
+            replica("REPLICAOF", "127.0.0.1", primary.tls_port)
+            with driver(f"rediss://localhost:{replica.tls_port}", ca) as d:
+                d.wait(f"up 127.0.0.1:{primary.tls_port}")  # told as an address, with a certificate for the host in the URL
         with with_port() as s, driver(f"rediss://127.0.0.1:{s.port}", ca) as d:
-            assert d.wait("sick ").startswith(f"sick 127.0.0.1:{s.port}: "), "a server without TLS"
+            d.wait(f"sick 127.0.0.1:{s.port}: ")  # a server without TLS
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -335,10 +370,10 @@ def test_tls():
 
 def test_the_module():
     with with_port(module=False) as s, driver(url_of(s)) as d:
-        assert d.wait("sick ") == f"sick 127.0.0.1:{s.port}: the server has not loaded the module roost.so"
+        d.wait(f"sick 127.0.0.1:{s.port}: the server has not loaded the module roost.so")
     with with_port() as s:
         with driver(url_of(s), needs="needs=ROOST.TOMORROW") as d:
-            assert d.wait("sick ") == f"sick 127.0.0.1:{s.port}: its module roost.so is too old: it does not know ROOST.TOMORROW"
+            d.wait(f"sick 127.0.0.1:{s.port}: its module roost.so is too old: it does not know ROOST.TOMORROW")
 
 
 # ---- a primary and its replicas ----
@@ -370,7 +405,7 @@ def test_a_replica_is_promoted():
 # ---- a cluster ----
 
 def node():
-    return Server("--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--appendonly", "yes", "--cluster-replica-validity-factor", "0",
+    return Server("--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--cluster-replica-validity-factor", "0", "--shutdown-timeout", "0",
                   port=cluster_port())
 
 
@@ -439,7 +474,7 @@ def fail_over(d, primaries, replica, keys):
     dead.kill()
     d.wait(f"down 127.0.0.1:{dead.port}"), d.wait("sick ")
     d.wait(f"up 127.0.0.1:{replica.port} cluster"), d.wait("well")
-    assert [d.ask("GET", key, key=key) for key in keys] == [f"string {key}" for key in keys]
+    wait_for(lambda: [d.ask("GET", key, key=key) for key in keys] == [f"string {key}" for key in keys], "the cluster to agree")
     dead.start()
 
 
@@ -530,14 +565,30 @@ def test_peers_that_mean_ill():
         peer = Peer(behave)
         try:
             with driver(f"redis://me:{ESCAPED.replace('%', '')}@127.0.0.1:{peer.port}" if "slots" not in name and "sentinel" not in name
-                        else f"redis://127.0.0.1:{peer.port}", "patience=700") as d:
-                line = d.wait("sick ")
-                assert re.search(expected, line) and f"127.0.0.1:{peer.port}: " in line, (name, line)
+                        else f"redis://127.0.0.1:{peer.port}", *(["patience=700"] if name == "silence" else [])) as d:
+                line = d.wait(f"sick 127.0.0.1:{peer.port}: ")
+                assert re.search(expected, line), (name, line)
                 wait_for(lambda: peer.accepted > 1, "another attempt")
                 peak = int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{d.process.pid}/status").read())[1])
                 assert peak < 400_000, (name, peak)
         finally:
             peer.close()
+
+
+def test_a_sync_hides_its_password():
+    peer, folder = Peer(lambda connection: None), tempfile.mkdtemp(prefix="roost-")
+    try:
+        path = os.path.join(folder, "a.roost")
+        subprocess.run([ROOST, "create", path, "--capacity", "1000"], check=True, capture_output=True, timeout=PATIENCE)
+        process = subprocess.Popen([ROOST, "sync", path, f"redis://me:{ESCAPED}@127.0.0.1:{peer.port}/key"], stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: peer.accepted, "the program to connect")
+        listed = open(f"/proc/{process.pid}/cmdline").read()
+        process.terminate()
+        assert ESCAPED not in process.communicate(timeout=PATIENCE)[1] and process.returncode == 2
+        assert ESCAPED not in listed and f"redis://me:{'*' * len(ESCAPED)}@127.0.0.1" in listed, listed
+    finally:
+        peer.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_an_echo_of_the_password():
@@ -546,7 +597,7 @@ def test_an_echo_of_the_password():
         peer = Peer(sends(reply))
         try:
             with driver(f"redis://:secret@127.0.0.1:{peer.port}") as d:
-                assert d.wait("sick ") == f"sick 127.0.0.1:{peer.port}: the server does not take a user and a password"
+                d.wait(f"sick 127.0.0.1:{peer.port}: the server does not take a user and a password")
                 assert not any("secret" in line for line in d.end())
         finally:
             peer.close()
@@ -600,7 +651,7 @@ def test_a_server_that_loads():
     times = iter(range(3))
     with scripts(Script(PING=lambda words: b"-LOADING\r\n" if next(times, None) is not None else b"+PONG\r\n")) as peer:
         with driver(f"redis://127.0.0.1:{peer.port}") as d:
-            assert d.wait("sick ") == f"sick 127.0.0.1:{peer.port}: the server is loading its data"
+            d.wait(f"sick 127.0.0.1:{peer.port}: the server is loading its data")
             d.wait("up "), d.wait("well")
 
 
@@ -608,6 +659,7 @@ def test_a_user_who_may_not_ask_who_it_is():
     refused = b"-NOPERM this user has no permissions\r\n"
     with scripts(Script(CLUSTER=refused, ROLE=refused, CLIENT=refused, PING=refused, GET=b"+v\r\n")) as peer:
         with driver(f"redis://127.0.0.1:{peer.port}") as d:
+            d.wait("up ")
             assert d.ask("GET", "k") == "status v"
 
 
@@ -619,7 +671,7 @@ def test_a_cluster_that_does_not_know_its_host():
             assert d.ask("GET", "k") == "status v"
         peer.table["CLUSTER"] = b"*0\r\n"
         with driver(f"redis://localhost:{peer.port}") as d:
-            assert d.wait("sick ") == f"sick localhost:{peer.port}: is part of a cluster whose slots nobody has"
+            d.wait(f"sick localhost:{peer.port}: is part of a cluster whose slots nobody has")
             peer.table["CLUSTER"] = slot_map(("", peer.port))
             d.wait("up "), d.wait("well")
 
@@ -630,6 +682,7 @@ def test_redirections_that_the_map_does_not_tell():
                           SET=b"-ASK 5061 127.0.0.1:%d\r\n" % there.port)
         there.table["CLUSTER"] = here.table["CLUSTER"]
         with driver(f"redis://127.0.0.1:{here.port}") as d:
+            d.wait("up ")
             assert d.ask("GET", "foo", key="foo") == "status there"
             assert d.ask("SET", "bar", "v", key="bar") == "status asked"
             assert ["ASKING"] not in here.heard and there.heard[there.heard.index(["ASKING"]) + 1] == ["SET", "bar", "v"]
@@ -642,7 +695,7 @@ def test_replicas_of_each_other():
     with scripts(Script(), Script()) as (one, other):
         one.table["ROLE"], other.table["ROLE"] = replica_of(other.port), replica_of(one.port)
         with driver(f"redis://127.0.0.1:{one.port}") as d:
-            assert d.wait("sick ") == f"sick 127.0.0.1:{one.port}: none of its servers is a primary"
+            d.wait(f"sick 127.0.0.1:{one.port}: none of its servers is a primary")
             del other.table["ROLE"]
             other.table["ROLE"] = b"*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
             d.wait(f"up 127.0.0.1:{other.port}"), d.wait("well")
@@ -650,19 +703,20 @@ def test_replicas_of_each_other():
 
 def test_nothing_is_asked_for_ever():
     """Ten seconds each, all at the same time."""
-    port = free_port()
-    with scripts(Script(GET=b"-TRYAGAIN Multiple keys\r\n"), Script()) as (again, circle), \
-            contextlib.ExitStack() as drivers:
+    with scripts(Script(GET=b"-TRYAGAIN Multiple keys\r\n"), Script()) as (again, circle), socket.socket() as deaf, contextlib.ExitStack() as drivers:
+        deaf.bind(("127.0.0.1", 0))  # and does not listen
+        port = deaf.getsockname()[1]
         circle.table.update(CLUSTER=slot_map(("127.0.0.1", circle.port)), GET=b"-MOVED 12182 127.0.0.1:%d\r\n" % circle.port)
         places = f"127.0.0.1:{port}", f"127.0.0.1:{again.port}", f"127.0.0.1:{circle.port}", "no-such-host.invalid"
         nobody, later, around, nowhere = [drivers.enter_context(driver("redis://" + place)) for place in places]
+        later.wait("up "), around.wait("up ")
         numbers = [(d, d.begin("GET", "foo", key="foo")) for d in (nobody, later, around)]
         answers = [d.answer(number) for d, number in numbers]
         assert answers == [f"trouble 127.0.0.1:{port}: Connection refused", f"trouble 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
                            f"trouble 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
         assert len(circle.heard) < 500, "with pauses"
-        assert nobody.wait("sick ") == f"sick 127.0.0.1:{port}: Connection refused"
-        assert nowhere.wait("sick ").startswith("sick no-such-host.invalid:6379: ")
+        nobody.wait(f"sick 127.0.0.1:{port}: Connection refused")
+        nowhere.wait("sick no-such-host.invalid:6379: ")
         assert not [line for line in nobody.end() if line.startswith("sick")], "told once, not each time"
 
 

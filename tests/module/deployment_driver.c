@@ -7,6 +7,7 @@
  *     ask ID DATABASE KEY WORD...     ->  answer ID TYPE TEXT, or trouble ID TEXT
  *     wait ID NODE WORD...            ->  the same
  *     close                           ->  from within the next answer
+ *     again                           ->  from within the next trouble: a PING whose ID is "again"
  *                                         up NODE; down NODE; sick TEXT; well
  *
  * Ends with its input; the passwords of its arguments are hidden by then.
@@ -25,7 +26,7 @@
 static struct event_loop *loop;
 static struct deployment *deployment;
 static struct node *nodes[MOST_NODES];
-static bool close_within, closed;
+static bool close_within, closed, ask_again;
 
 static void say(const char *format, const char *a, const char *b)
 {
@@ -69,6 +70,11 @@ static void trouble_told(void *context, const char *text)
     say("%s %s\n", text ? "sick" : "well", text ? text : "");
 }
 
+static roost_bytes bytes_of(const char *text)
+{
+    return (roost_bytes){text, strlen(text)};
+}
+
 static void print_reply(const struct redisReply *reply)
 {
     static const char *const types[] = {"", "string", "array", "integer", "nil", "status", "error"};
@@ -93,6 +99,11 @@ static void answer(void *context, const struct redisReply *reply, const char *tr
     } else {
         say("trouble %s %s\n", id, trouble);
     }
+    if (!reply && ask_again) { /* at once, in the face of the trouble */
+        ask_again = false;
+        deployment_ask(deployment, 0, bytes_of("k"), (struct words){(roost_bytes[]){bytes_of("PING")}, 1}, answer,
+                       strdup("again"));
+    }
     free(id);
     if (close_within && !closed) {
         closed = true;
@@ -102,11 +113,6 @@ static void answer(void *context, const struct redisReply *reply, const char *tr
 }
 
 /* ---- what is asked --------------------------------------------------------------------------------------------- */
-
-static roost_bytes bytes_of(const char *text)
-{
-    return (roost_bytes){text, strlen(text)};
-}
 
 /* "=N" stands for N bytes. */
 static size_t split(char *line, roost_bytes *words)
@@ -141,6 +147,8 @@ static void obey(char *line)
         ask_node(words[2].data, strdup(words[1].data), (struct words){words + 3, count - 3});
     else if (strcmp(verb, "close") == 0)
         close_within = true;
+    else if (strcmp(verb, "again") == 0)
+        ask_again = true;
     else
         say("wrong: %s%s\n", verb, "");
 }

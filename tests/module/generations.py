@@ -118,8 +118,23 @@ def test_summaries_wait_for_a_change():
         s("FLUSHALL")
         waiter.join()
         assert answers[-1]["keys"] == 0 and answers[-1]["mark"].split(b"-")[0] != mark.split(b"-")[0], "another life"
+        mark, refusals = summary(s)["mark"], []
+        waiter = threading.Thread(target=lambda: refusals.append(refusal(Peer(s), "ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000)))
+        waiter.start()
+        blocked(1)
+        s("REPLICAOF", "127.0.0.1", 1)
+        waiter.join()
+        s("REPLICAOF", "NO", "ONE")
+        assert "UNBLOCKED" in refusals[0], "the server sends those who wait away when it becomes a replica"
         for wrong in (("SINCE",), ("COUNT", 0), ("COUNT", "x"), ("WAIT", -1), ("WAIT", 10 ** 12), ("ELSE", 1)):
             s.error("ROOST.SUMMARY", *wrong)
+
+
+def refusal(peer, *arguments):
+    try:
+        return f"no refusal, but {peer(*arguments)}"
+    except redis.RedisError as error:
+        return str(error)
 
 
 class Peer:
@@ -159,8 +174,10 @@ def test_whatever_happens_to_keys_summaries_know_them():
 
 
 def carry(source, destination, key, cursor="0", spans=()):
-    """What a go-between does: (outcome of the push, cursor of the pull, span of the push)."""
+    """What a go-between does: (outcome of the push, cursor of the pull, span of the push); None where the cursor is too old."""
     generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)
+    if frame is None and after is not None:
+        return None
     outcome, _, _, begin, end = destination("ROOST.PUSH", key, generation, frame if frame is not None else b"")
     return outcome, after, begin and span(begin, end)
 
@@ -272,6 +289,45 @@ def test_asking():
         for i in range(100):
             create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
         a("FLUSHALL", "ASYNC")
+
+
+def test_asking_while_clients_write():
+    """A sync tells each side what the other had when it began; cursors from before it are good for the rest."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how, Server) as (a, replica, b):
+        by_cursor = []
+        replicate(replica, a)
+        for kind in KINDS:
+            ours, theirs, later = [f"ours {i}" for i in range(60)], [f"theirs {i}" for i in range(60)], iter(range(10000))
+            create(a, kind, kind), create(b, kind, kind), a("ROOST.ADD", kind, *ours), b("ROOST.ADD", kind, *theirs)
+            cursors = [s("ROOST.PULL", kind, "1-1")[1] for s in (a, b)]
+            rounds = []
+
+            def write():
+                rounds.append(next(later))
+                for s, name in (a, "a"), (b, "b"):
+                    s("ROOST.ADD", kind, *[f"{name} {rounds[-1]} {i}" for i in range(5)])
+                if kind == "set":
+                    a("ROOST.REM", kind, ours[rounds[-1]]), b("ROOST.REM", kind, theirs[rounds[-1]])
+
+            ask(a, b, kind, between=write)
+            assert rounds, "nothing was written between"
+            gone = len(rounds) if kind == "set" else 0
+            assert all(a("ROOST.EXISTS", kind, *theirs[gone:])) and all(b("ROOST.EXISTS", kind, *ours[gone:]))
+            if carry(a, b, kind, cursors[0]) and carry(b, a, kind, cursors[1]):
+                assert a.digest(kind) == b.digest(kind), kind
+                by_cursor.append(kind)
+            else:  # its journal was too short for all that
+                assert ask(a, b, kind)[0] == 1 and a.digest(kind) == b.digest(kind), kind
+            expected = [f"{name} {r} {i}" for name in "ab" for r in rounds for i in range(5)] + ours[gone:] + theirs[gone:]
+            assert all(a("ROOST.EXISTS", kind, *expected)) and all(b("ROOST.EXISTS", kind, *expected))
+            assert not gone or not any(a("ROOST.EXISTS", kind, *ours[:gone], *theirs[:gone]))
+        assert "set" in by_cursor and "cuckoo" in by_cursor, by_cursor
+        caught_up(replica, a)
+        kept = everything(a)
+        assert everything(replica) == kept
+        a.restart()
+        assert everything(a) == kept
 
 
 # ---- generations
@@ -586,6 +642,72 @@ def test_pushes_of_other_generations():
             assert "primary" in s.error("ROOST.GENERATION", key, 3, GRAVES)
 
 
+class Model:
+    """What each name holds at each server: a generation, and a set or nothing. A higher generation wins; equal ones merge."""
+
+    def __init__(self, places):
+        self.held = {place: {} for place in places}
+
+    def at(self, place, name):
+        return self.held[place].get(name, (0, None))
+
+    def add(self, place, name, item):
+        was, items = self.at(place, name)
+        self.held[place][name] = (was, (items or frozenset()) | {item})
+
+    def delete(self, place, name):
+        was, items = self.at(place, name)
+        self.held[place][name] = (was + (items is not None), None)
+
+    def carry(self, source, place, name):
+        (theirs, brought), (ours, items) = self.at(source, name), self.at(place, name)
+        both = brought if items is None else items if brought is None else items | brought
+        self.held[place][name] = (ours, items) if ours > theirs else (theirs, brought) if theirs > ours else (ours, both)
+
+
+def agrees(model, s, names_):
+    for name in names_:
+        was, items = model.at(s, name)
+        assert generation(s, name) == (was, items is not None), (name, was, items)
+        found = [item for item, there in zip(range(60), s("ROOST.EXISTS", name, *range(60))) if there]
+        assert set(found) >= (items or set()) and len(found) <= len(items or ()) + 3, (name, found, items)
+
+
+def test_three_deployments_beside_a_model():
+    """Additions and deletions everywhere, states carried in any order, some of it lost: each place is as the model says, and in the end all agree."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always")
+    with servers(how, how, how) as places:
+        model, names_, deleted = Model(places), {f"{kind} {i}": kind for kind in KINDS for i in range(2)}, 0
+        for step in range(600):
+            s, name, chance = random.choice(places), random.choice(list(names_)), random.random()
+            if chance < 0.45:
+                if model.at(s, name)[1] is None:
+                    create(s, name, names_[name])
+                item = random.randrange(60)
+                s("ROOST.ADD", name, item), model.add(s, name, item)
+            elif chance < 0.6:
+                if model.at(s, name)[1] is not None:
+                    bury(s, name, model.at(s, name)[0])
+                    deleted += 1
+                model.delete(s, name)
+            elif chance < 0.99:
+                source = random.choice([place for place in places if place is not s])
+                carry(source, s, name), model.carry(source, s, name)
+            else:
+                s.restart()
+            if step % 20 == 0:
+                agrees(model, s, names_)
+        for source in places * 2:
+            for s in places:
+                for name in names_ if s is not source else ():
+                    carry(source, s, name), model.carry(source, s, name)
+        for s in places:
+            agrees(model, s, names_)
+        assert deleted > 30
+        states = [{entry for entry in everything(s)[1] if entry[1] in names_} for s in places]
+        assert states[0] == states[1] == states[2] and len(states[0]) == len(names_)
+
+
 def test_graves_are_keys():
     with servers(lambda: Server(port=free_port()), Server) as (s, other):
         create(s, "key"), s("DEL", "key")
@@ -600,6 +722,10 @@ def test_graves_are_keys():
         assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
         s("RENAME", GRAVES, "elsewhere")
         assert generation(s, "key") == (2, False)
+        s("SWAPDB", 0, 4)
+        assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
+        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
+        assert generation(s, "key") == (2, False) and s.client.info("roost")["roost_keys"] == 0
         s("DEL", "elsewhere")
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", "spare")

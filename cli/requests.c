@@ -1,0 +1,208 @@
+/*
+ * A command about a key is sent to the primary that has it, or waits here until there is one.
+ *
+ * Some answers only say that this was the wrong server or the wrong moment; the command was not carried out then, and
+ * is sent again, for ten seconds in all:
+ *
+ *     MOVED slot host:port     to that server, and the map is asked for again
+ *     ASK slot host:port       to that server this time, after ASKING; the map stays as it is
+ *     READONLY                 later: the server is a replica by now, and will be found out
+ *     TRYAGAIN, CLUSTERDOWN,
+ *     LOADING, MASTERDOWN      later
+ *
+ * After three redirections there are pauses, lest two servers that name each other be asked for ever. Servers that the
+ * map does not tell of are connected to for half a minute. Commands under way on a connection that breaks are answered
+ * with trouble at once: whether they were carried out nobody knows, and whether they may be sent twice only the asker.
+ */
+#include "deployment_state.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* milliseconds */
+#define REQUEST_PATIENCE 10000
+#define AGAIN_PAUSE      100
+#define LENT             30000
+
+struct request {
+    struct request *next;
+    struct deployment *deployment;
+    char *bytes;
+    size_t size;
+    unsigned slot;
+    int database;
+    uint64_t until, not_before;
+    unsigned redirections;
+    char refusal[24];   /* the last one's first word */
+    struct node *node;  /* where it is under way; NULL while it waits */
+    struct node *asked; /* where ASK sent it; NULL: where the map says */
+    answered *answer;
+    void *context;
+};
+
+static void put_request(struct deployment *deployment, struct request *request)
+{
+    request->next = NULL;
+    request->node = NULL;
+    *deployment->waiting_end = request;
+    deployment->waiting_end = &request->next;
+    deployment_turn_at(deployment, request->not_before < request->until ? request->not_before : request->until);
+}
+
+static void finish(struct request *request, const struct redisReply *reply, const char *trouble)
+{
+    char text[600];
+    const char *name = request->node ? request->node->name : request->deployment->name;
+    if (trouble)
+        snprintf(text, sizeof text, "%s: %s", name, trouble);
+    request->answer(request->context, reply, trouble ? text : NULL);
+    free(request->bytes);
+    free(request);
+}
+
+static struct node *target(const struct request *request)
+{
+    struct deployment *deployment = request->deployment;
+    return request->asked        ? request->asked
+           : deployment->cluster ? deployment->slots[request->slot]
+                                 : deployment_primary(deployment);
+}
+
+static void follow(struct request *request, const struct redisReply *reply)
+{
+    struct deployment *deployment = request->deployment;
+    unsigned slot;
+    int port;
+    char *host = read_redirection(reply->str, &slot, &port);
+    bool moved = is_error(reply, "MOVED");
+    struct node *node = NULL;
+    if (host)
+        node = deployment_learn(deployment, (struct told_server){*host ? host : NULL, port, NULL}, request->node);
+    free(host);
+    if (node)
+        node->lent_until = deployment_now(deployment) + LENT;
+    if (node && moved)
+        deployment->slots[slot] = node;
+    request->asked = moved ? NULL : node;
+    if (moved)
+        deployment_check_soon(deployment);
+    request->not_before = deployment_now(deployment) + (request->redirections++ < 3 ? 0 : AGAIN_PAUSE);
+}
+
+/* Refused before it was carried out, by a server or a moment that was the wrong one. */
+static bool is_for_later(const struct redisReply *reply)
+{
+    static const char *const refusals[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"};
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (is_error(reply, refusals[i]))
+            return true;
+    return false;
+}
+
+static bool is_redirection(const struct deployment *deployment, const struct redisReply *reply)
+{
+    return deployment->cluster && (is_error(reply, "MOVED ") || is_error(reply, "ASK "));
+}
+
+static void request_answered(void *context, const struct redisReply *reply, const char *trouble)
+{
+    struct request *request = context;
+    struct deployment *deployment = request->deployment;
+    bool later = is_for_later(reply), redirected = is_redirection(deployment, reply);
+    if (deployment->closing || (!later && !redirected)) {
+        deployment->busy++;
+        finish(request, reply, trouble);
+        deployment_leave(deployment);
+        return;
+    }
+    if (redirected) {
+        follow(request, reply);
+    } else {
+        request->asked = NULL;
+        request->not_before = deployment_now(deployment) + AGAIN_PAUSE;
+        deployment_check_soon(deployment);
+    }
+    snprintf(request->refusal, sizeof request->refusal, "%.*s", (int)strcspn(reply->str, " "), reply->str);
+    put_request(deployment, request);
+}
+
+static void send_request(struct request *request, struct node *node)
+{
+    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+    request->node = node;
+    if (request->asked)
+        connection_send(node->working, (struct formatted){asking, strlen(asking), request->database, false}, NULL,
+                        NULL);
+    connection_send(node->working, (struct formatted){request->bytes, request->size, request->database, false},
+                    request_answered, request);
+}
+
+void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
+                    answered *answer, void *context)
+{
+    struct request *request = deployment->closing ? NULL : calloc(1, sizeof *request);
+    size_t size = 0;
+    char *bytes = request ? format_words(command, &size) : NULL;
+    if (!bytes) {
+        free(request);
+        answer(context, NULL, deployment->closing ? "the deployment was closed" : "no memory");
+        return;
+    }
+    uint64_t present = deployment_now(deployment);
+    *request = (struct request){.deployment = deployment,
+                                .bytes = bytes,
+                                .size = size,
+                                .slot = cluster_slot(key),
+                                .database = database,
+                                .until = present + REQUEST_PATIENCE,
+                                .not_before = present,
+                                .answer = answer,
+                                .context = context};
+    struct node *node = target(request);
+    if (node_is_usable(node) && !deployment->waiting)
+        send_request(request, node);
+    else
+        put_request(deployment, request);
+}
+
+static void give_up(struct request *request)
+{
+    struct node *node = deployment_in_trouble(request->deployment);
+    char text[80];
+    request->node = node;
+    snprintf(text, sizeof text, "refused for %d s: %s", REQUEST_PATIENCE / 1000, request->refusal);
+    finish(request, NULL, *request->refusal ? text : node ? node->trouble : "there was no primary that could be asked");
+}
+
+void requests_send(struct deployment *deployment, uint64_t *next)
+{
+    for (struct request **link = &deployment->waiting, *request; (request = *link) && !deployment->closing;) {
+        struct node *node = target(request);
+        bool over = deployment_now(deployment) >= request->until,
+             sendable = !over && request->not_before <= deployment_now(deployment) && node_is_usable(node);
+        if (!over && !sendable) {
+            uint64_t due = request->not_before > deployment_now(deployment) ? request->not_before : request->until;
+            *next = due < *next ? due : *next;
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        if (!request->next)
+            deployment->waiting_end = link;
+        if (sendable)
+            send_request(request, node);
+        else
+            give_up(request);
+    }
+}
+
+void requests_end(struct deployment *deployment)
+{
+    for (struct request *request; (request = deployment->waiting);) {
+        deployment->waiting = request->next;
+        request->node = NULL;
+        finish(request, NULL, "the deployment was closed");
+    }
+}
