@@ -7,7 +7,7 @@ and it is waited until the digests of all regions are equal. Then everything is 
 element is missing, none that was removed has come back, deleted keys stay deleted, the rate of false positives is as promised, counters are exact.
 At last one region loses all its data (FLUSHALL), and must get it back.
 
-    link_chaos.py [--seconds 25] [--regions mixed|pairs|singles] [--seed N] [--calm]
+    link_chaos.py [--seconds 25] [--regions mixed|pairs|failover|singles] [--seed N] [--calm]
 
 What happens is drawn from the seed; when it happens, and what comes of it, depends on the machine. Nothing here is a matter of time: what must come is waited
 for with patience. --calm: without faults, for a look at the rest.
@@ -23,7 +23,7 @@ import traceback
 
 from model import KINDS, Model, Worker, flat, kind_of
 from proxy import Proxy
-from regions import PATIENCE, Client, Cluster, Link, Pair, Single, valkey
+from regions import PATIENCE, Client, Cluster, Link, Pair, Single, Six, valkey
 from servers import caught_up, wait_for
 
 KEYS = [f"{kind}-{i}" for kind in KINDS for i in range(2)]
@@ -45,7 +45,7 @@ class Campaign:
     # ---- what there is
 
     def set_up(self):
-        self.regions = {"mixed": self.mixed, "pairs": self.pairs, "singles": self.singles}[self.options.regions]()
+        self.regions = {"mixed": self.mixed, "pairs": self.pairs, "singles": self.singles, "failover": self.failover}[self.options.regions]()
         everywhere, (a, b, c) = self.regions, self.regions
         shapes = [[everywhere] * 2, [everywhere, [a, b], [b, c]], [[a, b], [b, c], [c, a]], [everywhere] * 3]
         shape = shapes[self.options.shape if self.options.shape is not None else self.random.randrange(len(shapes))]
@@ -61,6 +61,9 @@ class Campaign:
     def pairs(self):
         return [Pair(name, SETTINGS, strict=name == "tyo") for name in ("ams", "tyo", "nyc")]
 
+    def failover(self):
+        return [Pair("ams", SETTINGS, program=valkey()), Single("tyo", SETTINGS), Six("nyc", SETTINGS)]
+
     def singles(self):
         return [Single(name, SETTINGS) for name in ("ams", "tyo", "nyc")]
 
@@ -71,8 +74,8 @@ class Campaign:
         client.close()
         for other in self.regions:
             wait_for(lambda: other.primary(key)("EXISTS", key), f"{key} in {other.name}", PATIENCE)
-            if other.replicas:  # what a link brought is as safe as what it brought it for
-                caught_up(other.second, other.first)
+            for replica, primary in other.replicas_of():  # what a link brought is as safe as what it brought it for
+                caught_up(replica, primary)
 
     # ---- what goes wrong
 
@@ -97,7 +100,7 @@ class Campaign:
         groups = [[route] for link in self.links for route in link.routes.values()]
         for region in self.regions:
             mine = [link.routes[region] for link in self.links if region in link.routes]
-            groups.append(mine or region.routes)
+            groups.append(mine or list(region.routes))
         groups += [list(link.routes.values()) for link in self.links]
         return [g for g in groups if g]
 
@@ -199,7 +202,10 @@ class Campaign:
         for region in self.regions:
             if region.replicas:
                 region.settled()
-                caught_up(region.second, region.first)
+            for replica, primary in region.replicas_of():
+                caught_up(replica, primary)
+                told = [server("ROOST.SUMMARY", "COUNT", 1)[1] for server in (primary, replica)]
+                assert told[0] == told[1], f"{region.name}: a replica differs from its primary: {told}"
             client = Client(region)
             for key in KEYS:
                 self.check_set(region, client, key)
@@ -239,6 +245,7 @@ class Campaign:
     def check_counters(self, region, client):
         for key, exact in self.model.counted.items():
             value, maybe = client.ask(key, "ROOST.GET", key), sum(self.model.maybe.get(key, []))
+            self.model.tally[f"{key} in {region.name}"] = f"{value} of {exact}"
             assert exact <= value <= exact + maybe, f"{region.name}: {key} is {value} and not {exact} (+ {maybe} where a replica took over)"
         for key, names in self.model.seen.items():
             found = flat([client.ask(key, "ROOST.EXISTS", key, *names[i:i + 500]) for i in range(0, len(names), 500)])
@@ -310,6 +317,7 @@ def main():
         steps.append("regions agree")
         campaign.check()
         campaign.work_was_done()
+        say(f"counters: {[f'{what}: {text}' for what, text in campaign.model.tally.items() if isinstance(text, str)]}, {campaign.model.maybe or 'none'} may count twice")
         steps.append("nothing is lost, nothing comes back")
         lost = campaign.loss_of_a_region()
         campaign.check()

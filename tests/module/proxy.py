@@ -133,6 +133,10 @@ class Route:
             near.reset()
             self.pairs.discard((near, far))
             return
+        if near.transport is None:  # gone before it was accepted
+            far.reset()
+            self.pairs.discard((near, far))
+            return
         near.other, far.other = far, near
         if self.state == "refused":
             far.reset()

@@ -3,13 +3,16 @@
     Single     one server                                   dies and comes back with its AOF
     Pair       a primary and its replica                    dies, is replaced by its replica, comes back as the replica's replica
     Cluster    three primaries, each with a third of slots  each dies and comes back; slots move
+    Six        a cluster of three primaries and replicas    also: a replica takes over, and its primary comes back as its replica
 
 What a client is told counts as acknowledged when it is on disk (`appendfsync always`) and, in a Pair, also at the replica (`WAIT 1`). Never
 do both of a Pair die together: the primary dies only while the replica is in step with it.
 
 Links reach a region through routes of a proxy (proxy.py), a route for each link and region, so that any of them can be cut. Nodes of a
-cluster tell their own addresses, which are those of routes too, one for each node, common to all links. Clients of a region sit beside it.
+cluster tell their own addresses, which are those of routes too, one for each node, common to all links. (Not so those of a Six, as its replicas
+go by these addresses too: links go there straight.) Clients of a region sit beside it.
 """
+import atexit
 import os
 import shutil
 import signal
@@ -28,6 +31,19 @@ PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that somethi
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
 WAITING = 2000  # milliseconds that a client gives a replica
 PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
+
+
+started = []  # servers and links, with a process and a folder each
+
+
+@atexit.register
+def leave_nothing():
+    """Whatever happened: what was started is ended, and its folders are gone."""
+    for one in started:
+        if one.process and one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        shutil.rmtree(one.folder, ignore_errors=True)
 
 
 class Trouble(Exception):
@@ -94,6 +110,7 @@ class Region:
 
     def start_server(self, *options, **how):
         server = Server(*DURABLE, *options, port=how.pop("port", None) or free_port(), **how)
+        started.append(server)
         for name, value in self.settings:
             server("CONFIG", "SET", name, value)
         return server
@@ -112,6 +129,10 @@ class Region:
 
     def all_servers(self):
         return self.primaries()
+
+    def replicas_of(self):
+        """Each replica, and whose it is."""
+        return []
 
     def summaries(self, count):
         for server in self.primaries():
@@ -141,6 +162,12 @@ class Region:
             reports += server.reports()
             shutil.rmtree(server.folder, ignore_errors=True)
         assert not reports, reports
+
+
+def in_step(replica, primary):
+    told = replica.client.info("replication")
+    return told["role"] == "slave" and told["master_link_status"] == "up" and told["master_port"] == primary.port and \
+        primary.client.info("replication").get("connected_slaves", 0) == 1
 
 
 class Single(Region):
@@ -187,11 +214,10 @@ class Pair(Region):
 
     def settled(self):
         """The replica has all that the primary has, so that one of them may die."""
-        def in_step():
-            told = self.second.client.info("replication")
-            return told["role"] == "slave" and told["master_link_status"] == "up" and told["master_port"] == self.first.port and \
-                self.first.client.info("replication").get("connected_slaves", 0) == 1
-        wait_for(in_step, f"{self.name}: the replica", PATIENCE)
+        wait_for(lambda: in_step(self.second, self.first), f"{self.name}: the replica", PATIENCE)
+
+    def replicas_of(self):
+        return [(self.second, self.first)]
 
     def death(self, random, pause):
         self.settled()
@@ -294,6 +320,67 @@ class Cluster(Region):
     faults = (death, slots_move)
 
 
+class Six(Cluster):
+    """Primaries stand in `nodes`, their replicas in `seconds`, in the same order."""
+    replicas = 1
+
+    def __init__(self, name, settings=(), program=None):
+        Region.__init__(self, name, settings)
+        self.routes, self.program = [], program
+        self.nodes, self.seconds = ([self.start_node() for _ in range(3)] for _ in range(2))
+        self.owner = [self.nodes[slot * 3 // self.SLOTS] for slot in range(self.SLOTS)]
+        self.assemble()
+        for node, second in zip(self.nodes, self.seconds):
+            second("CLUSTER", "MEET", "127.0.0.1", node.port)
+        for second, identity in zip(self.seconds, self.identities):
+            wait_for(lambda: raw(second, "CLUSTER", "REPLICATE", identity) == "OK", f"{self.name}: a replica knows its primary", PATIENCE)
+        for place in range(3):
+            self.settled(place)
+
+    def start_node(self):
+        return self.start_server("--cluster-enabled", "yes", "--cluster-node-timeout", "15000", "--cluster-require-full-coverage", "no",
+                                 "--repl-ping-replica-period", "1", port=cluster_port(), program=self.program)
+
+    def all_servers(self):
+        return self.nodes + self.seconds
+
+    def reachable(self):
+        return self.nodes[0].port
+
+    def settled(self, place=None):
+        for at in range(3) if place is None else [place]:
+            wait_for(lambda: in_step(self.seconds[at], self.nodes[at]), f"{self.name}: the replica", PATIENCE)
+
+    def replicas_of(self):
+        return list(zip(self.seconds, self.nodes))
+
+    def failover(self, random, pause):
+        place = random.randrange(3)
+        self.settled(place)
+        dead, heir = self.nodes[place], self.seconds[place]
+        dead.kill()
+        heir("CLUSTER", "FAILOVER", "TAKEOVER")
+        wait_for(lambda: heir.client.info("replication")["role"] == "master", f"{self.name}: the heir", PATIENCE)
+        self.promotions += 1
+        self.nodes[place], self.seconds[place] = heir, dead
+        self.owner = [heir if node is dead else node for node in self.owner]
+        time.sleep(pause)
+        self.restart_server(dead)
+        self.settled(place)
+        self.agreed()
+        return f"node {place} dies, its replica takes over"
+
+    def death(self, random, pause):
+        place = random.randrange(3)
+        self.settled(place)
+        self.nodes[place].kill()
+        time.sleep(pause)
+        self.restart_server(self.nodes[place])
+        return f"node {place} dies and returns"
+
+    faults = (death, failover)
+
+
 def raw(server, *words):
     """What the server says, without what a client library makes of it."""
     speak = Speaker(server, 2)
@@ -324,7 +411,11 @@ class Link:
         self.number, self.regions, self.options = number, regions, list(options)
         self.folder = tempfile.mkdtemp(prefix="roost-link-")
         self.routes, self.urls, self.deaths, self.process = {}, [], 0, None
+        started.append(self)
         for region in regions:
+            if isinstance(region, Six):
+                self.urls.append(f"redis://127.0.0.1:{region.reachable()}")
+                continue
             if isinstance(region, Cluster):
                 self.urls.append(f"redis://127.0.0.1:{region.routes[number % len(region.routes)].port}")
                 continue
