@@ -66,9 +66,10 @@
 #define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
 #define FIRST_RELIST_PAUSE 2000
 #define LAST_RELIST_PAUSE  600000
-#define ONCE_ROUNDS        30   /* with a single run, for a name that does not stop changing */
-#define ONCE_FAILURES      6    /* and for one whose server cannot do it */
-#define ONCE_PATIENCE      5000 /* and for a region that is away */
+#define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
+#define ONCE_FAILURES      6     /* and for one whose server cannot do it */
+#define ONCE_SILENCE       60000 /* and for one that is there, but does not answer */
+#define ONCE_PATIENCE      5000  /* and for a region that is away */
 
 static uint64_t now_of(const struct engine *engine)
 {
@@ -253,6 +254,7 @@ void engine_round_over(struct work *work)
     uint64_t now = now_of(engine);
     work->running = false;
     engine->running--;
+    engine->rounds++;
     engine->activity++;
     if (agree(row, engine_ready_regions(engine, row)))
         work->fruitless = 0;
@@ -308,7 +310,7 @@ void engine_hear(struct region *region, int database, roost_bytes name, const st
     if (database != 0)
         report_databases(engine, row);
     take_view(row, region->index, view, true);
-    row->work->told |= one_region(region->index);
+    row->work->told[region->index]++;
     row->work->settled = false;
     report_in_step(engine, false);
     wake(engine, row->work);
@@ -322,7 +324,7 @@ static void sweep_row(void *context, struct row *row)
         !engine_disturb(region->engine, row))
         return;
     view->known = false;
-    row->work->told |= one_region(region->index);
+    row->work->told[region->index]++;
     row->work->settled = false;
     report_in_step(region->engine, false);
     wake(region->engine, row->work);
@@ -361,11 +363,11 @@ static bool totals_are_fine(struct engine *engine, const roost_digest totals[MOS
     return equal || known;
 }
 
-/* Whether what was listed is still what there is: then a difference that is left is that of names that do not match,
-   or are in conflict. */
+/* Whether what was listed is still what there is, and there was nothing to do: then the difference is that of names
+   that do not match, or are in conflict. (Where there was something to do, what we did may be undone by now.) */
 static bool is_explained(const struct engine *engine)
 {
-    if (!engine->relisting)
+    if (!engine->relisting || engine->rounds != engine->rounds_relisted)
         return false;
     for (unsigned i = 0; i < engine->count; i++)
         for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next)
@@ -392,6 +394,7 @@ void engine_check_quiet(struct engine *engine)
     engine->relisting = true;
     engine->relist_at = now + engine->relist_pause;
     engine->relist_pause = doubled(engine->relist_pause, 1, LAST_RELIST_PAUSE);
+    engine->rounds_relisted = engine->rounds;
     engine->activity++;
     for (unsigned i = 0; i < engine->count; i++)
         region_relist(&engine->regions[i]);
@@ -528,7 +531,7 @@ static void check_once(struct engine *engine)
     bool failing = false;
     for (unsigned i = 0; i < engine->count; i++) {
         const struct region *region = &engine->regions[i];
-        uint64_t patience = region->spoken ? ONCE_PATIENCE : 4 * ONCE_PATIENCE;
+        uint64_t patience = region->silent ? ONCE_SILENCE : region->spoken ? ONCE_PATIENCE : 4 * ONCE_PATIENCE;
         if (!region->ready && now - region->away_since > patience) {
             complain(deployment_name(region->deployment), "cannot be reached: not in step");
             stop(engine, EXIT_TROUBLE);

@@ -69,6 +69,7 @@ struct engine {
     uint64_t relist_at; /* not before */
     uint64_t relist_pause;
     bool relisting;
+    uint64_t rounds, rounds_relisted;         /* that were ever over; by the time of the last listing */
     roost_digest quiet_digests[MOST_REGIONS]; /* totals that differed although everything had been listed */
 
     struct report *report;

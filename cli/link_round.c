@@ -92,7 +92,7 @@ bool take_view(struct row *row, unsigned region, const struct view *view, bool i
                                            : view->generation < old->generation && !is_summary);
     if (older)
         return true;
-    if (!is_summary && !same_life && row->work->told & one_region(region)) {
+    if (!is_summary && !same_life && row->work->doubtful) {
         old->known = false; /* which of the two came first, nobody can say */
         return false;
     }
@@ -132,7 +132,7 @@ typedef void taken(void *context, const redisReply *reply);
 struct ticket {
     struct work *work;
     unsigned region;
-    uint32_t serial;
+    uint32_t serial, told; /* told: how often summaries had spoken of the name */
     taken *take;
     void *context;
 };
@@ -155,6 +155,7 @@ static void answered_ticket(void *context, const redisReply *reply, const char *
     (void)trouble; /* the deployment tells it */
     free(context);
     engine_answered(region_of(ticket.work, ticket.region));
+    ticket.work->doubtful = ticket.told != ticket.work->told[ticket.region];
     ticket.take(ticket.context, reply);
     ticket_back(ticket);
 }
@@ -167,7 +168,7 @@ static void ask(struct work *work, uint32_t serial, unsigned region, struct word
         take(context, NULL);
         return;
     }
-    *ticket = (struct ticket){work, region, serial, take, context};
+    *ticket = (struct ticket){work, region, serial, work->told[region], take, context};
     work->outstanding++;
     if (serial == work->serial) {
         work->pending++;
@@ -263,7 +264,6 @@ static bool probe(struct work *work, region_set ready)
         if (!question)
             return true;
         roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
-        work->told &= ~one_region(region);
         ask(work, work->serial, region, (struct words){words, 3}, probed, question);
         any = true;
     }
@@ -712,7 +712,6 @@ static void confirm(struct session *session, const struct asked *asked)
     region_of(work, session->answering)->figures.syncs++;
     report_work(region_of(work, session->answering), work->row, "synced", session->bytes);
     forget_view(work, session->answering);
-    work->told &= ~one_region(session->answering);
     roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
     ask(work, session->serial, session->answering, (struct words){words, 3}, take_confirmed, session);
 }
@@ -909,7 +908,6 @@ void round_begin(struct work *work)
     work->rounds++;
     work->steps = work->syncs = 0;
     work->exchanged = work->in_trouble = work->verified = false;
-    work->told = 0;
     proceed(work);
 }
 

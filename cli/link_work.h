@@ -42,13 +42,14 @@ struct work {
     uint32_t serial;                /* of the round */
     uint32_t pending;               /* what it waits for */
     uint16_t waiting[MOST_REGIONS]; /* the commands among that, by region */
-    uint32_t outstanding;  /* commands that are not answered yet, those of rounds that were given up included */
-    uint32_t steps, syncs; /* of this round */
-    bool running, settled; /* settled: there was nothing left to do when the last round ended */
-    bool exchanged;        /* deltas were asked for in this round */
-    bool in_trouble;       /* a server did not answer, or not now */
-    region_set told;       /* by summaries since the round began */
-    bool verified;         /* a difference that cursors deny was seen by asking both sides again */
+    uint32_t outstanding;        /* commands that are not answered yet, those of rounds that were given up included */
+    uint32_t steps, syncs;       /* of this round */
+    bool running, settled;       /* settled: there was nothing left to do when the last round ended */
+    bool exchanged;              /* deltas were asked for in this round */
+    bool in_trouble;             /* a server did not answer, or not now */
+    uint32_t told[MOST_REGIONS]; /* how often summaries spoke of it */
+    bool doubtful;               /* the reply at hand: one did since it was asked for */
+    bool verified;               /* a difference that cursors deny was seen by asking both sides again */
 
     uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */
 
