@@ -137,11 +137,14 @@ void graves_leave(struct value *value)
     RedisModule_DictIteratorStop(iterator);
 }
 
-void graves_leave_all(void)
+void graves_leave_all(int database)
 {
     for (size_t slot = 0; slot < SLOTS; slot++)
-        while (by_slot[slot])
-            take_from_key(by_slot[slot]);
+        for (struct graves *graves = by_slot[slot], *next; graves; graves = next) {
+            next = graves->next;
+            if (database == ALL_DATABASES || graves->database == database)
+                take_from_key(graves);
+        }
 }
 
 /* ---- records -------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@
 
 #include "value.h"
 
+#define ALL_DATABASES   (-1)
 #define GRAVES_NAME     "roost:generations"
 #define LAST_GENERATION ((uint64_t)INT64_MAX)
 
@@ -42,10 +43,10 @@ extern const struct value_class graves_class;
 /* The name is at this generation from now on; in the key that keeps it, and told to replicas. */
 void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
 
-/* The graves are at this key now; they are no longer at theirs; none are at any key. */
+/* The graves are at this key now; they are no longer at theirs; none of this database are at any. */
 void graves_arrive(struct value *value, RedisModuleString *key, int database);
 void graves_leave(struct value *value);
-void graves_leave_all(void);
+void graves_leave_all(int database);
 
 /* ROOST.GENERATION name generation key: from a primary or the AOF. */
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -126,7 +126,8 @@ static void drop(struct registry_entry *entry)
     RedisModule_Free(full);
     take_out(entry);
     registry.digest -= entry->part;
-    empty -= entry->left;
+    graves -= entry->buried > 0;
+    empty -= entry->left && !entry->buried;
     registry.keys -= !entry->left;
     free_entry(entry);
 }
@@ -263,9 +264,19 @@ void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString 
     move_to_front(value->entry);
 }
 
+static void forget_database(int database)
+{
+    graves_leave_all(database);
+    for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
+        following = entry->newer;
+        if (entry->database == database)
+            drop(entry);
+    }
+}
+
 static void forget_all(void)
 {
-    graves_leave_all();
+    graves_leave_all(ALL_DATABASES);
     for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
         following = entry->newer;
         free_entry(entry);
@@ -277,11 +288,15 @@ static void forget_all(void)
     registry.keys = registry.digest = empty = graves = 0;
 }
 
-/* All that was told may be otherwise now. */
-static void begin_another_life(void)
+/* What was told may be otherwise now. */
+static void begin_another_life(int database)
 {
-    forget_all();
-    names = RedisModule_CreateDict(NULL);
+    if (database == ALL_DATABASES)
+        forget_all();
+    else
+        forget_database(database);
+    if (!names)
+        names = RedisModule_CreateDict(NULL);
     if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
         registry.incarnation += 2;
     registry.incarnation |= 1;
@@ -392,27 +407,26 @@ void registry_complete(RedisModuleCtx *ctx)
 /* ---- all at once ---------------------------------------------------------------------------------------------------
  */
 
-/* Values go without a word of their own; those of other databases are found again. */
+/* Values go without a word of their own. */
 static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
 {
     (void)ctx, (void)event;
     if (moment != REDISMODULE_SUBEVENT_FLUSHDB_START)
         return;
-    begin_another_life();
-    incomplete |= ((RedisModuleFlushInfo *)data)->dbnum >= 0;
+    begin_another_life(((RedisModuleFlushInfo *)data)->dbnum);
 }
 
 static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
 {
     (void)ctx, (void)event, (void)moment, (void)data;
-    begin_another_life();
+    begin_another_life(ALL_DATABASES);
     incomplete = true;
 }
 
 int registry_begin(RedisModuleCtx *ctx)
 {
     registry.sequence = 1; /* a mark that tells of no change yet is not the one that asks for everything */
-    begin_another_life();
+    begin_another_life(ALL_DATABASES);
     bool told =
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&

@@ -746,8 +746,11 @@ def test_graves_are_keys():
         assert generation(s, "key") == (2, False)
         s("SWAPDB", 0, 4)
         assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
-        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
-        assert generation(s, "key") == (2, False) and s.client.info("roost")["roost_keys"] == 0
+        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), create(s, "buried"), s("DEL", "buried"), s("SELECT", 0), create(s, "kept")
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (2, 2)
+        s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
+        assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "buried", 4) == (0, None)
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 1)
         s("DEL", "elsewhere")
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", "spare")
