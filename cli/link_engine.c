@@ -307,8 +307,10 @@ void engine_hear(struct region *region, int database, roost_bytes name, const st
     }
     if (!engine_disturb(engine, row))
         return;
-    if (database != 0)
-        report_databases(engine, row);
+    if (database != 0) {
+        engine->other_databases = true;
+        report_databases(engine);
+    }
     take_view(row, region->index, view, true);
     row->work->told[region->index]++;
     row->work->settled = false;
@@ -436,6 +438,8 @@ void engine_region_changed(struct region *region)
     if (region->up != (region->listeners != NULL)) {
         region->up = !region->up;
         report_region(region, region->up);
+        if (region->engine->other_databases)
+            report_databases(region->engine);
     }
     begin_when_all_spoke(region->engine);
     if (ready && !was_ready)

@@ -62,7 +62,7 @@ struct engine {
     struct work *stalled, *stalled_last;
     struct timer *pump, *tick;
     uint64_t pump_due;
-    bool begun, stopping;
+    bool begun, stopping, other_databases; /* other_databases: names outside the first one were heard of */
     int status;
 
     uint64_t activity;  /* grows with everything that happens */

@@ -228,7 +228,7 @@ void report_writers(struct region *region, const struct row *row, int64_t writer
     }
 }
 
-void report_databases(struct engine *engine, const struct row *row)
+void report_databases(struct engine *engine)
 {
     const struct region *cluster = NULL;
     struct json json;
@@ -245,7 +245,6 @@ void report_databases(struct engine *engine, const struct row *row)
     }
     event_begin(&json, "trouble");
     event_region(&json, cluster);
-    event_row(&json, row);
     json_text(&json, "text", text);
     event_end(&json);
 }

@@ -22,7 +22,7 @@ void report_conflict(struct region *region, struct work *work, const char *text)
 /* A filter whose promised rate is for fewer writers than there are regions. */
 void report_writers(struct region *region, const struct row *row, int64_t writers);
 /* Names of numbered databases, where one of the regions is a cluster. */
-void report_databases(struct engine *engine, const struct row *row);
+void report_databases(struct engine *engine);
 /* Nothing is behind, or something is again. */
 void report_in_step(struct engine *engine, bool in_step);
 /* Names that kept changing, or could not be worked on, when a single run ended. */

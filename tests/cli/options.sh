@@ -30,16 +30,17 @@ verdict "the help says where --writers has no effect"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, demo'
+refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, link, demo'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
-for verb in link; do
-    refuses "$verb is not there yet" "^roost: $verb: unknown verb; there are create, add, remove, check" $verb f
-done
 refuses "help for an unknown verb" 'unknown verb' help frobnicate
 refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --frobnicate
 
 # ---- operands ---------------------------------------------------------------------------------------------------------
 
+refuses "link without a region" '^roost: link: URL is missing' link
+refuses "link with a single region" '^roost: link: URL is missing' link redis://amsterdam
+refuses "link with a pattern that is none" '^roost: --match: \[a is no pattern$' link redis://amsterdam redis://tokyo --match '[a'
+refuses "link with no interval" '^roost: --interval: from 1ms to 1h$' link redis://amsterdam redis://tokyo --interval 1us
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done

@@ -451,7 +451,7 @@ def test_a_cluster_is_a_region():
             a("ROOST.ADD", keys[3], "one primary is away")
             nodes[1].start()
             wait_in_step([a, cluster], [keys[0], *keys[2:]])
-            told = [e for e in link.of("trouble") if "database" in e]
+            told = [e for e in link.of("trouble") if "database 0" in e["text"]]
             assert len(told) == 1 and not link.of("conflict"), (told, link.of("conflict"))
 
 
