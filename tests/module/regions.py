@@ -103,22 +103,17 @@ class Client:
 class Region:
     """What all shapes have. `promotions` counts the times at which what was not acknowledged may have been lost."""
     replicas = promotions = 0
+    migrated = frozenset()  # keys that have moved from one node to another
 
     def __init__(self, name, settings=()):
         self.name, self.settings = name, list(settings)
         self.lock = threading.Lock()  # one thing at a time befalls a region
 
     def start_server(self, *options, **how):
-        server = Server(*DURABLE, *options, port=how.pop("port", None) or free_port(), **how)
+        settings = [word for name, value in self.settings for word in (f"--{name}", value)]  # behind the module that has them
+        server = Server(*DURABLE, *options, port=how.pop("port", None) or free_port(), module_arguments=settings, **how)
         started.append(server)
-        for name, value in self.settings:
-            server("CONFIG", "SET", name, value)
         return server
-
-    def restart_server(self, server):
-        server.start()
-        for name, value in self.settings:
-            server("CONFIG", "SET", name, value)
 
     def moved(self, answer):
         pass
@@ -185,7 +180,7 @@ class Single(Region):
         """The power goes, and comes back."""
         self.server.kill()
         time.sleep(pause)
-        self.restart_server(self.server)
+        self.server.start()
         return "dies and returns"
 
     faults = (death,)
@@ -223,14 +218,14 @@ class Pair(Region):
         self.settled()
         self.first.kill()
         time.sleep(pause)
-        self.restart_server(self.first)
+        self.first.start()
         return "the primary dies and returns"
 
     def death_of_the_replica(self, random, pause):
         self.settled()
         self.second.kill()
         time.sleep(pause)
-        self.restart_server(self.second)
+        self.second.start()
         replicate(self.second, self.first)
         return "the replica dies and returns"
 
@@ -243,7 +238,7 @@ class Pair(Region):
         for route in self.routes:
             route.reset()
         time.sleep(pause)
-        self.restart_server(self.second)
+        self.second.start()
         replicate(self.second, self.first)
         return "the primary dies, its replica takes over"
 
@@ -255,7 +250,7 @@ class Cluster(Region):
 
     def __init__(self, name, proxy, settings=(), program=None, size=3):
         super().__init__(name, settings)
-        self.nodes, self.routes = [], []
+        self.nodes, self.routes, self.migrated = [], [], set()
         for _ in range(size):
             port = cluster_port()
             route = proxy.route(lambda port=port: port)
@@ -295,7 +290,7 @@ class Cluster(Region):
         node = random.choice(self.nodes)
         node.kill()
         time.sleep(pause)
-        self.restart_server(node)
+        node.start()
         return f"node {self.nodes.index(node)} dies and returns"
 
     def slots_move(self, random, pause):
@@ -312,6 +307,7 @@ class Cluster(Region):
         names = dict(zip(self.nodes, self.identities))
         target("CLUSTER", "SETSLOT", slot, "IMPORTING", names[source]), source("CLUSTER", "SETSLOT", slot, "MIGRATING", names[target])
         while keys := raw(source, "CLUSTER", "GETKEYSINSLOT", slot, 100):
+            self.migrated |= {key.decode() for key in keys}
             source("MIGRATE", "127.0.0.1", target.port, "", 0, 60000, "KEYS", *keys)
         for node in target, source, *self.nodes:
             node("CLUSTER", "SETSLOT", slot, "NODE", names[target])
@@ -365,7 +361,7 @@ class Six(Cluster):
         self.nodes[place], self.seconds[place] = heir, dead
         self.owner = [heir if node is dead else node for node in self.owner]
         time.sleep(pause)
-        self.restart_server(dead)
+        dead.start()
         self.settled(place)
         self.agreed()
         return f"node {place} dies, its replica takes over"
@@ -375,7 +371,7 @@ class Six(Cluster):
         self.settled(place)
         self.nodes[place].kill()
         time.sleep(pause)
-        self.restart_server(self.nodes[place])
+        self.nodes[place].start()
         return f"node {place} dies and returns"
 
     faults = (death, failover)
