@@ -652,8 +652,9 @@ static roost_status bloom_summarize(const roost_filter *filter, struct summary *
 {
     const struct bloom *bloom = as_const_bloom(filter);
     (void)space;
-    *summary =
-        (struct summary){.universe = bloom->geometry.bits, .seed = filter->config.seed, .words = words_of(bloom)};
+    if (!summary_of_bits(summary, 1, bloom->geometry.bits, filter->config.seed, &filter->environment.allocator))
+        return ROOST_NO_MEMORY;
+    summary->stretches[summary->stretch_count++] = (struct stretch){0, bloom->geometry.bits, words_of(bloom)};
     return ROOST_OK;
 }
 

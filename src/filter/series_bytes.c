@@ -353,9 +353,35 @@ static roost_status append_positions(const struct series *series, uint32_t index
     return joined ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+/* Bloom tables: their bits, one table behind the other. Offsets are multiples of 64. */
+static roost_status summarize_bits(const struct series *series, struct summary *summary)
 {
-    const struct series *series = as_const_series(filter);
+    const roost_allocator *allocator = &series->base.environment.allocator;
+    uint64_t universe = series_extent(&series->base);
+    struct summary table;
+    if (!summary_of_bits(summary, series->count, universe, series->base.config.seed, allocator))
+        return ROOST_NO_MEMORY;
+    for (uint32_t i = 0; i < series->count; i++) {
+        if (!series->tables[i])
+            continue;
+        roost_status status = series->table_kind->summarize(series->tables[i], &table, NULL);
+        if (status != ROOST_OK) {
+            summary_release(summary, allocator);
+            return status;
+        }
+        uint64_t offset = table_offset(series, i);
+        summary->stretches[summary->stretch_count++] =
+            (struct stretch){offset, offset + table.universe, table.stretches[0].words};
+        summary_release(&table, allocator);
+    }
+    return ROOST_OK;
+}
+
+/* Class keys, or ranks of dots. */
+static roost_status summarize_positions(const struct series *series, struct summary *summary,
+                                        const struct history *space)
+{
+    const roost_filter *filter = &series->base;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * sizeof *positions), count = 0;
     roost_status status = positions ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
@@ -368,6 +394,12 @@ roost_status series_summarize(const roost_filter *filter, struct summary *summar
     uint64_t universe = space ? space->dots : series_extent(filter);
     summary_of_positions(summary, positions, count, universe, filter->config.seed);
     return ROOST_OK;
+}
+
+roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+{
+    const struct series *series = as_const_series(filter);
+    return has_ledger(series) ? summarize_bits(series, summary) : summarize_positions(series, summary, space);
 }
 
 /* Positions are ascending, so those of one table are in a row. */

@@ -20,9 +20,18 @@ void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t
         (struct summary){.universe = universe, .seed = seed, .positions = positions, .sums = sums, .count = count};
 }
 
+bool summary_of_bits(struct summary *summary, uint32_t stretches, uint64_t universe, uint64_t seed,
+                     const roost_allocator *allocator)
+{
+    *summary = (struct summary){.universe = universe, .seed = seed};
+    summary->stretches = memory_allocate(allocator, (stretches + 1) * sizeof *summary->stretches);
+    return summary->stretches != NULL;
+}
+
 void summary_release(struct summary *summary, const roost_allocator *allocator)
 {
     memory_release(allocator, summary->positions);
+    memory_release(allocator, summary->stretches);
     *summary = (struct summary){0};
 }
 
@@ -38,24 +47,54 @@ static uint64_t positions_below(const struct summary *summary, uint64_t position
     return below;
 }
 
-static uint64_t masked_word(const struct summary *summary, uint64_t word, uint64_t to)
+/* The words of a range that have bits, one after the other. */
+struct word_walk {
+    const struct stretch *stretch, *end;
+    uint64_t at, to; /* positions; `at` is a multiple of 64 */
+};
+
+static struct word_walk walk_words(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    uint64_t bits = summary->words[word], end = to - word * 64;
-    return end >= 64 ? bits : bits & ((UINT64_C(1) << end) - 1);
+    return (struct word_walk){summary->stretches, summary->stretches + summary->stretch_count, from, to};
+}
+
+static uint64_t word_in(const struct stretch *stretch, uint64_t at, uint64_t to)
+{
+    uint64_t bits = stretch->words[(at - stretch->from) / 64], left = to - at;
+    return left >= 64 ? bits : bits & ((UINT64_C(1) << left) - 1);
+}
+
+/* False at the end; else the word's bits, of which there are some, and its first position. */
+static inline bool next_word(struct word_walk *walk, uint64_t *first, uint64_t *bits)
+{
+    for (; walk->stretch < walk->end; walk->stretch++) {
+        const struct stretch *stretch = walk->stretch;
+        uint64_t to = stretch->to < walk->to ? stretch->to : walk->to;
+        if (walk->at < stretch->from)
+            walk->at = stretch->from;
+        while (walk->at < to) {
+            *first = walk->at;
+            *bits = word_in(stretch, walk->at, to);
+            walk->at += 64;
+            if (*bits)
+                return true;
+        }
+    }
+    return false;
 }
 
 static uint32_t digest_of_words(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    uint64_t sum = 0;
-    for (uint64_t word = from / 64; word * 64 < to; word++)
-        sum = multiply_and_fold(sum ^ summary->seed ^ masked_word(summary, word, to), UINT64_C(0x9fb21c651e98df25)) +
-              word;
-    return (uint32_t)(sum >> 32 ^ sum);
+    uint64_t sum = 0, first, bits;
+    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
+        sum += multiply_and_fold(bits ^ UINT64_C(0xa0761d6478bd642f),
+                                 (first / 64 + summary->seed) * UINT64_C(0x9fb21c651e98df25) | 1);
+    return (uint32_t)(sum >> 32);
 }
 
 uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    if (summary->words)
+    if (summary->stretches)
         return digest_of_words(summary, from, to);
     uint64_t sum = summary->sums[positions_below(summary, to)] - summary->sums[positions_below(summary, from)];
     return (uint32_t)(sum >> 32);
@@ -63,23 +102,24 @@ uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t t
 
 uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    uint64_t count = 0;
-    if (!summary->words)
+    uint64_t count = 0, first, bits;
+    if (!summary->stretches)
         return positions_below(summary, to) - positions_below(summary, from);
-    for (uint64_t word = from / 64; word * 64 < to; word++)
-        count += count_ones(masked_word(summary, word, to));
+    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
+        count += count_ones(bits);
     return count;
 }
 
 void summary_members(const struct summary *summary, uint64_t from, uint64_t to, uint64_t *members)
 {
-    if (!summary->words) {
+    uint64_t first, bits;
+    if (!summary->stretches) {
         uint64_t begin = positions_below(summary, from), end = positions_below(summary, to);
         if (end > begin)
             memcpy(members, summary->positions + begin, (end - begin) * sizeof *members);
         return;
     }
-    for (uint64_t word = from / 64; word * 64 < to; word++)
-        for (uint64_t bits = masked_word(summary, word, to); bits; bits &= bits - 1)
-            *members++ = word * 64 + lowest_bit(bits);
+    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
+        for (; bits; bits &= bits - 1)
+            *members++ = first + lowest_bit(bits);
 }

@@ -5,8 +5,9 @@
  * (cuckoo); what one side has is in the union. Observed-remove: a position is the rank of a dot in a history that both
  * sides know, and it is in the set while the dot is live; what one side has lost is lost to both.
  *
- * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or a
- * hash of its words (Bloom), which are at hand.
+ * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or over
+ * its words that have bits (Bloom), which are at hand: a summary of bits costs nothing to make, and a range what it is
+ * long. A series of Bloom tables has a stretch of bits for each, with nothing but zeros between.
  */
 #ifndef FILTER_SUMMARY_H
 #define FILTER_SUMMARY_H
@@ -17,22 +18,32 @@
 
 #include "../base/memory.h"
 
+/* The bits of positions `from` (a multiple of 64) to `to` - 1, which are the filter's, and may move when it changes. */
+struct stretch {
+    uint64_t from, to;
+    const uint64_t *words;
+};
+
 struct summary {
     uint64_t universe; /* positions are below this */
     uint64_t seed;
     /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
     uint64_t *positions, *sums;
     uint64_t count;
-    /* or: the bits themselves, which are not ours, and stay where they are as long as the filter lives */
-    const uint64_t *words;
+    /* or: the bits themselves, in stretches that ascend */
+    struct stretch *stretches;
+    uint32_t stretch_count;
 };
 
 /* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed);
+/* With room for so many stretches, and none so far; false without memory. */
+bool summary_of_bits(struct summary *summary, uint32_t stretches, uint64_t universe, uint64_t seed,
+                     const roost_allocator *allocator);
 void summary_release(struct summary *summary, const roost_allocator *allocator);
 
-/* The range is from <= position < to; with words, `from` is a multiple of 64. */
+/* The range is from <= position < to; of bits, `from` is a multiple of 64. */
 uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to);
 uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to);
 /* Writes the members of a range, ascending; there are summary_count of them. */

@@ -18,8 +18,8 @@
  * is: the next one gets what is new.
  *
  * Between two steps the filter belongs to others. What a step leaves for the next one stays true whatever they do,
- * since states only grow: the summary is what was held once (its positions are a copy; the bits of a Bloom filter stay
- * where they are), a dot that was live in it and has died since is at worst told as live to one who holds it too, and
+ * since states only grow: the summary is what was held once, in positions of its own, or, by bits, is taken anew; a dot
+ * that was live in it and has died since is at worst told as live to one who holds it too, and
  * dots that were dead stay so. Places in the journal are taken before what they stand for is written, digests in the
  * step that writes what they are compared for. Whether anybody was here is seen by the journal, as with the peer.
  *
@@ -286,6 +286,21 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
+/* Bits are the filter's own, which may have moved; what there is beyond the universe is for another sync. */
+static roost_status look_again(struct roost_sync *sync)
+{
+    struct summary now;
+    if (!sync->summary.stretches)
+        return ROOST_OK;
+    roost_status status = sync->filter->kind->summarize(sync->filter, &now, space_or_null(sync));
+    if (status != ROOST_OK)
+        return status;
+    now.universe = sync->summary.universe;
+    summary_release(&sync->summary, &sync->filter->environment.allocator);
+    sync->summary = now;
+    return ROOST_OK;
+}
+
 static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
@@ -413,6 +428,9 @@ static bool read_differing(struct roost_sync *sync, struct bit_reader *reader)
 static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
 {
     uint64_t asked = sync->ranges.count;
+    roost_status status = look_again(sync);
+    if (status != ROOST_OK)
+        return status;
     if (!read_differing(sync, reader))
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
@@ -421,7 +439,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
-    roost_status status = cut_ranges(sync);
+    status = cut_ranges(sync);
     return status == ROOST_OK ? ask_about_ranges(sync, request) : status;
 }
 
