@@ -323,12 +323,12 @@ static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
     return left < CHUNK_WORDS ? left : CHUNK_WORDS;
 }
 
-/* The bits that a merge of this chunk is about to bring. */
-static void note_news(struct bloom *bloom, const struct bloom *source, size_t chunk)
+/* The bits that a merge of these words is about to bring. */
+static void note_news(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
 {
-    for (size_t i = chunk * CHUNK_WORDS, left = words_in_chunk(bloom, chunk); left > 0; i++, left--)
-        for (uint64_t news = words_of(source)[i] & ~words_of(bloom)[i]; news; news &= news - 1)
-            note(&bloom->base, i * 64 + lowest_bit(news), 0);
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t news = words[i] & ~words_of(bloom)[first + i]; news; news &= news - 1)
+            note(&bloom->base, (first + i) * 64 + lowest_bit(news), 0);
 }
 
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
@@ -339,7 +339,7 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     *changed = false;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
         if (journal_is_on(filter->journal))
-            note_news(bloom, source, chunk);
+            note_news(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
                                   words_in_chunk(bloom, chunk));
         bloom->stale[chunk] |= grew;
@@ -399,7 +399,7 @@ static uint128 bloom_digest(roost_filter *filter)
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
-enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1 };
+enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, STRETCH = 2 /* in a part alone */ };
 
 static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -591,12 +591,38 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
     *changed = true;
 }
 
-bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
+/*
+ * A part is positions in the whole array, or a stretch of it: its words as they are, or the positions of its bits. For
+ * the parts of a state, which are many and dense, stretches cost what the bits do, and are taken in a vector at a time.
+ */
+struct bloom_part {
+    uint64_t first, words; /* the stretch */
+    uint64_t bits;         /* that it has */
+    uint8_t form;
+    struct bit_reader reader;
+};
+
+static bool open_part(struct bloom_part *part, uint64_t bits, struct bit_reader reader)
 {
-    uint64_t next = 0;
-    if (read_byte(&reader) != RICE_POSITIONS)
+    uint64_t all = divide_up(bits, 64);
+    *part = (struct bloom_part){.words = all, .form = read_byte(&reader)};
+    bool stretch = part->form == STRETCH;
+    if (stretch) {
+        part->first = read_varint(&reader);
+        part->words = read_varint(&reader);
+        part->form = read_byte(&reader);
+    }
+    part->reader = reader;
+    if (reader.failed || part->form > RICE_POSITIONS || (part->form == RAW_WORDS && !stretch) || part->first >= all ||
+        part->words == 0 || part->words > all - part->first)
         return false;
-    uint64_t set = read_varint(&reader);
+    part->bits = part->first + part->words == all ? bits - part->first * 64 : part->words * 64;
+    return true;
+}
+
+static bool positions_are_sound(uint64_t bits, struct bit_reader reader)
+{
+    uint64_t set = read_varint(&reader), next = 0;
     if (reader.failed || set > bits || set > reader_bits_left(&reader))
         return false;
     unsigned parameter = rice_parameter(bits, set);
@@ -610,21 +636,90 @@ bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
     return !reader.failed && reader_bits_left(&reader) == 0;
 }
 
+static bool words_are_sound(const struct bloom_part *part)
+{
+    struct bit_reader reader = part->reader;
+    if (part->words != reader_bits_left(&reader) / 64 || reader_bits_left(&reader) % 64 != 0)
+        return false;
+    const uint8_t *bytes = read_bytes(&reader, (size_t)part->words * 8);
+    unsigned tail = part->bits % 64;
+    return bytes && !(tail && load_word(bytes + (part->words - 1) * 8) >> tail);
+}
+
+bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
+{
+    struct bloom_part part;
+    if (!open_part(&part, bits, reader))
+        return false;
+    return part.form == RAW_WORDS ? words_are_sound(&part) : positions_are_sound(part.bits, part.reader);
+}
+
 static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
 {
     return bloom_is_sound_part(as_const_bloom(filter)->geometry.bits, reader);
 }
 
-static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+static void take_positions(struct bloom *bloom, bool *changed, struct bloom_part *part)
 {
-    struct bloom *bloom = as_bloom(filter);
-    read_byte(reader);
-    uint64_t set = read_varint(reader), next = 0;
-    unsigned parameter = rice_parameter(bloom->geometry.bits, set);
+    uint64_t set = read_varint(&part->reader), next = part->first * 64;
+    unsigned parameter = rice_parameter(part->bits, set);
     for (uint64_t i = 0; i < set; i++, next++) {
-        next += read_rice(reader, parameter);
+        next += read_rice(&part->reader, parameter);
         take_bit(bloom, changed, next);
     }
+}
+
+/* Some words of a stretch, which end with a chunk or before, on a boundary of words. */
+static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, uint64_t at, uint64_t words[CHUNK_WORDS])
+{
+    uint64_t place = part->first + at, left = part->words - at, some = CHUNK_WORDS - place % CHUNK_WORDS;
+    some = some < left ? some : left;
+    for (uint64_t i = 0; i < some; i++)
+        words[i] = load_word(bytes + (at + i) * 8);
+    return (size_t)some;
+}
+
+/* How many bits a stretch brings that are not set yet. */
+static uint64_t count_news(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
+{
+    const uint64_t *here = words_of(bloom) + part->first;
+    uint64_t news = 0;
+    for (uint64_t i = 0; i < part->words; i++)
+        news += count_ones(load_word(bytes + i * 8) & ~here[i]);
+    return news;
+}
+
+/* More news than the journal has room for are as good as forgotten: it need not see them go by. */
+static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *part)
+{
+    const struct bloom_kernel *kernel = bloom_kernel_in_use();
+    const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
+    struct journal *journal = bloom->base.journal;
+    uint64_t buffer[CHUNK_WORDS], news = journal_is_on(journal) ? count_news(bloom, part, bytes) : 0;
+    bool noted = news > 0 && news <= journal->room;
+    size_t some;
+    for (uint64_t at = 0; at < part->words; at += some) {
+        size_t place = (size_t)(part->first + at);
+        some = copy_words(part, bytes, at, buffer);
+        if (noted)
+            note_news(bloom, buffer, place, some);
+        bool grew = kernel->merge(words_of(bloom) + place, buffer, some);
+        bloom->stale[place / CHUNK_WORDS] |= grew;
+        *changed |= grew;
+    }
+    if (news > journal->room)
+        journal_forget(journal);
+}
+
+static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct bloom_part part;
+    struct bloom *bloom = as_bloom(filter);
+    open_part(&part, bloom->geometry.bits, *reader);
+    if (part.form == RAW_WORDS)
+        take_words(bloom, changed, &part);
+    else
+        take_positions(bloom, changed, &part);
 }
 
 /* Twice through the bytes: once to see that they are right, once to do what they say. */
@@ -646,6 +741,70 @@ static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struc
         return ROOST_CORRUPT;
     take_delta(filter, changed, reader);
     return ROOST_OK;
+}
+
+/* ---- in parts ------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t ones_in(const uint64_t *words, size_t count)
+{
+    uint64_t ones = 0;
+    for (size_t i = 0; i < count; i++)
+        ones += count_ones(words[i]);
+    return ones;
+}
+
+static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
+                          uint64_t set)
+{
+    uint64_t left = bloom->geometry.bits - first * 64, bits = words * 64 < left ? words * 64 : left, next = 0;
+    unsigned parameter = rice_parameter(bits, set);
+    bool raw = set * (parameter + 2) >= bits;
+    write_byte(writer, STRETCH);
+    write_varint(writer, first);
+    write_varint(writer, words);
+    write_byte(writer, raw ? RAW_WORDS : RICE_POSITIONS);
+    for (size_t i = 0; raw && i < words; i++)
+        write_fixed64(writer, words_of(bloom)[first + i]);
+    if (!raw)
+        write_varint(writer, set);
+    for (size_t i = 0; !raw && i < words; i++)
+        for (uint64_t word = words_of(bloom)[first + i]; word; word &= word - 1) {
+            uint64_t position = i * 64 + lowest_bit(word);
+            write_rice(writer, position - next, parameter);
+            next = position + 1;
+        }
+    write_alignment(writer);
+}
+
+/* A position takes less than four bytes, so a stretch with few of them may be long. */
+#define BYTES_A_POSITION 4
+
+static roost_status bloom_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+                              struct part_sink *sink)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    roost_status status = ROOST_OK;
+    (void)known;
+    for (size_t chunk = 0; chunk < bloom->chunks && status == ROOST_OK;) {
+        struct bit_writer writer;
+        size_t first = chunk * CHUNK_WORDS, words = 0;
+        uint64_t set = 0, more;
+        do {
+            more = ones_in(words_of(bloom) + first + words, words_in_chunk(bloom, chunk));
+            if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_POSITION > bytes)
+                break;
+            words += words_in_chunk(bloom, chunk++);
+            set += more;
+        } while (chunk < bloom->chunks);
+        if (set == 0)
+            break;
+        bit_writer_init(&writer, filter->environment.allocator);
+        write_stretch(bloom, &writer, first, words, set);
+        status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
+        bit_writer_release(&writer);
+    }
+    return status;
 }
 
 static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
@@ -800,6 +959,7 @@ const struct filter_kind bloom_kind = {
     .read_state = bloom_read_state,
     .write_delta = bloom_write_delta,
     .merge_delta = bloom_merge_delta,
+    .cut = bloom_cut,
     .prepare_delta = bloom_prepare_delta,
     .commit_delta = bloom_commit_delta,
     .is_bottom = bloom_is_bottom,

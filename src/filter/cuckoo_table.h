@@ -26,6 +26,7 @@ struct cuckoo_table {
     bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
+    uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
     uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */

@@ -24,6 +24,23 @@ struct prepared_delta {
     void *part; /* the kind's own */
 };
 
+/* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
+struct part_sink {
+    roost_status (*take)(struct part_sink *sink, const struct bit_writer *part);
+    bool removals; /* what the receiver has seen already was removed here, in part: `sweep` must follow */
+};
+
+/* How far a search for entries that another filter has seen removed has come. All zero: not begun. */
+struct sweep {
+    uint32_t table; /* of a series */
+    uint32_t row;
+    uint64_t node;  /* of the stash */
+    uint64_t moves; /* of the table, when this pass began */
+    uint32_t passes;
+    bool disturbed; /* entries have moved meanwhile, and may have been missed */
+    bool done;
+};
+
 struct filter_kind {
     roost_kind code;
     const char *name;
@@ -78,6 +95,14 @@ struct filter_kind {
     roost_status (*prepare_delta)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
     void (*commit_delta)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
     void (*abandon_delta)(roost_filter *filter, struct prepared_delta *prepared);
+
+    /*
+     * For merges in steps (../sync/merging.c). `cut` hands out the state in parts of about so many bytes, without the
+     * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
+     * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
+     */
+    roost_status (*cut)(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+    roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
     /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
      * entries (NULL: unknown); what memory it takes, journal included (every kind); the geometry of its classes

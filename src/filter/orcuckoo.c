@@ -610,8 +610,10 @@ static void draw_from_stash(struct orcuckoo *filter)
     if (!entry.key)
         return;
     struct place place = place_of_class(entry.key, filter->table.geometry);
-    if (enter_slot(filter, &place, entry, 0))
+    if (enter_slot(filter, &place, entry, 0)) {
         stash_remove(stash, node);
+        filter->table.moves++;
+    }
 }
 
 static bool remove_place(struct orcuckoo *filter, const struct place *place)
@@ -906,6 +908,8 @@ const struct filter_kind orcuckoo_kind = {
     .read_state = orcuckoo_read_state,
     .write_delta = orcuckoo_write_delta,
     .merge_delta = orcuckoo_merge_delta,
+    .cut = orcuckoo_cut,
+    .sweep = orcuckoo_sweep,
     .prepare_delta = orcuckoo_prepare_delta,
     .commit_delta = orcuckoo_commit_delta,
     .abandon_delta = orcuckoo_abandon_delta,

@@ -887,6 +887,7 @@ static roost_status series_check(const roost_filter *filter)
     .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
+    .cut = series_cut,                                                                                                 \
     .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
     .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
     .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
@@ -915,6 +916,7 @@ const struct filter_kind series_orcuckoo_kind = {
     .remove_one = series_remove_one,
     .remove_dot = series_remove_dot,
     .count = series_count,
+    .sweep = series_sweep,
     .history = series_history,
     .history_then = series_history_then,
     .write_part_of = series_write_part_of,

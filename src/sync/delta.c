@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "roost/steps.h"
+
 roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
                                 const roost_cursor *since)
 {
@@ -26,6 +28,14 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
         *next = (roost_cursor){filter->journal->incarnation, filter->journal->next};
     else if (!journalled)
         journal_release(&filter->own_journal, &filter->environment.allocator);
+    return status;
+}
+
+roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *now)
+{
+    roost_status status = begin_journal(filter);
+    *now =
+        status == ROOST_OK ? (roost_cursor){filter->journal->incarnation, filter->journal->next} : (roost_cursor){0, 0};
     return status;
 }
 
