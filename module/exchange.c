@@ -10,8 +10,10 @@
 
 #include "arguments.h"
 #include "load_piece.h"
+#include "merging.h"
 #include "pieces.h"
 #include "replies.h"
+#include "steps.h"
 #include "target.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
@@ -37,6 +39,8 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[2]);
+    if (merge_is_long(&target, frame) && can_wait(ctx))
+        return merge_in_steps(&target, argv[2], "roost.merge");
     roost_status status =
         target.missing ? create_from_frame(&target, frame) : target_merge(&target, &changed, frame.data, frame.size);
     if (status == ROOST_OK && changed)

@@ -53,7 +53,9 @@ static roost_environment environment_of(struct filter_value *filter)
 
 static struct value *filter_make(void)
 {
+    static uint64_t objects;
     struct filter_value *filter = RedisModule_Calloc(1, sizeof *filter);
+    filter->object = __atomic_add_fetch(&objects, 1, __ATOMIC_RELAXED);
     filter->value.class = &filter_class;
     filter->value.bytes = RedisModule_MallocSize(filter);
     return &filter->value;
@@ -102,20 +104,37 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     return status;
 }
 
-roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+/* Without a filter yet, for what comes in a frame of this size. */
+static struct filter_value *make_for_frame(roost_environment *environment, size_t size)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
     made->changes = changes_kept(size);
     made->value.limit = settings.memory_limit;
-    roost_environment environment = environment_of(made);
-    roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
+    *environment = environment_of(made);
+    return made;
+}
+
+static roost_status made_or_freed(struct filter_value **filter, struct filter_value *made, roost_status status)
+{
     made->value.limit = 0;
-    if (status != ROOST_OK) {
+    if (status != ROOST_OK)
         filter_free(&made->value);
-        made = NULL;
-    }
-    *filter = made;
+    *filter = status == ROOST_OK ? made : NULL;
     return status;
+}
+
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment, size);
+    return made_or_freed(filter, made, roost_filter_decode(&made->filter, frame, size, &environment));
+}
+
+roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging, size_t size)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment, size);
+    return made_or_freed(filter, made, roost_merging_open(merging, &made->filter, &environment));
 }
 
 bool filter_value_identify(struct filter_value *filter)
@@ -172,47 +191,6 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
     for (uint32_t i = filter_value_tables(filter); i > 0; i--, table *= config->growth)
         capacity += table;
     return capacity;
-}
-
-/* ---- journal -------------------------------------------------------------------------------------------------------
- */
-
-static const roost_cursor nothing = {0, 0};
-
-/* The first cursor costs the whole state. */
-static roost_status begin_at_cost(struct filter_value *filter)
-{
-    roost_buffer frame = {0};
-    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &nothing);
-    roost_buffer_release(&frame);
-    return status;
-}
-
-/* An empty twin gets one for nothing, and its replica section, which has no actor and no changes, begins the journal
-   here: where there is no actor yet. */
-roost_status filter_value_begin_journal(struct filter_value *filter)
-{
-    if (roost_filter_actor(filter->filter))
-        return begin_at_cost(filter);
-    roost_environment environment = environment_of(filter);
-    roost_filter *twin;
-    roost_buffer frame = {0}, replica = {0};
-    roost_config config = *config_of(filter);
-    if (config.scalable && config.kind == ROOST_CUCKOO)
-        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
-    roost_status status = roost_filter_new(&twin, &config, &environment);
-    if (status == ROOST_OK)
-        status = roost_filter_delta(twin, &frame, &filter->mark, &nothing);
-    if (status == ROOST_OK)
-        status = roost_filter_save_replica(twin, &replica);
-    if (status == ROOST_OK)
-        status = roost_filter_restore_replica(filter->filter, replica.data, replica.size);
-    if (status != ROOST_OK)
-        filter->mark = nothing;
-    roost_buffer_release(&frame);
-    roost_buffer_release(&replica);
-    roost_filter_free(twin);
-    return status == ROOST_INVALID ? begin_at_cost(filter) : status; /* it had begun already */
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------

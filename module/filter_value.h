@@ -35,6 +35,7 @@ struct filter_value {
     uint64_t changes; /* room in its journal */
     roost_cursor mark;
     uint64_t untold; /* additions since the mark that replicas repeat on their own */
+    uint64_t object; /* no two have the same while the server runs */
 };
 
 extern const struct value_class filter_class;
@@ -60,6 +61,9 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 /* From the frame of a state, within the memory limit. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
 
+/* An empty one, of the configuration of a frame of so many bytes. */
+roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging, size_t size);
+
 /* Draws an identity if there is none; whether it did. */
 bool filter_value_identify(struct filter_value *filter);
 
@@ -73,8 +77,5 @@ uint64_t filter_value_inserted(struct filter_value *filter);
 /* Of all tables together; how many there are, at least one. */
 uint64_t filter_value_capacity(const struct filter_value *filter);
 uint32_t filter_value_tables(const struct filter_value *filter);
-
-/* Begins the journal without writing the whole filter out; `mark` is its beginning. */
-roost_status filter_value_begin_journal(struct filter_value *filter);
 
 #endif

@@ -8,6 +8,7 @@
 #include "registry.h"
 #include "replies.h"
 #include "settings.h"
+#include "steps.h"
 #include "target.h"
 
 /* ---- ROOST.INFO ----------------------------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldULongLong(info, "keys", registry_keys());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
+    RedisModule_InfoAddFieldULongLong(info, "longest_turn_usec", longest_turn());
 }
 
 int report_register(RedisModuleCtx *ctx)

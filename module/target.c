@@ -94,17 +94,15 @@ static void tell_whole(struct target *target)
 
 static roost_status ready_to_tell(struct target *target)
 {
-    return target->filter->mark.incarnation ? ROOST_OK : filter_value_begin_journal(target->filter);
+    struct filter_value *filter = target->filter;
+    return filter->mark.incarnation ? ROOST_OK : roost_filter_cursor(filter->filter, &filter->mark);
 }
 
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
 static void advance_mark(struct filter_value *filter)
 {
-    roost_buffer frame = {0};
-    if (filter->mark.incarnation &&
-        roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark) != ROOST_OK)
+    if (filter->mark.incarnation && roost_filter_cursor(filter->filter, &filter->mark) != ROOST_OK)
         filter->mark = (roost_cursor){0, 0};
-    roost_buffer_release(&frame);
     filter->untold = 0;
 }
 
@@ -266,6 +264,22 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
     if (*changed && !target->mirrored)
         advance_mark(target->filter);
+    return status;
+}
+
+/* What the step brought is told as it is. */
+roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging)
+{
+    roost_bytes told;
+    set_limit(target);
+    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &told);
+    lift_limit(target);
+    if (!*changed)
+        return status;
+    target->filter->inserted_known &= !is_bloom(target->filter);
+    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)told.data, told.size);
+    advance_mark(target->filter);
+    registry_touch(target->ctx, &target->filter->value, target->name);
     return status;
 }
 
