@@ -15,6 +15,7 @@
 #include "replies.h"
 #include "steps.h"
 #include "target.h"
+#include "tidying.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
  */
@@ -154,6 +155,8 @@ int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (digest_is_long(&target) && can_wait(ctx))
+        return digest_in_steps(&target);
     roost_digest_text(roost_filter_digest(target.filter->filter), text);
     target_close(&target);
     return RedisModule_ReplyWithStringBuffer(ctx, text, 32);
@@ -190,7 +193,6 @@ int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* ---- sync ----------------------------------------------------------------------------------------------------------
  */
 
-/* A message that makes no sense gets an answer that says so, in the language of sync. */
 int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -200,12 +202,11 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (digest_is_long(&target) && can_wait(ctx))
+        return sync_in_steps(&target, argv[2]);
     roost_bytes message = argument_bytes(argv[2]);
     roost_status status = target_sync(&target, &reply, message.data, message.size);
-    if (reply.size)
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)reply.data, reply.size);
-    else
-        reply_status(ctx, status == ROOST_OK ? ROOST_PROTOCOL : status);
+    reply_sync(ctx, reply.data, reply.size, status);
     roost_buffer_release(&reply);
     target_close(&target);
     return REDISMODULE_OK;

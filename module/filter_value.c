@@ -171,7 +171,7 @@ uint64_t filter_value_inserted(struct filter_value *filter)
     if (!is_bloom(filter) || spends_shares(filter))
         return brief_of(filter).inserted;
     if (!filter->inserted_known) {
-        roost_filter_info(filter->filter, &info);
+        roost_filter_estimate(filter->filter, &info);
         filter->inserted = (uint64_t)llround(info.elements);
         filter->inserted_known = true;
     }

@@ -82,12 +82,6 @@ static void free_merge(struct job *job)
 /* ---- steps ---------------------------------------------------------------------------------------------------------
  */
 
-static enum progress fail(struct merge_job *merge, const char *error)
-{
-    merge->error = error;
-    return ALL_DONE;
-}
-
 /* An empty filter for a frame that came to a missing key. */
 static roost_status create(struct merge_job *merge, struct target *target)
 {
@@ -107,7 +101,8 @@ static enum progress merge_some(RedisModuleCtx *ctx, struct merge_job *merge)
     bool changed = false, done = false;
     if (!job_open(ctx, &merge->job, &target, REDISMODULE_READ | REDISMODULE_WRITE)) {
         target_close(&target);
-        return fail(merge, "ERR the key has changed while it was merged");
+        merge->error = "ERR the key has changed while it was merged";
+        return ALL_DONE;
     }
     if (target.missing)
         merge->status = create(merge, &target);
@@ -132,12 +127,9 @@ static enum progress merge_step(RedisModuleCtx *ctx, struct job *job)
     }
     if (merge->status != ROOST_OK)
         return ALL_DONE;
-    int flags = RedisModule_GetContextFlags(ctx);
-    if (!(flags & REDISMODULE_CTX_FLAGS_MASTER))
-        return fail(merge, "READONLY the server has become a replica while the key was merged");
-    if (RedisModule_AvoidReplicaTraffic() || (flags & REDISMODULE_CTX_FLAGS_LOADING))
-        return NOTHING_TO_DO_NOW;
-    return merge_some(ctx, merge);
+    if (may_write(ctx, &merge->error))
+        return merge_some(ctx, merge);
+    return merge->error ? ALL_DONE : NOTHING_TO_DO_NOW;
 }
 
 static int reply_merge(RedisModuleCtx *ctx, struct job *job)

@@ -63,7 +63,7 @@ static void reply_state(RedisModuleCtx *ctx, struct filter_value *filter)
 static void reply_full(RedisModuleCtx *ctx, struct filter_value *filter)
 {
     roost_info info;
-    roost_filter_info(filter->filter, &info);
+    roost_filter_estimate(filter->filter, &info);
     reply_double_pair(ctx, "elements", info.elements);
     reply_number_pair(ctx, "entries", (long long)info.entries);
     reply_number_pair(ctx, "overflow", (long long)info.overflow);

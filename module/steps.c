@@ -123,6 +123,14 @@ int job_begin(RedisModuleCtx *ctx, struct job *job, RedisModuleString *name, con
     return REDISMODULE_OK;
 }
 
+bool may_write(RedisModuleCtx *ctx, const char **error)
+{
+    int flags = RedisModule_GetContextFlags(ctx);
+    if (!(flags & REDISMODULE_CTX_FLAGS_MASTER))
+        *error = "READONLY the server has become a replica meanwhile";
+    return !*error && !(flags & REDISMODULE_CTX_FLAGS_LOADING) && !RedisModule_AvoidReplicaTraffic();
+}
+
 bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode)
 {
     target_open(target, ctx, job->name, mode);

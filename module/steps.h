@@ -38,6 +38,9 @@ bool can_wait(RedisModuleCtx *ctx);
 /* The command will be answered when the job is done, which is released then by its class. */
 int job_begin(RedisModuleCtx *ctx, struct job *job, RedisModuleString *name, const struct filter_value *filter);
 
+/* Whether a job may change anything now. Where it never will again, the error says why. */
+bool may_write(RedisModuleCtx *ctx, const char **error);
+
 /* Opens the key; false if it does not hold the object any more. To be closed in either case. */
 bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode);
 

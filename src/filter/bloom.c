@@ -383,18 +383,36 @@ static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
     return hash_to_number(hash_bytes(key, words, count * 8));
 }
 
-static uint128 bloom_digest(roost_filter *filter)
+/* The first chunk from this one on whose hash must be taken anew; past the last one: none. */
+static size_t next_stale(const struct bloom *bloom, size_t chunk)
 {
-    struct bloom *bloom = as_bloom(filter);
-    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
-        if (!bloom->stale[chunk])
-            continue;
+    const uint8_t *found = chunk < bloom->chunks ? memchr(bloom->stale + chunk, 1, bloom->chunks - chunk) : NULL;
+    return found ? (size_t)(found - bloom->stale) : bloom->chunks;
+}
+
+/* Takes at most so many hashes anew; where the next one is. */
+static size_t refresh(struct bloom *bloom, uint64_t *effort)
+{
+    size_t chunk = next_stale(bloom, 0);
+    for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
         bloom->sum += hash - bloom->chunk_hashes[chunk];
         bloom->chunk_hashes[chunk] = hash;
         bloom->stale[chunk] = 0;
     }
-    return bloom->sum;
+    return chunk;
+}
+
+static uint128 bloom_digest(roost_filter *filter)
+{
+    uint64_t effort = UINT64_MAX;
+    refresh(as_bloom(filter), &effort);
+    return as_bloom(filter)->sum;
+}
+
+static bool bloom_tidy(roost_filter *filter, uint64_t *effort)
+{
+    return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
@@ -851,30 +869,52 @@ static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct ch
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
-/* The exact chance that a random key finds all its bits set in this very array (classic: but for clustering). */
-static double rate_now(const struct bloom *bloom, double load)
+/* The exact chance that a random key of this block finds all its bits set. */
+static double rate_of_block(const struct bloom *bloom, size_t block)
 {
-    if (!is_blocked(bloom))
-        return pow(load, bloom->geometry.probes);
     uint32_t rounds = bloom->geometry.probes / 8, rest = bloom->geometry.probes % 8;
-    size_t blocks = word_count(bloom) / BLOCK_WORDS;
-    double sum = 0;
-    for (size_t block = 0; block < blocks; block++) {
-        double fill[BLOCK_WORDS], all = 1, partial = rest ? 0 : 1;
-        for (uint32_t word = 0; word < BLOCK_WORDS; word++) {
-            fill[word] = count_ones(words_of(bloom)[block * BLOCK_WORDS + word]) / 64.0;
-            for (uint32_t round = 0; round < rounds; round++)
-                all *= fill[word];
-        }
-        for (uint32_t start = 0; rest && start < BLOCK_WORDS; start++) {
-            double window = 1;
-            for (uint32_t i = 0; i < rest; i++)
-                window *= fill[(start + i) & 7];
-            partial += window / BLOCK_WORDS;
-        }
-        sum += all * partial;
+    double fill[BLOCK_WORDS], all = 1, partial = rest ? 0 : 1;
+    for (uint32_t word = 0; word < BLOCK_WORDS; word++) {
+        fill[word] = count_ones(words_of(bloom)[block * BLOCK_WORDS + word]) / 64.0;
+        for (uint32_t round = 0; round < rounds; round++)
+            all *= fill[word];
     }
-    return sum / (double)blocks;
+    for (uint32_t start = 0; rest && start < BLOCK_WORDS; start++) {
+        double window = 1;
+        for (uint32_t i = 0; i < rest; i++)
+            window *= fill[(start + i) & 7];
+        partial += window / BLOCK_WORDS;
+    }
+    return all * partial;
+}
+
+/*
+ * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so that some tell of all.
+ */
+struct census {
+    uint64_t words, set;
+    double rates; /* the sum over blocks */
+};
+
+static struct census count_chunks(const struct bloom *bloom, size_t chunks)
+{
+    struct census census = {0};
+    for (size_t i = 0; i < chunks; i++) {
+        size_t chunk = i * (bloom->chunks / chunks), words = words_in_chunk(bloom, chunk);
+        for (size_t word = 0; word < words; word++)
+            census.set += count_ones(words_of(bloom)[chunk * CHUNK_WORDS + word]);
+        for (size_t block = 0; is_blocked(bloom) && block < words / BLOCK_WORDS; block++)
+            census.rates += rate_of_block(bloom, chunk * (CHUNK_WORDS / BLOCK_WORDS) + block);
+        census.words += words;
+    }
+    return census;
+}
+
+/* The false-positive rate of this very array (classic: but for clustering). */
+static double rate_of(const struct bloom *bloom, const struct census *census, double load)
+{
+    return is_blocked(bloom) ? census->rates / (double)(census->words / BLOCK_WORDS)
+                             : pow(load, bloom->geometry.probes);
 }
 
 /* How many elements leave a part `empty` of the bits at 0. A full array says only "at least". */
@@ -898,13 +938,16 @@ double bloom_elements(const roost_filter *filter)
     return elements_for(bloom, 1 - (double)count_set(bloom) / (double)bloom->geometry.bits);
 }
 
-/* The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. */
-static bool beyond_capacity(const struct bloom *bloom, double elements)
+/*
+ * The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. Where a part of
+ * the bits was counted, how many elements came to lie in that part wavers as well.
+ */
+static bool beyond_capacity(const struct bloom *bloom, double elements, double part)
 {
     double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
     double density = probes * elements / bits;
-    double error = sqrt(bits * (exp(density) - 1 - density)) / probes;
-    return elements - 3 * error > (double)bloom->base.config.capacity;
+    double variance = bits * (exp(density) - 1 - density) / (probes * probes) / part + elements * (1 - part) / part;
+    return elements - 3 * sqrt(variance) > (double)bloom->base.config.capacity;
 }
 
 static void bloom_brief(const roost_filter *filter, roost_info *info)
@@ -916,15 +959,33 @@ static void bloom_brief(const roost_filter *filter, roost_info *info)
     info->journal = journal_length(filter->journal);
 }
 
-static void bloom_info(const roost_filter *filter, roost_info *info)
+static void report_census(const roost_filter *filter, roost_info *info, const struct census *census)
 {
     const struct bloom *bloom = as_const_bloom(filter);
+    double bits = (double)bloom->geometry.bits;
+    bool whole = census->words == word_count(bloom);
     bloom_brief(filter, info);
-    info->entries = count_set(bloom);
-    info->load = (double)info->entries / (double)bloom->geometry.bits;
+    info->load = (double)census->set / (whole ? bits : 64.0 * (double)census->words);
+    info->entries = whole ? census->set : (uint64_t)llround(info->load * bits);
     info->elements = elements_for(bloom, 1 - info->load);
-    info->fpr_now = rate_now(bloom, info->load);
-    info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
+    info->fpr_now = rate_of(bloom, census, info->load);
+    info->promise_holds = info->fpr_now <= filter->config.fpr ||
+                          !beyond_capacity(bloom, info->elements, (double)census->words / (double)word_count(bloom));
+}
+
+static void bloom_info(const roost_filter *filter, roost_info *info)
+{
+    struct census census = count_chunks(as_const_bloom(filter), as_const_bloom(filter)->chunks);
+    report_census(filter, info, &census);
+}
+
+#define SAMPLED_CHUNKS 128
+
+static void bloom_estimate(const roost_filter *filter, roost_info *info)
+{
+    size_t chunks = as_const_bloom(filter)->chunks;
+    struct census census = count_chunks(as_const_bloom(filter), chunks > 4 * SAMPLED_CHUNKS ? SAMPLED_CHUNKS : chunks);
+    report_census(filter, info, &census);
 }
 
 static roost_status bloom_check(const roost_filter *filter)
@@ -954,6 +1015,7 @@ const struct filter_kind bloom_kind = {
     .merge = bloom_merge,
     .compare = bloom_compare,
     .digest = bloom_digest,
+    .tidy = bloom_tidy,
     .write_geometry = bloom_write_geometry,
     .write_state = bloom_write_state,
     .read_state = bloom_read_state,
@@ -968,6 +1030,7 @@ const struct filter_kind bloom_kind = {
     .settle = bloom_settle,
     .is_change = bloom_is_change,
     .info = bloom_info,
+    .estimate = bloom_estimate,
     .brief = bloom_brief,
     .check = bloom_check,
 };

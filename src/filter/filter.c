@@ -5,6 +5,7 @@
  * ahead in them.
  */
 #include "kind.h"
+#include "roost/steps.h"
 
 #include <assert.h>
 #include <string.h>
@@ -427,6 +428,11 @@ roost_digest roost_filter_digest(roost_filter *filter)
     return digest;
 }
 
+bool roost_filter_tidy(roost_filter *filter, uint64_t effort)
+{
+    return filter->kind->tidy && filter->kind->tidy(filter, &effort);
+}
+
 void roost_digest_text(roost_digest digest, char text[33])
 {
     for (size_t i = 0; i < sizeof digest.bytes; i++) {
@@ -443,6 +449,14 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     filter->kind->info(filter, info);
+    if (!info->inserted)
+        info->inserted = info->entries;
+}
+
+void roost_filter_estimate(const roost_filter *filter, roost_info *info)
+{
+    *info = (roost_info){.tables = 1};
+    (filter->kind->estimate ? filter->kind->estimate : filter->kind->info)(filter, info);
     if (!info->inserted)
         info->inserted = info->entries;
 }

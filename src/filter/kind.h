@@ -74,6 +74,9 @@ struct filter_kind {
     roost_status (*merge)(roost_filter *filter, bool *changed, const roost_filter *other);
     roost_order (*compare)(const roost_filter *filter, const roost_filter *other);
     uint128 (*digest)(roost_filter *filter);
+    /* Does some of what the next digest would have to, and takes it from the effort; whether there is more. NULL: there
+     * never is anything. */
+    bool (*tidy)(roost_filter *filter, uint64_t *effort);
 
     /* The sizes, then the state. What was written by write_geometry is read by open. */
     void (*write_geometry)(const roost_filter *filter, struct bit_writer *writer);
@@ -159,6 +162,8 @@ struct filter_kind {
     bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
 
     void (*info)(const roost_filter *filter, roost_info *info);
+    /* The same from a sample; NULL where nothing has to be read. */
+    void (*estimate)(const roost_filter *filter, roost_info *info);
     /* What of it is known without reading the filter; NULL where that is all. */
     void (*brief)(const roost_filter *filter, roost_info *info);
     roost_status (*check)(const roost_filter *filter);

@@ -736,6 +736,15 @@ static uint128 series_digest(roost_filter *filter)
     return digest;
 }
 
+static bool series_tidy(roost_filter *filter, uint64_t *effort)
+{
+    const struct series *series = as_series(filter);
+    bool more = false;
+    for (uint32_t i = 0; i < series->count && series->table_kind->tidy; i++)
+        more |= series->tables[i] && series->table_kind->tidy(series->tables[i], effort);
+    return more;
+}
+
 /* ---- lending -------------------------------------------------------------------------------------------------------
  */
 
@@ -845,6 +854,12 @@ static void series_info(const roost_filter *filter, roost_info *info)
     report(filter, info, as_const_series(filter)->table_kind->info);
 }
 
+static void series_estimate(const roost_filter *filter, roost_info *info)
+{
+    const struct filter_kind *kind = as_const_series(filter)->table_kind;
+    report(filter, info, kind->estimate ? kind->estimate : kind->info);
+}
+
 static void series_brief(const roost_filter *filter, roost_info *info)
 {
     const struct filter_kind *kind = as_const_series(filter)->table_kind;
@@ -887,11 +902,11 @@ static roost_status series_check(const roost_filter *filter)
     .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
-    .cut = series_cut,                                                                                                 \
-    .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
-    .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
-    .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
-    .brief = series_brief, .check = series_check
+    .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .summarize = series_summarize,                \
+    .settle = series_settle, .write_replica = series_write_replica, .read_replica = series_read_replica,               \
+    .forget_replica = series_forget_replica, .is_change = series_is_change, .actor = series_actor,                     \
+    .bytes = series_bytes, .capacity = series_capacity, .info = series_info, .brief = series_brief,                    \
+    .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",
