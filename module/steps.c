@@ -14,7 +14,7 @@ static struct {
     uint64_t longest;
 } jobs = {.last = &jobs.first};
 
-static uint64_t now(void)
+uint64_t microseconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -59,7 +59,7 @@ static enum progress work(RedisModuleCtx *ctx, struct job *job, uint64_t begin)
         return ALL_DONE;
     do
         progress = job->class->step(ctx, job);
-    while (progress == MORE_TO_DO && now() - begin < TURN);
+    while (progress == MORE_TO_DO && microseconds_now() - begin < TURN);
     return progress;
 }
 
@@ -76,19 +76,19 @@ static void set_timer(RedisModuleCtx *ctx)
 /* The job that had the last word of this turn is the last of the next one. */
 static void turn(RedisModuleCtx *ctx, void *unused)
 {
-    uint64_t begin = now(), count = 0;
+    uint64_t begin = microseconds_now(), count = 0;
     (void)unused;
     jobs.timed = false;
     for (const struct job *job = jobs.first; job; job = job->next)
         count++;
-    while (count-- > 0 && now() - begin < TURN) {
+    while (count-- > 0 && microseconds_now() - begin < TURN) {
         struct job *job = take_first();
         if (work(ctx, job, begin) == ALL_DONE)
             RedisModule_UnblockClient(job->client, job);
         else
             put_last(job);
     }
-    uint64_t taken = now() - begin;
+    uint64_t taken = microseconds_now() - begin;
     jobs.longest = taken > jobs.longest ? taken : jobs.longest;
     set_timer(ctx);
 }

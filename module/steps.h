@@ -44,6 +44,9 @@ bool may_write(RedisModuleCtx *ctx, const char **error);
 /* Opens the key; false if it does not hold the object any more. To be closed in either case. */
 bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode);
 
+/* Of a clock that never goes back. */
+uint64_t microseconds_now(void);
+
 /* For INFO: how long the longest turn has taken. */
 uint64_t longest_turn(void);
 

@@ -194,9 +194,11 @@ static roost_status add_bloom(struct target *target, bool *changed, size_t *done
         RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name, (long long)target->filter->identity);
     roost_status status = filter_value_add(target->filter, changed, done, keys, count);
     bool grew = any(changed, *done);
-    if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK))
-        RedisModule_ReplicateVerbatim(target->ctx);
-    else if (grew)
+    if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK)) {
+        if (!target->passed_on)
+            RedisModule_ReplicateVerbatim(target->ctx);
+        target->passed_on = true;
+    } else if (grew)
         RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
     note_repeated(target->filter, *done);
     return status;

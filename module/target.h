@@ -24,6 +24,7 @@ struct target {
     bool missing;                /* the key does not exist */
     bool staged;                 /* it holds a value that is not whole yet */
     bool mirrored;
+    bool passed_on;  /* the command itself was, and once is enough */
     bool as_it_came; /* the command does nothing but add the items that target_add is given: it may be passed on itself
                       */
 };

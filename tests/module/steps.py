@@ -194,6 +194,40 @@ def test_a_primary_that_becomes_a_replica():
         wait_for(lambda: s("GET", "mine") == b"1" and s("DBSIZE") == 1, "the data of its primary")
 
 
+def test_many_items():
+    """Batches that take many turns: answers as those of many small ones, on the replica too; in a transaction at once."""
+    with primary_and_replica() as (s, replica):
+        s("BF.RESERVE", "bloom", "0.01", 1000000), s("CF.RESERVE", "cuckoo", 100000, "EXPANSION", 1)
+        s("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", 1000)
+        s("BF.RESERVE", "full", "0.01", 30000, "NONSCALING")
+        many = list(range(60000))
+        for command in (("BF.MADD", "bloom"), ("CF.INSERT", "cuckoo", "ITEMS"), ("CF.INSERTNX", "cuckoo", "ITEMS"), ("ROOST.ADD", "set")):
+            answer = s(*command, *many)
+            assert len(answer) == len(many)
+            assert sum(answer) == 0 if command[0] == "CF.INSERTNX" else 59900 < sum(answer) <= 60000
+        full = s("BF.MADD", "full", *many)
+        assert isinstance(full[-1], redis.RedisError) and sum(full[:-1]) == 30000 == s("BF.CARD", "full")
+        assert s("BF.MADD", "bloom", *many) == [0] * len(many)
+        assert s("ROOST.REM", "set", *many[:50000]) == [1] * 50000
+        assert s("ROOST.EXISTS", "set", *many) == [0] * 50000 + [1] * 10000
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("ROOST.REM", "set", *many)
+            assert sum(transaction.execute()[0]) == 10000
+        caught_up(replica, s)
+        same_digests(s, replica, ["bloom", "cuckoo", "set", "full"])
+        batch = Waiting(s, "ROOST.ADD", "set", *many)
+        for i in range(50):
+            s("ROOST.ADD", "set", f"between-{i}")
+        assert sum(batch.answer()) == len(many)
+        batch = Waiting(s, "ROOST.ADD", "set", *many)
+        wait_for(lambda: is_waiting(s) or s("PING"), "the batch")
+        s("DEL", "set")
+        answer = batch.answer()
+        assert isinstance(answer, Exception) or sum(answer) == 0
+        caught_up(replica, s)
+        assert replica("EXISTS", "set") == 0
+
+
 def test_a_digest_of_many_changes():
     """A filter so large that hashing it takes many turns: the answer is that of a copy which was hashed as it was read."""
     with primary_and_replica() as (s, replica):
