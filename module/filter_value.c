@@ -259,12 +259,18 @@ static void filter_digest(struct value *value, uint8_t digest[16])
     memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
 }
 
+static bool filter_tidy(struct value *value, uint64_t effort)
+{
+    return roost_filter_tidy(((struct filter_value *)value)->filter, effort);
+}
+
 const struct value_class filter_class = {.code = 1,
                                          .name = "filter",
                                          .free = filter_free,
                                          .tell = filter_tell,
                                          .take_in = filter_take_in,
                                          .digest = filter_digest,
+                                         .tidy = filter_tidy,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};

@@ -16,6 +16,7 @@
 #include "arguments.h"
 #include "checksum.h"
 #include "replies.h"
+#include "steps.h"
 
 struct registry_entry {
     struct registry_entry *older, *newer;
@@ -280,6 +281,18 @@ static void refresh_all(RedisModuleCtx *ctx)
     RedisModule_SelectDb(ctx, database);
 }
 
+/* One value at a time: what the first of them leaves over is for the next call. */
+bool registry_tidy(RedisModuleCtx *ctx, uint64_t effort)
+{
+    int database = RedisModule_GetSelectedDb(ctx);
+    bool more = false;
+    for (struct registry_entry *entry = registry.newest; entry && !more; entry = entry->older)
+        if (entry->stale && is_there(ctx, entry) && entry->value->class->tidy)
+            more = entry->value->class->tidy(entry->value, effort);
+    RedisModule_SelectDb(ctx, database);
+    return more;
+}
+
 /* "incarnation-sequence", in hexadecimal; 0 for a mark that is none of this server's. */
 static uint64_t sequence_of(RedisModuleString *mark)
 {
@@ -302,14 +315,10 @@ static void reply_changed(RedisModuleCtx *ctx, uint64_t since)
     RedisModule_ReplySetArrayLength(ctx, count);
 }
 
-int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+static int reply_summary(RedisModuleCtx *ctx, uint64_t since)
 {
     char mark[40], digest[33];
     roost_digest sum;
-    if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
-        return RedisModule_WrongArity(ctx);
-    if (registry.incomplete)
-        complete(ctx);
     refresh_all(ctx);
     sum128_bytes(registry.digest, sum.bytes);
     roost_digest_text(sum, digest);
@@ -320,6 +329,48 @@ int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     reply_text_pair(ctx, "mark", mark);
     reply_number_pair(ctx, "keys", (long long)registry.keys);
     reply_name(ctx, "changed");
-    reply_changed(ctx, argc == 3 ? sequence_of(argv[2]) : 0);
+    reply_changed(ctx, since);
     return REDISMODULE_OK;
+}
+
+/* Where a lot must be read for it, the client waits. */
+struct summary_job {
+    struct job job;
+    uint64_t since;
+};
+
+#define AT_ONCE   1000 /* chunks; as in tidying.c */
+#define IN_A_STEP 200
+
+static enum progress summary_step(RedisModuleCtx *ctx, struct job *job)
+{
+    (void)job;
+    return registry_tidy(ctx, IN_A_STEP) ? MORE_TO_DO : ALL_DONE;
+}
+
+static int reply_summary_job(RedisModuleCtx *ctx, struct job *job)
+{
+    return reply_summary(ctx, ((struct summary_job *)job)->since);
+}
+
+static void free_summary(struct job *job)
+{
+    RedisModule_Free(job);
+}
+
+static const struct job_class summary_class = {summary_step, reply_summary_job, free_summary};
+
+int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (argc != 1 && !(argc == 3 && argument_is(argv[1], "SINCE")))
+        return RedisModule_WrongArity(ctx);
+    uint64_t since = argc == 3 ? sequence_of(argv[2]) : 0;
+    if (registry.incomplete)
+        complete(ctx);
+    if (!registry_tidy(ctx, AT_ONCE) || !can_wait(ctx))
+        return reply_summary(ctx, since);
+    struct summary_job *summary = RedisModule_Calloc(1, sizeof *summary);
+    summary->job.class = &summary_class;
+    summary->since = since;
+    return job_begin(ctx, &summary->job, argv[0], NULL);
 }

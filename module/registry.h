@@ -23,6 +23,9 @@ void registry_orphan(struct value *value);
 
 uint64_t registry_keys(void);
 
+/* Some of what the next summary would have to do; whether there is more. */
+bool registry_tidy(RedisModuleCtx *ctx, uint64_t effort);
+
 /* ROOST.SUMMARY [SINCE mark] */
 int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 

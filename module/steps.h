@@ -26,7 +26,7 @@ struct job_class {
 /* A class puts its own fields behind these. */
 struct job {
     const struct job_class *class;
-    RedisModuleString *name; /* of the key */
+    RedisModuleString *name; /* of the key, if it is about one */
     uint64_t object;         /* at it; 0: none yet */
     int database;
     RedisModuleBlockedClient *client;
@@ -47,7 +47,7 @@ bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target,
 /* Of a clock that never goes back. */
 uint64_t microseconds_now(void);
 
-/* For INFO: how long the longest turn has taken. */
+/* For INFO: how long the longest turn has taken, in microseconds of the processor: waiting for it does not count. */
 uint64_t longest_turn(void);
 
 #endif

@@ -42,6 +42,8 @@ struct value_class {
     roost_status (*take_in)(struct value *value, const uint8_t *header, const void *body, size_t size,
                             enum telling telling);
     void (*digest)(struct value *value, uint8_t digest[16]);
+    /* Some of what the next digest would have to do; whether there is more. NULL: there is nothing. */
+    bool (*tidy)(struct value *value, uint64_t effort);
     struct value *(*make)(void);
 };
 

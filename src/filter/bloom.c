@@ -795,9 +795,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
     write_alignment(writer);
 }
 
-/* A position takes less than four bytes, so a stretch with few of them may be long. */
-#define BYTES_A_POSITION 4
-
+/* A stretch with few bits may be long. */
 static roost_status bloom_cut(const roost_filter *filter, const struct history *known, size_t bytes,
                               struct part_sink *sink)
 {
@@ -810,7 +808,7 @@ static roost_status bloom_cut(const roost_filter *filter, const struct history *
         uint64_t set = 0, more;
         do {
             more = ones_in(words_of(bloom) + first + words, words_in_chunk(bloom, chunk));
-            if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_POSITION > bytes)
+            if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_PLACE > bytes)
                 break;
             words += words_in_chunk(bloom, chunk++);
             set += more;

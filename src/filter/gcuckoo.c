@@ -745,7 +745,7 @@ static roost_status gcuckoo_cut(const roost_filter *filter, const struct history
 {
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
-    uint64_t count = cuckoo_table_entries(&gcuckoo->table), at_once = bytes / sizeof(uint64_t) + 1;
+    uint64_t count = cuckoo_table_entries(&gcuckoo->table), at_once = bytes / BYTES_A_PLACE + 1;
     uint64_t *keys = memory_allocate(allocator, 2 * (count + 1) * sizeof *keys);
     struct gather gather = {keys, 0, 0, UINT64_MAX};
     (void)known;

@@ -24,6 +24,9 @@ struct prepared_delta {
     void *part; /* the kind's own */
 };
 
+/* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
+#define BYTES_A_PLACE 64
+
 /* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
 struct part_sink {
     roost_status (*take)(struct part_sink *sink, const struct bit_writer *part);

@@ -459,10 +459,8 @@ static void cutting_end(struct cutting *cutting)
 roost_status orcuckoo_cut(const roost_filter *base, const struct history *known, size_t bytes, struct part_sink *sink)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    struct class_code code = class_code_for(filter->table.geometry);
-    struct cutting cutting = {.filter = filter,
-                              .most_live = bytes * 8 / (code.bits + code.fingerprint_bits + 2) + 1,
-                              .most_runs = bytes / 16 + 1};
+    struct cutting cutting = {
+        .filter = filter, .most_live = bytes / BYTES_A_PLACE + 1, .most_runs = bytes / BYTES_A_PLACE + 1};
     roost_status status = cutting_begin(&cutting, known) ? cut_all(&cutting, sink) : ROOST_NO_MEMORY;
     uint64_t entries = cuckoo_table_entries(&filter->table) - cutting.gather.count;
     if (status == ROOST_OK && filter->history.dots - cutting.dots.dots > entries)

@@ -256,6 +256,28 @@ def test_a_digest_of_many_changes():
         assert abs(float(full[b"elements"]) / 62000 - 1) < 0.05
 
 
+def test_a_summary_of_many_changes():
+    with server() as s:
+        for key in ("one", "two"):
+            s("BF.RESERVE", key, "0.01", 30000000, "NONSCALING")
+            s("BF.MADD", key, *range(20000))
+        s("BF.RESERVE", "small", "0.01", 100)
+        asking = Waiting(s, "ROOST.SUMMARY")
+        while is_waiting(s):
+            s("PING")
+        first = asking.answer()
+        assert first[5] == 3 and len(first[7]) == 3
+        again = s("ROOST.SUMMARY")
+        assert [bytes(a) for a in again[:6:2]] == [b"digest", b"mark", b"keys"] and again[1].decode() == first[1].decode()
+        s("BF.MADD", "one", *range(20000, 40000))
+        changed = s("ROOST.SUMMARY", "SINCE", again[3])
+        assert changed[1] != again[1] and changed[7] == [[0, b"one"]]
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("BF.MADD", "two", *range(20000, 40000))
+            transaction.execute_command("ROOST.SUMMARY")
+            assert transaction.execute()[1][1] == s("ROOST.SUMMARY")[1]
+
+
 def test_a_digest_of_a_key_that_goes():
     with server() as s:
         for _ in range(20):
