@@ -25,7 +25,7 @@ struct prepared_delta {
 };
 
 /* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
-#define BYTES_A_PLACE 64
+#define BYTES_A_PLACE 128
 
 /* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
 struct part_sink {
