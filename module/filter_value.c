@@ -259,6 +259,11 @@ static void filter_digest(struct value *value, uint8_t digest[16])
     memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
 }
 
+static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
+{
+    return roost_filter_move(&((struct filter_value *)value)->filter, move, context, place);
+}
+
 static bool filter_tidy(struct value *value, uint64_t effort)
 {
     return roost_filter_tidy(((struct filter_value *)value)->filter, effort);
@@ -271,6 +276,7 @@ const struct value_class filter_class = {.code = 1,
                                          .take_in = filter_take_in,
                                          .digest = filter_digest,
                                          .tidy = filter_tidy,
+                                         .move = filter_move,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &staged_class, NULL};

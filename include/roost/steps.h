@@ -77,6 +77,18 @@ ROOST_API void roost_filter_estimate(const roost_filter *filter, roost_info *inf
 /* The cursor of this moment, as roost_filter_delta would hand it out, without a delta; begins the journal. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *now);
 
+/* ---- memory -------------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * For servers that move memory about, so that what is free lies together. Each call offers some of the pieces that the
+ * filter got from its allocator; `move` answers NULL, and a piece stays where it is, or where its bytes are now: it has
+ * copied as many as the allocator gave, and released the old ones. *place is 0 at first and says how far it has come.
+ * Whether there is more; the filter may be used in between. The filter itself may move. Windows and counters stay.
+ */
+typedef void *roost_mover(void *context, void *memory);
+ROOST_API bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place);
+
 #ifdef __cplusplus
 }
 #endif

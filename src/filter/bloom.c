@@ -761,6 +761,19 @@ static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struc
     return ROOST_OK;
 }
 
+static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    struct bloom *bloom = as_bloom(filter);
+    (void)place;
+    region_move(&bloom->words, mover);
+    bloom->stale = memory_moved(mover, bloom->stale);
+    bloom->chunk_hashes = memory_moved(mover, bloom->chunk_hashes);
+    bloom->blocks.words = words_of(bloom);
+    bloom->blocks.stale = bloom->stale;
+    journal_move(&filter->own_journal, mover);
+    return false;
+}
+
 /* ---- in parts ------------------------------------------------------------------------------------------------------
  */
 
@@ -1020,6 +1033,7 @@ const struct filter_kind bloom_kind = {
     .write_delta = bloom_write_delta,
     .merge_delta = bloom_merge_delta,
     .cut = bloom_cut,
+    .move = bloom_move,
     .prepare_delta = bloom_prepare_delta,
     .commit_delta = bloom_commit_delta,
     .is_bottom = bloom_is_bottom,

@@ -361,6 +361,15 @@ void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *all
     stash_release(&table->stash, allocator);
 }
 
+void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover)
+{
+    region_move(&table->slots, mover);
+    table->journal = memory_moved(mover, table->journal);
+    table->stash.nodes = memory_moved(mover, table->stash.nodes);
+    table->stash.by_class = memory_moved(mover, table->stash.by_class);
+    table->stash.by_entry = memory_moved(mover, table->stash.by_entry);
+}
+
 void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     region_release(&table->slots, allocator);

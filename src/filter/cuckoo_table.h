@@ -42,6 +42,7 @@ uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks);
 /* False when there is no memory. */
 bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
                        const roost_allocator *allocator);
+void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover);
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 

@@ -433,6 +433,16 @@ bool roost_filter_tidy(roost_filter *filter, uint64_t effort)
     return filter->kind->tidy && filter->kind->tidy(filter, &effort);
 }
 
+bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)
+{
+    const struct memory_mover mover = {move, context};
+    if (!(*filter)->kind->move)
+        return false;
+    if (*place == 0)
+        *filter = moved_filter(&mover, *filter);
+    return (*filter)->kind->move(*filter, &mover, (*place)++);
+}
+
 void roost_digest_text(roost_digest digest, char text[33])
 {
     for (size_t i = 0; i < sizeof digest.bytes; i++) {

@@ -717,6 +717,14 @@ static roost_status gcuckoo_merge_delta(roost_filter *filter, bool *changed, str
     return ROOST_OK;
 }
 
+static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    (void)place;
+    cuckoo_table_move(&as_gcuckoo(filter)->table, mover);
+    journal_move(&filter->own_journal, mover);
+    return false;
+}
+
 /* ---- in parts ------------------------------------------------------------------------------------------------------
  */
 
@@ -883,6 +891,7 @@ const struct filter_kind gcuckoo_kind = {
     .write_delta = gcuckoo_write_delta,
     .merge_delta = gcuckoo_merge_delta,
     .cut = gcuckoo_cut,
+    .move = gcuckoo_move,
     .prepare_delta = gcuckoo_prepare_delta,
     .commit_delta = gcuckoo_commit_delta,
     .abandon_delta = gcuckoo_abandon_delta,

@@ -32,6 +32,7 @@ struct journal {
 bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, const roost_allocator *allocator);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */
 bool journal_lengthen(struct journal *journal, uint64_t room, const roost_allocator *allocator);
+void journal_move(struct journal *journal, const struct memory_mover *mover);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
 
 static inline bool journal_is_on(const struct journal *journal)

@@ -110,6 +110,10 @@ struct filter_kind {
     roost_status (*cut)(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
     roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
+    /* Offers its arrays to be moved (roost/steps.h), and its journal; of a series at place 0 those of the series, then
+     * those of a table at each place. Whether there is more. */
+    bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
+
     /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
      * entries (NULL: unknown); what memory it takes, journal included (every kind); the geometry of its classes
      * (cuckoo); a copy goes on with the actor of the original. NULL where there is none. */
@@ -194,6 +198,16 @@ static inline void detach_journal(struct roost_filter *filter)
     filter->journal = &filter->own_journal;
     filter->table = 0;
     filter->in_series = false;
+}
+
+/* The struct itself; its journal goes with it. */
+static inline struct roost_filter *moved_filter(const struct memory_mover *mover, struct roost_filter *filter)
+{
+    bool own = filter->journal == &filter->own_journal;
+    filter = memory_moved(mover, filter);
+    if (own)
+        filter->journal = &filter->own_journal;
+    return filter;
 }
 
 static inline void init_base(struct roost_filter *filter, const struct filter_kind *kind, const roost_config *config,

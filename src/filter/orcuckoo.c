@@ -826,6 +826,19 @@ static bool orcuckoo_is_change(const roost_filter *base, uint8_t table, struct c
     return change_kind_of(change) <= CHANGE_DEAD && is_class_key(change_key(change), filter->table.geometry);
 }
 
+static bool orcuckoo_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    (void)place;
+    cuckoo_table_move(&filter->table, mover);
+    filter->history.runs = memory_moved(mover, filter->history.runs);
+    filter->actors.list = memory_moved(mover, filter->actors.list);
+    filter->actors.map = memory_moved(mover, filter->actors.map);
+    filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
+    journal_move(&base->own_journal, mover);
+    return false;
+}
+
 static void orcuckoo_info(const roost_filter *base, roost_info *info)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
@@ -909,6 +922,7 @@ const struct filter_kind orcuckoo_kind = {
     .write_delta = orcuckoo_write_delta,
     .merge_delta = orcuckoo_merge_delta,
     .cut = orcuckoo_cut,
+    .move = orcuckoo_move,
     .sweep = orcuckoo_sweep,
     .prepare_delta = orcuckoo_prepare_delta,
     .commit_delta = orcuckoo_commit_delta,

@@ -245,6 +245,22 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     return status;
 }
 
+static bool series_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    struct series *series = as_series(filter);
+    if (place == 0) {
+        series->ledger.entries = memory_moved(mover, series->ledger.entries);
+        journal_move(&filter->own_journal, mover);
+        for (uint32_t i = 0; i < series->count; i++)
+            if (series->tables[i])
+                join_series(series, series->tables[i], i);
+    } else if (place <= series->count && series->tables[place - 1]) {
+        series->tables[place - 1] = moved_filter(mover, series->tables[place - 1]);
+        series->table_kind->move(series->tables[place - 1], mover, 0);
+    }
+    return place < series->count;
+}
+
 /* ---- look-up -------------------------------------------------------------------------------------------------------
  */
 
@@ -902,11 +918,11 @@ static roost_status series_check(const roost_filter *filter)
     .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
-    .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .summarize = series_summarize,                \
-    .settle = series_settle, .write_replica = series_write_replica, .read_replica = series_read_replica,               \
-    .forget_replica = series_forget_replica, .is_change = series_is_change, .actor = series_actor,                     \
-    .bytes = series_bytes, .capacity = series_capacity, .info = series_info, .brief = series_brief,                    \
-    .check = series_check
+    .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .move = series_move,                          \
+    .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
+    .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
+    .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
+    .brief = series_brief, .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",
