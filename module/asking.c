@@ -53,6 +53,16 @@ void asking_forget(const struct filter_value *filter)
     pthread_mutex_unlock(&lock);
 }
 
+bool asking_is_about(const struct filter_value *filter)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS; i++)
+        found |= sessions[i].filter == filter;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 void asking_end(void)
 {
     pthread_mutex_lock(&lock);

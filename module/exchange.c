@@ -11,9 +11,12 @@
 #include "arguments.h"
 #include "cursors.h"
 #include "load_piece.h"
+#include "merging.h"
 #include "pieces.h"
 #include "replies.h"
+#include "steps.h"
 #include "target.h"
+#include "tidying.h"
 #include "timed.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
@@ -39,6 +42,8 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[2]);
+    if (merge_is_long(&target, frame) && can_wait(ctx))
+        return merge_in_steps(&target, argv[2], "roost.merge");
     roost_status status =
         target.missing ? create_from_frame(&target, frame) : target_merge(&target, &changed, frame.data, frame.size);
     if (status == ROOST_OK && changed)
@@ -133,6 +138,8 @@ int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
+    if (digest_is_long(&target) && can_wait(ctx))
+        return digest_in_steps(&target);
     roost_digest_text(roost_filter_digest(target.filter->filter), text);
     target_close(&target);
     return RedisModule_ReplyWithStringBuffer(ctx, text, 32);
@@ -169,7 +176,6 @@ int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* ---- sync ----------------------------------------------------------------------------------------------------------
  */
 
-/* A message that makes no sense gets an answer that says so, in the language of sync. */
 int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -181,12 +187,11 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     if (argc == 5 && !target_is_at(&target, argv[4]))
         return REDISMODULE_OK;
+    if (digest_is_long(&target) && can_wait(ctx))
+        return sync_in_steps(&target, argv[2]);
     roost_bytes message = argument_bytes(argv[2]);
     roost_status status = target_sync(&target, &reply, message.data, message.size);
-    if (reply.size)
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)reply.data, reply.size);
-    else
-        reply_status(ctx, status == ROOST_OK ? ROOST_PROTOCOL : status);
+    reply_sync(ctx, reply.data, reply.size, status);
     roost_buffer_release(&reply);
     target_close(&target);
     return REDISMODULE_OK;

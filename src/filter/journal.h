@@ -44,6 +44,7 @@ bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation,
 bool journal_lengthen(struct journal *journal, uint64_t room);
 /* The same as far as its owner allows (filter.c). False: the ring is as long as before, and content for a while. */
 bool journal_outgrow(struct journal *journal);
+void journal_move(struct journal *journal, const struct memory_mover *mover);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
 
 static inline bool journal_is_on(const struct journal *journal)
