@@ -133,7 +133,7 @@ def holding(s):
     waits[state + ", new key"] = waited(s, "ROOST.MERGE", "delta", frame)
     s("UNLINK", "other", "delta")
     cuckoo(s, worst, waits)
-    worst["ROOST.INFO FULL (whole)"] = longest(s, "ROOST.INFO", "large", "FULL")
+    worst["ROOST.INFO FULL"] = longest(s, "ROOST.INFO", "large", "FULL")
     worst["COPY (whole)"] = longest(s, "COPY", "large", "copy")
     worst["UNLINK"] = longest(s, "UNLINK", "large")
     print(f"\n{'a filter of 1 GiB':36}{'ms':>10}")
