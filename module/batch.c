@@ -53,7 +53,7 @@ static enum progress batch_step(RedisModuleCtx *ctx, struct job *job)
     if (there)
         apply_slice(&later->batch, &target);
     else
-        later->lost = "ERR the key has changed while items were worked off";
+        later->lost = "STALE the key has changed while items were worked off";
     target_close(&target);
     return later->lost || is_over(&later->batch) ? ALL_DONE : MORE_TO_DO;
 }
@@ -90,7 +90,7 @@ static int go_on_later(struct target *target, const struct batch *batch)
     for (size_t i = 0; i < count; i++)
         later->batch.all.items[i] = RedisModule_HoldString(NULL, batch->all.items[i]);
     memcpy(later->batch.all.results, batch->all.results, count * sizeof *batch->all.results);
-    return job_begin(target->ctx, &later->job, target->name, target->filter);
+    return job_begin(target->ctx, &later->job, target);
 }
 
 /* ---- now -----------------------------------------------------------------------------------------------------------

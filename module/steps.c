@@ -13,6 +13,7 @@ static struct {
     bool timed; /* a turn is due */
     uint64_t longest;
 } jobs = {.last = &jobs.first};
+static RedisModuleCtx *lasting; /* a context where the server gives none */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -70,11 +71,11 @@ static enum progress work(RedisModuleCtx *ctx, struct job *job, uint64_t begin)
 
 static void turn(RedisModuleCtx *ctx, void *unused);
 
-static void set_timer(RedisModuleCtx *ctx)
+static void set_timer(void)
 {
     if (!jobs.first || jobs.timed)
         return;
-    RedisModule_CreateTimer(ctx, PAUSE, turn, NULL);
+    RedisModule_CreateTimer(lasting, PAUSE, turn, NULL);
     jobs.timed = true;
 }
 
@@ -89,13 +90,13 @@ static void turn(RedisModuleCtx *ctx, void *unused)
     while (count-- > 0 && microseconds_now() - begin < TURN) {
         struct job *job = take_first();
         if (work(ctx, job, begin) == ALL_DONE)
-            RedisModule_UnblockClient(job->client, job);
+            job_end(job);
         else
             put_last(job);
     }
     worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - worked;
     jobs.longest = worked > jobs.longest ? worked : jobs.longest;
-    set_timer(ctx);
+    set_timer();
 }
 
 /* ---- life of a job -------------------------------------------------------------------------------------------------
@@ -113,19 +114,51 @@ static int reply(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static void free_job(RedisModuleCtx *ctx, void *private)
 {
     struct job *job = private;
-    RedisModule_FreeString(ctx, job->name);
+    (void)ctx;
+    if (job->name)
+        RedisModule_FreeString(NULL, job->name);
     job->class->free(job);
 }
 
-int job_begin(RedisModuleCtx *ctx, struct job *job, RedisModuleString *name, const struct filter_value *filter)
+void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *patience)
 {
-    job->name = RedisModule_CreateStringFromString(NULL, name);
-    job->object = filter ? filter->object : 0;
+    if (!lasting)
+        lasting = RedisModule_GetDetachedThreadSafeContext(ctx);
     job->database = RedisModule_GetSelectedDb(ctx);
-    job->client = RedisModule_BlockClient(ctx, reply, NULL, free_job, 0);
+    job->client = RedisModule_BlockClient(ctx, reply, patience->timeout, free_job, patience->most);
+    if (patience->disconnected)
+        RedisModule_SetDisconnectCallback(job->client, patience->disconnected);
+}
+
+void job_go_on(struct job *job)
+{
     put_last(job);
-    set_timer(ctx);
+    set_timer();
+}
+
+void job_end(struct job *job)
+{
+    RedisModule_UnblockClient(job->client, job);
+}
+
+int job_begin(RedisModuleCtx *ctx, struct job *job, struct target *target)
+{
+    if (target) {
+        job->name = RedisModule_CreateStringFromString(NULL, target->name);
+        job->object = target->filter ? target->filter->object : 0;
+        job->generation = target_generation(target);
+        target_close(target);
+    }
+    job_wait(ctx, job, &(struct job_patience){0});
+    job_go_on(job);
     return REDISMODULE_OK;
+}
+
+void jobs_end(void)
+{
+    if (lasting)
+        RedisModule_FreeThreadSafeContext(lasting);
+    lasting = NULL;
 }
 
 bool may_write(RedisModuleCtx *ctx, const char **error)
@@ -139,5 +172,6 @@ bool may_write(RedisModuleCtx *ctx, const char **error)
 bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode)
 {
     target_open(target, ctx, job->name, mode);
-    return job->object ? target->filter && target->filter->object == job->object : target->missing;
+    bool same = job->object ? target->filter && target->filter->object == job->object : target->missing;
+    return same && target_generation(target) == job->generation;
 }

@@ -707,14 +707,14 @@ static uint64_t count_news(const struct bloom *bloom, const struct bloom_part *p
     return news;
 }
 
-/* More news than the journal has room for are as good as forgotten: it need not see them go by. */
+/* More news than the journal can hold are as good as forgotten: it need not see them go by. */
 static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *part)
 {
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
     const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
     struct journal *journal = bloom->base.journal;
     uint64_t buffer[CHUNK_WORDS], news = journal_is_on(journal) ? count_news(bloom, part, bytes) : 0;
-    bool noted = news > 0 && news <= journal->room;
+    bool noted = news > 0 && journal_takes(journal, news);
     size_t some;
     for (uint64_t at = 0; at < part->words; at += some) {
         size_t place = (size_t)(part->first + at);
@@ -725,7 +725,7 @@ static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *pa
         bloom->stale[place / CHUNK_WORDS] |= grew;
         *changed |= grew;
     }
-    if (news > journal->room)
+    if (news > 0 && !noted)
         journal_forget(journal);
 }
 

@@ -64,6 +64,14 @@ static inline void journal_note(struct journal *journal, uint8_t table, uint64_t
     journal->next++;
 }
 
+/* Whether so many more could all be there at once; the ring is made as long as it takes, if it may. */
+static inline bool journal_takes(struct journal *journal, uint64_t count)
+{
+    while (journal->room < count && journal->next >= journal->content && journal_outgrow(journal))
+        continue;
+    return count <= journal->room;
+}
+
 /* Forgets all records: every cursor so far is lost. For changes that cannot be told one by one, or were undone. */
 static inline void journal_forget(struct journal *journal)
 {
