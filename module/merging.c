@@ -11,7 +11,7 @@
  *
  *     the key is deleted, replaced or renamed   the merge ends with an error; what was merged went with the object
  *     a missing key is made by somebody else    an error
- *     others change the filter                  nothing; but the span of the journal is not the merge's own any more
+ *     others change the filter                  the span of the journal that is told as the merge's own begins after it
  *     the client goes away                      the merge goes on
  *     the server becomes a replica              the merge ends with an error, and its primary knows nothing of the rest
  *     writes are paused, for a failover         the merge waits

@@ -10,7 +10,7 @@ struct merged {
     roost_status status;
     bool changed;
     /* Where the state was asked for: of the end, all at one moment; and the span of the journal in which there is what
-       the frame brought, and nothing else. Where others changed the filter between two steps, the span is empty. */
+       the frame brought, and nothing else: it begins behind what others have changed between two steps. */
     uint64_t generation;
     roost_digest digest;
     roost_cursor from, to;

@@ -290,6 +290,158 @@ def test_a_digest_of_a_key_that_goes():
                 return
         print("# the digest was always faster")
 
+def push(s, key, generation, frame):
+    outcome, at, digest, begin, end = s("ROOST.PUSH", key, generation, frame)
+    return outcome.decode(), at, digest.decode(), begin, end
+
+
+def test_a_push_in_steps_is_a_push():
+    """As one in a transaction, which is made at once; and the span that it tells is all that was noted, and no more."""
+    with primary_and_replica() as (s, replica):
+        for kind in KINDS:
+            large_pair(s, kind)
+            frame = frame_of(s, "there")
+            s("ROOST.PULL", "here", 0)
+            with s.client.pipeline(transaction=True) as transaction:
+                transaction.execute_command("ROOST.PUSH", "at-once", 0, frame)
+                at_once = transaction.execute()[0]
+            outcome, generation, digest, begin, end = push(s, "here", 0, frame)
+            assert (outcome, generation, digest) == ("merged", 0, at_once[2].decode()), kind
+            assert digest == s.digest("here") and end == s("ROOST.PULL", "here", end)[1]
+            assert begin.split(b"-")[0] == end.split(b"-")[0] and begin != end
+            span = begin.split(b"-")[1] + b"-" + end.split(b"-")[1]
+            told = s("ROOST.PULL", "here", begin, span)
+            assert told[3] is None or s("ROOST.MERGE", "at-once", told[3]) == 0
+            assert told[3] is None or len(told[3]) < 300, "nothing is left of it"
+            assert push(s, "here", 0, frame)[:3] == ("same", 0, digest)
+            assert push(s, "new", 0, frame)[:3] == ("merged", 0, s.digest("there")), kind
+            assert push(s, "new", 3, frame)[:3] == ("merged", 3, s.digest("there")), "in the place of a lower generation"
+            assert s("ROOST.PUSH", "new", 2, frame)[:2] == [b"stale", 3]
+            s("ROOST.PUSH", "buried", 5, b"")
+            assert push(s, "buried", 5, frame)[:3] == ("merged", 5, s.digest("there"))
+            caught_up(replica, s)
+            same_digests(s, replica, ["here", "new", "buried"])
+            assert replica("ROOST.PULL", "new", 0)[0] == 3
+            s("DEBUG", "RELOAD")
+            assert s("ROOST.PULL", "new", 0)[0] == 3 and s("ROOST.PULL", "buried", 0)[0] == 5
+            s("FLUSHALL")
+
+
+def test_a_push_while_others_change_the_key():
+    """What they changed is not told as the pusher's own: the span begins behind it, and whoever leaves it out still hears of them."""
+    with server() as s:
+        tried = mixed = 0
+        while tried < 20 and not mixed:
+            s("FLUSHALL")
+            large_pair(s, "growing-set")
+            before = s("ROOST.PULL", "here", 0)[1]
+            pushing = Waiting(s, "ROOST.PUSH", "here", 0, frame_of(s, "there"))
+            served = 0
+            while served < 3 or is_waiting(s):
+                s("ROOST.ADD", "here", f"between-{served}")
+                served += 1
+            outcome, generation, digest, begin, end = pushing.answer()
+            assert outcome == b"merged" and begin.split(b"-")[0] == end.split(b"-")[0]
+            told = s("ROOST.PULL", "here", before, begin.split(b"-")[1] + b"-" + end.split(b"-")[1])
+            s("ROOST.MERGE", "at-once", told[3] if told[3] else frame_of(s, "here"))
+            assert all(s("ROOST.EXISTS", "at-once", *[f"between-{i}" for i in range(served)])), "left out with the span"
+            mixed += begin != before
+            tried += 1
+        print(f"# {mixed} of {tried} pushes had others between")
+        assert mixed
+
+
+def test_a_push_that_is_overtaken():
+    """By a deletion, or by a later generation: the answer is an error that says so, and what is there stays."""
+    with server() as s:
+        for change in (("DEL", "here"), ("ROOST.PUSH", "here", 7, b"")):
+            for _ in range(20):
+                s("FLUSHALL")
+                large_pair(s, "growing-set", 60000)
+                pushing = Waiting(s, "ROOST.PUSH", "here", 0, frame_of(s, "there"))
+                wait_for(lambda: is_waiting(s) or s.digest("here") != s.digest("at-once"), "the push")
+                s(*change)
+                answer = pushing.answer()
+                assert s("EXISTS", "here") == 0
+                assert s("ROOST.PULL", "here", 0) == [7 if "ROOST.PUSH" in change else 1, None, None, None]
+                if isinstance(answer, Exception):
+                    assert str(answer).startswith("STALE"), answer
+                    break
+            else:
+                print("# the push was always faster")
+
+
+def test_what_needs_a_long_digest():
+    """Pulls, pushes of little, and both sides of a sync, at a filter of which a lot has changed."""
+    with server() as s, server() as other:
+        for each in (s, other):
+            each("BF.RESERVE", "large", "0.01", 30000000, "NONSCALING")
+        s("BF.MADD", "large", *range(20000))
+        pulled = s("ROOST.PULL", "large", 0)
+        assert pulled[2].decode() == s.digest("large") and pulled[0] == 0
+        s("BF.MADD", "large", *range(20000, 20003))
+        little = s("ROOST.PULL", "large", pulled[1])[3]
+        other("BF.MADD", "large", *range(50000, 70000))
+        waiting = Waiting(other, "ROOST.PUSH", "large", 0, little)
+        answer = waiting.answer()
+        assert answer[0] == b"merged" and answer[2].decode() == other.digest("large")
+        other("BF.MADD", "large", *range(70000, 90000)), s("BF.MADD", "large", *range(90000, 110000))
+        session, request, *end = s("ROOST.ASK", "large", 0)
+        while not end:
+            session, request, *end = s("ROOST.ASK", "large", session, other("ROOST.SYNC", "large", request, "GENERATION", 0))
+        assert end[1].decode() == s.digest("large") and s.digest("large") == other.digest("large")
+        s("BF.MADD", "large", *range(110000, 130000))
+        waiting = Waiting(s, "ROOST.ASK", "large", 0)
+        s("DEL", "large")
+        answer = waiting.answer()
+        assert not isinstance(answer, Exception) or str(answer).startswith("STALE"), answer
+
+
+def test_a_summary_that_waits_for_a_large_change():
+    with server() as s:
+        s("BF.RESERVE", "large", "0.01", 60000000, "NONSCALING"), s("BF.ADD", "small", 1)
+        mark = s("ROOST.SUMMARY")[3]
+        both = [Waiting(s, "ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000) for _ in range(2)]
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] == 2, "the clients")
+        s("BF.MADD", "large", *range(20000))
+        for waiting in both:
+            answer = waiting.answer()
+            assert [row[:3] for row in answer[7]] == [[0, b"large", 0]]
+        summary = s("ROOST.SUMMARY")
+        assert summary[1] == s("ROOST.SUMMARY")[1] and {bytes(row[1]): row[3].decode() for row in summary[7]}[b"large"] == s.digest("large")
+        gone = Waiting(s, "ROOST.SUMMARY", "SINCE", summary[3], "WAIT", 60000)
+        late = Waiting(s, "ROOST.SUMMARY", "SINCE", summary[3], "WAIT", 1)
+        assert late.answer()[7] == []
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] == 1, "the client")
+        gone.speaker.close()
+        s("BF.MADD", "large", *range(20000, 60000))
+        for wait in (1, 2, 5):  # whichever comes first
+            mark = s("ROOST.SUMMARY")[3]
+            waiting = Waiting(s, "ROOST.SUMMARY", "SINCE", mark, "WAIT", wait)
+            s("BF.MADD", "large", *range(wait * 100000, wait * 100000 + 20000))
+            answer = waiting.answer()
+            assert [row[1] for row in answer[7]] in ([], [b"large"])
+        s("SWAPDB", 0, 1)
+        assert {row[0] for row in s("ROOST.SUMMARY")[7] if row[3]} == {1}
+
+
+def test_windows_come_whole():
+    """Their frames are large, but nothing is made of one that is refused."""
+    with server() as s, server() as other:
+        s("ROOST.CREATE", "window", "KIND", "window", "WINDOW", 3600000, "CAPACITY", 100000)
+        for i in range(4):
+            s("ROOST.MSEEN", "window", *range(i * 10000, i * 10000 + 10000))
+        frame = frame_of(s, "window")
+        assert len(frame) > 65536
+        other("CONFIG", "SET", "roost.memory-limit", 200000)
+        assert "memory" in other.error("ROOST.MERGE", "window", frame) and other("EXISTS", "window") == 0
+        other("CONFIG", "SET", "roost.memory-limit", 0)
+        assert other("ROOST.MERGE", "window", frame) == 1 and other.digest("window") == s.digest("window")
+        assert push(other, "pushed", 2, frame)[:3] == ("merged", 2, s.digest("window"))
+        assert push(other, "pushed", 2, frame)[:3] == ("same", 2, s.digest("window"))
+        other("BF.ADD", "bloom", 1)
+        assert push(other, "bloom", 1, frame)[:3] == ("merged", 1, s.digest("window"))
+
 
 def test_bad_frames():
     with server() as s:
