@@ -15,6 +15,7 @@
 #include "cursors.h"
 #include "replies.h"
 #include "target.h"
+#include "tidying.h"
 
 #define MOST_SESSIONS 64
 #define MOST_OF_A_KEY 4
@@ -51,6 +52,16 @@ void asking_forget(const struct filter_value *filter)
         if (sessions[i].filter == filter)
             forget(&sessions[i]);
     pthread_mutex_unlock(&lock);
+}
+
+bool asking_is_about(const struct filter_value *filter)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < MOST_SESSIONS; i++)
+        found |= sessions[i].filter == filter;
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 void asking_end(void)
@@ -125,56 +136,87 @@ static struct session *find(const struct target *target, const RedisModuleString
     return found;
 }
 
-static void reply_end(struct target *target, struct session *session)
-{
-    roost_cursor cursor;
-    RedisModule_ReplyWithNull(target->ctx);
-    RedisModule_ReplyWithLongLong(target->ctx, roost_sync_result_of(session->sync).equal);
-    reply_digest(target->ctx, roost_filter_digest(target->filter->filter));
-    if (filter_value_cursor(target->filter, &cursor) == ROOST_OK)
-        reply_cursor(target->ctx, cursor);
-    else
-        RedisModule_ReplyWithNull(target->ctx);
-    end(session);
-}
+/* ---- the command ---------------------------------------------------------------------------------------------------
+ */
 
-/* One step: takes the reply, and answers the next request. */
-static int go_on(struct target *target, struct session *session, roost_bytes reply)
+/* What one step has led to: an error, a request, or the end. */
+struct asked {
+    const char *error;
+    roost_status status;
+    uint64_t serial;
+    RedisModuleString *request;
+    bool equal, placed; /* both sides are; there is a cursor */
+    roost_digest digest;
+    roost_cursor cursor;
+};
+
+/* Takes the reply, and asks on. */
+static void go_on(struct target *target, struct session *session, roost_bytes reply, struct asked *asked)
 {
     roost_buffer request = {0};
     session->touched = RedisModule_Milliseconds();
-    roost_status status = target_ask(target, session->sync, &request, reply.data, reply.size);
-    if (status != ROOST_OK) {
-        end(session);
-        roost_buffer_release(&request);
-        return reply_status(target->ctx, status);
+    asked->serial = session->serial;
+    asked->status = target_ask(target, session->sync, &request, reply.data, reply.size);
+    asked->request = outcome_bytes(&request);
+    if (asked->status == ROOST_OK && !asked->request) {
+        asked->equal = roost_sync_result_of(session->sync).equal;
+        asked->digest = roost_filter_digest(target->filter->filter);
+        asked->placed = filter_value_cursor(target->filter, &asked->cursor) == ROOST_OK;
     }
-    char serial[24];
-    snprintf(serial, sizeof serial, "%llu", (unsigned long long)session->serial);
-    RedisModule_ReplyWithArray(target->ctx, request.size ? 2 : 5);
-    RedisModule_ReplyWithCString(target->ctx, serial);
-    if (request.size)
-        RedisModule_ReplyWithStringBuffer(target->ctx, (const char *)request.data, request.size);
-    else
-        reply_end(target, session);
-    roost_buffer_release(&request);
-    return REDISMODULE_OK;
+    if (asked->status != ROOST_OK || !asked->request)
+        end(session);
 }
 
-static int ask(struct target *target, RedisModuleString **argv, int argc)
+static void act(struct target *target, void *outcome, RedisModuleString **argv, int argc)
 {
+    struct asked *asked = outcome;
     struct session *session = NULL;
-    roost_status status = ROOST_OK;
     if (argc == 4)
         session = find(target, argv[2]);
     else
-        status = begin(&session, target);
-    if (status != ROOST_OK)
-        return reply_status(target->ctx, status);
-    if (!session)
-        return RedisModule_ReplyWithError(target->ctx, "ERR no such session");
-    return go_on(target, session, argc == 4 ? argument_bytes(argv[3]) : (roost_bytes){NULL, 0});
+        asked->status = begin(&session, target);
+    if (session)
+        go_on(target, session, argc == 4 ? argument_bytes(argv[3]) : (roost_bytes){NULL, 0}, asked);
+    else if (asked->status == ROOST_OK)
+        asked->error = "ERR no such session";
 }
+
+static void reply_end(RedisModuleCtx *ctx, const struct asked *asked)
+{
+    RedisModule_ReplyWithNull(ctx);
+    RedisModule_ReplyWithLongLong(ctx, asked->equal);
+    reply_digest(ctx, asked->digest);
+    if (asked->placed)
+        reply_cursor(ctx, asked->cursor);
+    else
+        RedisModule_ReplyWithNull(ctx);
+}
+
+static int reply_asked(RedisModuleCtx *ctx, const void *outcome)
+{
+    const struct asked *asked = outcome;
+    char serial[24];
+    if (asked->error)
+        return RedisModule_ReplyWithError(ctx, asked->error);
+    if (asked->status != ROOST_OK)
+        return reply_status(ctx, asked->status);
+    snprintf(serial, sizeof serial, "%llu", (unsigned long long)asked->serial);
+    RedisModule_ReplyWithArray(ctx, asked->request ? 2 : 5);
+    RedisModule_ReplyWithCString(ctx, serial);
+    if (asked->request)
+        RedisModule_ReplyWithString(ctx, asked->request);
+    else
+        reply_end(ctx, asked);
+    return REDISMODULE_OK;
+}
+
+static void release_asked(void *outcome)
+{
+    outcome_release(((struct asked *)outcome)->request);
+}
+
+static const struct digest_verb ask_verb = {sizeof(struct asked), REDISMODULE_READ | REDISMODULE_WRITE, act,
+                                            reply_asked, release_asked};
 
 int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -186,7 +228,5 @@ int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     if (argc == 3 && !target_is_at(&target, argv[2]))
         return REDISMODULE_OK;
-    ask(&target, argv, argc);
-    target_close(&target);
-    return REDISMODULE_OK;
+    return digest_run(&target, &ask_verb, argv, argc);
 }

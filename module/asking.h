@@ -18,5 +18,7 @@ int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 /* The filter is about to be freed, on any thread. */
 void asking_forget(const struct filter_value *filter);
 void asking_end(void);
+/* Whether there are sessions about it. */
+bool asking_is_about(const struct filter_value *filter);
 
 #endif

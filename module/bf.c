@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "arguments.h"
+#include "batch.h"
 #include "commands.h"
 #include "load_piece.h"
 #include "pieces.h"
@@ -193,7 +194,7 @@ static roost_status add(struct target *target, bool *changed, size_t *done, cons
     const roost_config *config = config_of(target->filter);
     bool roomy =
         config->scalable || target->mirrored || filter_value_inserted(target->filter) + count <= config->capacity;
-    target->as_it_came = roomy;
+    target->as_it_came &= roomy;
     roost_status status = roomy ? target_add(target, changed, done, keys, items, count)
                                 : add_within_capacity(target, changed, done, keys, items, count);
     for (size_t i = 0; i < *done; i++)
@@ -204,8 +205,9 @@ static roost_status add(struct target *target, bool *changed, size_t *done, cons
     return status;
 }
 
-static const char *add_error(roost_status status)
+static const char *add_error(const struct target *target, roost_status status)
 {
+    (void)target;
     return status == ROOST_FULL                                     ? ERROR_BF_FULL
            : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
                                                                     : "ERR problem inserting into filter";
@@ -218,15 +220,17 @@ static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleS
     return target_open_to_add(target, ctx, name, &adding);
 }
 
-/* An error ends the array: clients expect it in the place of the first item that was refused. */
-static int add_items(RedisModuleCtx *ctx, struct target *target, RedisModuleString **items, size_t count)
+static roost_status add_slice(struct target *target, size_t *done, struct batch_items items)
 {
-    size_t done;
-    bool *changed = pool_switches(ctx, count);
-    roost_status status = add(target, changed, &done, argument_keys(ctx, items, count), items, count);
-    target_close(target);
-    return reply_switches_until(ctx, changed, done, status == ROOST_OK ? NULL : add_error(status));
+    bool changed[BATCH_SLICE] = {false};
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    batch_keys(&items, keys);
+    roost_status status = add(target, changed, done, keys, items.items, items.count);
+    batch_results(&items, changed, *done);
+    return status;
 }
+
+static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -239,10 +243,11 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!open_to_add(&target, ctx, argv[1], &reserve))
         return REDISMODULE_OK;
     roost_bytes key = argument_bytes(argv[2]);
+    target.as_it_came = true;
     roost_status status = add(&target, &changed, &done, &key, argv + 2, 1);
     target_close(&target);
     return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed)
-                              : RedisModule_ReplyWithError(ctx, add_error(status));
+                              : RedisModule_ReplyWithError(ctx, add_error(&target, status));
 }
 
 static int madd_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -253,7 +258,7 @@ static int madd_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_WrongArity(ctx);
     if (!open_to_add(&target, ctx, argv[1], &reserve))
         return REDISMODULE_OK;
-    return add_items(ctx, &target, argv + 2, (size_t)argc - 2);
+    return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
 }
 
 static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -270,7 +275,7 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
         return RedisModule_WrongArity(ctx);
     if (!open_to_add(&target, ctx, argv[1], &reserve))
         return REDISMODULE_OK;
-    return add_items(ctx, &target, argv + at, (size_t)(argc - at));
+    return batch_run(&target, &add_verb, argv + at, (size_t)(argc - at));
 }
 
 /* ---- questions -----------------------------------------------------------------------------------------------------

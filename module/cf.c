@@ -7,6 +7,7 @@
  * CF.DEL of an item that was never added, and that CF.EXISTS reports nevertheless, is next to impossible.
  */
 #include "arguments.h"
+#include "batch.h"
 #include "commands.h"
 #include "load_piece.h"
 #include "pieces.h"
@@ -213,39 +214,63 @@ static int read_insert_options(struct reserve *reserve, const char **error, Redi
     return argc;
 }
 
-/* 1 added, 0 there already (INSERTNX), -1 no room. */
-static void insert_items(struct target *target, int *results, RedisModuleString **items, size_t count, bool only_new)
+/* Results: 1 added, 0 there already (INSERTNX), -1 no room; one that is refused does not keep others out. */
+static void insert_one_by_one(struct target *target, struct batch_items items, bool only_new)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < items.count; i++) {
         bool added;
-        roost_status status = add_one(target, &added, items + i, only_new);
-        results[i] = status == ROOST_OK ? added : -1;
+        roost_status status = add_one(target, &added, items.items + i, only_new);
+        items.results[i] = status == ROOST_OK ? added : -1;
     }
 }
 
-/* In batches, as long as there is room: several times as fast. */
-static void insert_many(RedisModuleCtx *ctx, struct target *target, int *results, RedisModuleString **items,
-                        size_t count)
+static roost_status insert_new_slice(struct target *target, size_t *done, struct batch_items items)
 {
-    size_t done;
-    bool *changed = pool_switches(ctx, count);
-    roost_status status = target_add(target, changed, &done, argument_keys(ctx, items, count), items, count);
-    for (size_t i = 0; i < done; i++)
-        results[i] = 1;
-    if (status != ROOST_OK)
-        insert_items(target, results + done, items + done, count - done, false);
+    insert_one_by_one(target, items, true);
+    target_changed(target, "cf.insert");
+    *done = items.count;
+    return ROOST_OK;
 }
 
-static void reply_insert(RedisModuleCtx *ctx, const int *results, size_t count, bool only_new)
+/* Together, as long as there is room: several times as fast. */
+static roost_status insert_slice(struct target *target, size_t *done, struct batch_items items)
 {
+    bool changed[BATCH_SLICE];
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    batch_keys(&items, keys);
+    (void)target_add(target, changed, done, keys, items.items, items.count);
+    for (size_t i = 0; i < *done; i++)
+        items.results[i] = 1;
+    insert_one_by_one(target, (struct batch_items){items.items + *done, items.results + *done, items.count - *done},
+                      false);
+    target_changed(target, "cf.insert");
+    *done = items.count;
+    return ROOST_OK;
+}
+
+static int reply_insert_new(RedisModuleCtx *ctx, const int *results, size_t count, roost_status status,
+                            const char *error)
+{
+    (void)status;
+    (void)error;
     RedisModule_ReplyWithArray(ctx, (long)count);
-    for (size_t i = 0; i < count; i++) {
-        if (only_new || !(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3))
-            RedisModule_ReplyWithLongLong(ctx, results[i]);
-        else
-            RedisModule_ReplyWithBool(ctx, results[i] == 1);
-    }
+    for (size_t i = 0; i < count; i++)
+        RedisModule_ReplyWithLongLong(ctx, results[i]);
+    return REDISMODULE_OK;
 }
+
+static int reply_insert(RedisModuleCtx *ctx, const int *results, size_t count, roost_status status, const char *error)
+{
+    if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3))
+        return reply_insert_new(ctx, results, count, status, error);
+    RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count; i++)
+        RedisModule_ReplyWithBool(ctx, results[i] == 1);
+    return REDISMODULE_OK;
+}
+
+static const struct batch_verb insert_verb = {insert_slice, reply_insert, add_error};
+static const struct batch_verb insert_new_verb = {insert_new_slice, reply_insert_new, add_error};
 
 static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool only_new)
 {
@@ -263,16 +288,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
         return RedisModule_WrongArity(ctx);
     if (!open_to_add(&target, ctx, argv[1], &reserve))
         return REDISMODULE_OK;
-    size_t count = (size_t)(argc - at);
-    int *results = RedisModule_PoolAlloc(ctx, count * sizeof *results);
-    if (only_new)
-        insert_items(&target, results, argv + at, count, true);
-    else
-        insert_many(ctx, &target, results, argv + at, count);
-    target_changed(&target, "cf.insert");
-    target_close(&target);
-    reply_insert(ctx, results, count, only_new);
-    return REDISMODULE_OK;
+    return batch_run(&target, only_new ? &insert_new_verb : &insert_verb, argv + at, (size_t)(argc - at));
 }
 
 static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

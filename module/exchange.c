@@ -11,9 +11,12 @@
 #include "arguments.h"
 #include "cursors.h"
 #include "load_piece.h"
+#include "merging.h"
 #include "pieces.h"
 #include "replies.h"
+#include "steps.h"
 #include "target.h"
+#include "tidying.h"
 #include "timed.h"
 
 /* ---- merge ---------------------------------------------------------------------------------------------------------
@@ -29,6 +32,13 @@ static roost_status create_from_frame(struct target *target, roost_bytes frame)
     return status;
 }
 
+static int reply_merged(RedisModuleCtx *ctx, const struct merged *merged)
+{
+    return RedisModule_ReplyWithBool(ctx, merged->changed);
+}
+
+static const struct merge_verb merge_verb = {"roost.merge", false, reply_merged};
+
 int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -39,6 +49,8 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[2]);
+    if (merge_is_long(&target, frame) && can_wait(ctx))
+        return merge_in_steps(&target, argv[2], target_generation(&target), &merge_verb);
     roost_status status =
         target.missing ? create_from_frame(&target, frame) : target_merge(&target, &changed, frame.data, frame.size);
     if (status == ROOST_OK && changed)
@@ -124,18 +136,32 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
+static void act_digest(struct target *target, void *outcome, RedisModuleString **argv, int argc)
+{
+    roost_digest *digest = outcome;
+    (void)argv;
+    (void)argc;
+    *digest = roost_filter_digest(target->filter->filter);
+}
+
+static int reply_digest_alone(RedisModuleCtx *ctx, const void *outcome)
+{
+    const roost_digest *digest = outcome;
+    return reply_digest(ctx, *digest);
+}
+
+static const struct digest_verb digest_verb = {sizeof(roost_digest), REDISMODULE_READ, act_digest, reply_digest_alone,
+                                               NULL};
+
 int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    char text[33];
     if (argc != 2)
         return RedisModule_WrongArity(ctx);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    roost_digest_text(roost_filter_digest(target.filter->filter), text);
-    target_close(&target);
-    return RedisModule_ReplyWithStringBuffer(ctx, text, 32);
+    return digest_run(&target, &digest_verb, argv, argc);
 }
 
 /* ---- pieces --------------------------------------------------------------------------------------------------------
@@ -169,11 +195,41 @@ int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* ---- sync ----------------------------------------------------------------------------------------------------------
  */
 
+struct synced {
+    RedisModuleString *reply;
+    roost_status status;
+};
+
+static void act_sync(struct target *target, void *outcome, RedisModuleString **argv, int argc)
+{
+    struct synced *synced = outcome;
+    roost_bytes message = argument_bytes(argv[2]);
+    roost_buffer reply;
+    (void)argc;
+    synced->status = target_sync(target, &reply, message.data, message.size);
+    synced->reply = outcome_bytes(&reply);
+}
+
 /* A message that makes no sense gets an answer that says so, in the language of sync. */
+static int reply_synced(RedisModuleCtx *ctx, const void *outcome)
+{
+    const struct synced *synced = outcome;
+    if (synced->reply)
+        return RedisModule_ReplyWithString(ctx, synced->reply);
+    return reply_status(ctx, synced->status == ROOST_OK ? ROOST_PROTOCOL : synced->status);
+}
+
+static void release_synced(void *outcome)
+{
+    outcome_release(((struct synced *)outcome)->reply);
+}
+
+static const struct digest_verb sync_verb = {sizeof(struct synced), REDISMODULE_READ | REDISMODULE_WRITE, act_sync,
+                                             reply_synced, release_synced};
+
 int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    roost_buffer reply;
     if (argc != 3 && !(argc == 5 && argument_is(argv[3], "GENERATION")))
         return RedisModule_WrongArity(ctx);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
@@ -181,15 +237,7 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     if (argc == 5 && !target_is_at(&target, argv[4]))
         return REDISMODULE_OK;
-    roost_bytes message = argument_bytes(argv[2]);
-    roost_status status = target_sync(&target, &reply, message.data, message.size);
-    if (reply.size)
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)reply.data, reply.size);
-    else
-        reply_status(ctx, status == ROOST_OK ? ROOST_PROTOCOL : status);
-    roost_buffer_release(&reply);
-    target_close(&target);
-    return REDISMODULE_OK;
+    return digest_run(&target, &sync_verb, argv, argc);
 }
 
 /* ---- identity ------------------------------------------------------------------------------------------------------

@@ -49,7 +49,9 @@ static roost_environment environment_of(struct filter_value *filter)
 
 static struct value *filter_make(void)
 {
+    static uint64_t objects;
     struct filter_value *filter = RedisModule_Calloc(1, sizeof *filter);
+    filter->object = __atomic_add_fetch(&objects, 1, __ATOMIC_RELAXED);
     filter->value.class = &filter_class;
     filter->value.bytes = RedisModule_MallocSize(filter);
     return &filter->value;
@@ -110,21 +112,38 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     return status;
 }
 
-roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+/* Without a filter yet, for what comes in a frame. */
+static struct filter_value *make_for_frame(roost_environment *environment)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
     made->value.limit = settings.memory_limit;
-    roost_environment environment = environment_of(made);
-    roost_status status = roost_filter_decode(&made->filter, frame, size, &environment);
+    *environment = environment_of(made);
+    return made;
+}
+
+static roost_status made_or_freed(struct filter_value **filter, struct filter_value *made, roost_status status)
+{
     made->value.limit = 0;
     if (status == ROOST_OK)
         status = timed_is_ahead(made) ? ROOST_CLOCK : check_grant(made);
-    if (status != ROOST_OK) {
+    if (status != ROOST_OK)
         filter_free(&made->value);
-        made = NULL;
-    }
-    *filter = made;
+    *filter = status == ROOST_OK ? made : NULL;
     return status;
+}
+
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment);
+    return made_or_freed(filter, made, roost_filter_decode(&made->filter, frame, size, &environment));
+}
+
+roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment);
+    return made_or_freed(filter, made, roost_merging_open(merging, &made->filter, &environment));
 }
 
 bool filter_value_identify(struct filter_value *filter)
@@ -161,7 +180,7 @@ uint64_t filter_value_inserted(struct filter_value *filter)
     if (!is_bloom(filter) || spends_shares(filter))
         return brief_of(filter).inserted;
     if (!filter->inserted_known) {
-        roost_filter_info(filter->filter, &info);
+        roost_filter_estimate(filter->filter, &info);
         filter->inserted = (uint64_t)llround(info.elements);
         filter->inserted_known = true;
     }
@@ -266,6 +285,18 @@ static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
     return filter_value_cursor((struct filter_value *)value, cursor);
 }
 
+/* A session of ROOST.ASK knows where the filter is. */
+static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    return !asking_is_about(filter) && roost_filter_move(&filter->filter, move, context, place);
+}
+
+static bool filter_tidy(struct value *value, uint64_t effort)
+{
+    return roost_filter_tidy(((struct filter_value *)value)->filter, effort);
+}
+
 const struct value_class filter_class = {.code = 1,
                                          .name = "filter",
                                          .free = filter_free,
@@ -273,6 +304,8 @@ const struct value_class filter_class = {.code = 1,
                                          .take_in = filter_take_in,
                                          .digest = filter_digest,
                                          .cursor = filter_cursor,
+                                         .tidy = filter_tidy,
+                                         .move = filter_move,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &graves_class, &staged_class, NULL};

@@ -33,6 +33,7 @@ struct filter_value {
     uint64_t identity;
     bool spending; /* an addition is being made: entropy is asked for an actor */
     roost_cursor mark;
+    uint64_t object; /* no two have the same while the server runs */
 };
 
 extern const struct value_class filter_class;
@@ -57,6 +58,9 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 
 /* From the frame of a state, within the memory limit and, of windows and counters, not ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
+
+/* An empty one, of the configuration of a frame. */
+roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging);
 
 /* Draws an identity if there is none; whether it did. */
 bool filter_value_identify(struct filter_value *filter);

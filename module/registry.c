@@ -37,6 +37,8 @@ static void take_out(struct registry_entry *entry)
         next_swept = entry->newer;
     if (last_found == entry)
         last_found = entry->older;
+    if (registry.stale == entry)
+        registry.stale = entry->newer;
     *(entry->newer ? &entry->newer->older : &registry.newest) = entry->older;
     *(entry->older ? &entry->older->newer : &registry.oldest) = entry->newer;
 }
@@ -51,11 +53,13 @@ static void put_first(struct registry_entry *entry)
 
 static void move_to_front(struct registry_entry *entry)
 {
-    entry->stale = true;
     if (registry.newest != entry) {
         take_out(entry);
         put_first(entry);
     }
+    entry->stale = true;
+    if (!registry.stale)
+        registry.stale = entry;
     entry->sequence = ++registry.sequence;
     if (wake)
         wake();
@@ -284,7 +288,7 @@ static void forget_all(void)
     if (names)
         RedisModule_FreeDict(NULL, names);
     names = NULL;
-    registry.oldest = registry.newest = next_swept = last_found = NULL;
+    registry.oldest = registry.newest = registry.stale = next_swept = last_found = NULL;
     registry.keys = registry.digest = empty = graves = 0;
 }
 

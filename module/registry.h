@@ -28,6 +28,7 @@ struct registry_entry {
 
 struct registry {
     struct registry_entry *newest, *oldest;
+    struct registry_entry *stale; /* the oldest one that is; NULL: none */
     uint64_t sequence, incarnation;
     uint64_t floor; /* marks below it may have missed something */
     uint64_t keys;  /* names with a value */

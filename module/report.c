@@ -8,6 +8,7 @@
 #include "registry.h"
 #include "replies.h"
 #include "settings.h"
+#include "steps.h"
 #include "target.h"
 #include "timed.h"
 
@@ -104,7 +105,7 @@ static void reply_object(RedisModuleCtx *ctx, const struct filter_value *filter)
 static void reply_full(RedisModuleCtx *ctx, struct filter_value *filter)
 {
     roost_info info;
-    roost_filter_info(filter->filter, &info);
+    roost_filter_estimate(filter->filter, &info);
     reply_double_pair(ctx, "elements", info.elements);
     reply_number_pair(ctx, "entries", (long long)info.entries);
     reply_number_pair(ctx, "overflow", (long long)info.overflow);
@@ -151,6 +152,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldULongLong(info, "graves", registry_graves());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
+    RedisModule_InfoAddFieldULongLong(info, "longest_turn_usec", longest_turn());
 }
 
 int report_register(RedisModuleCtx *ctx)

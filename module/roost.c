@@ -1,6 +1,7 @@
 /* ROOST.*: elements of filters of every kind, in batches. What passes between deployments is in exchange.c. */
 #include "arguments.h"
 #include "asking.h"
+#include "batch.h"
 #include "commands.h"
 #include "create.h"
 #include "exchange.h"
@@ -14,8 +15,9 @@
 #include "transfer.h"
 #include "window.h"
 
-static const char *add_error(roost_status status)
+static const char *add_error(const struct target *target, roost_status status)
 {
+    (void)target;
     return status == ROOST_FULL                                     ? "ERR the filter is full"
            : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
                                                                     : "ERR no further actor can be had";
@@ -29,11 +31,16 @@ static int refuse_timed(struct target *target)
                                                           : "ERR the key holds a counter: ROOST.INCR counts there");
 }
 
-/* One boolean for each item, whether it was new; where one is refused, the error in its place ends the array. */
+static roost_status add_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return batch_add(target, done, items, "roost.add");
+}
+
+static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
+
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    size_t done;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
@@ -41,18 +48,51 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     if (is_timed(target.filter))
         return refuse_timed(&target);
-    size_t count = (size_t)argc - 2;
-    bool *changed = pool_switches(ctx, count);
-    target.as_it_came = true;
-    roost_status status = target_add(&target, changed, &done, argument_keys(ctx, argv + 2, count), argv + 2, count);
-    if (done)
-        target_changed(&target, "roost.add");
-    target_close(&target);
-    return reply_switches_until(ctx, changed, done, status == ROOST_OK ? NULL : add_error(status));
+    return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
 }
 
+static roost_status remove_slice(struct target *target, size_t *done, struct batch_items items, bool one)
+{
+    bool changed[BATCH_SLICE] = {false};
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    if (config_of(target->filter)->kind != ROOST_ORCUCKOO)
+        return ROOST_UNSUPPORTED;
+    batch_keys(&items, keys);
+    roost_status status = target_remove(target, changed, keys, items.count, one);
+    batch_results(&items, changed, items.count);
+    if (status == ROOST_OK)
+        target_changed(target, "roost.rem");
+    *done = items.count;
+    return status;
+}
+
+static roost_status rem_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return remove_slice(target, done, items, false);
+}
+
+static roost_status remone_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return remove_slice(target, done, items, true);
+}
+
+static const char *no_error(const struct target *target, roost_status status)
+{
+    (void)target;
+    (void)status;
+    return NULL;
+}
+
+static int reply_removed(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
+{
+    return status == ROOST_OK ? batch_reply_switches(ctx, results, done, status, error) : reply_status(ctx, status);
+}
+
+static const struct batch_verb rem_verb = {rem_slice, reply_removed, no_error};
+static const struct batch_verb remone_verb = {remone_slice, reply_removed, no_error};
+
 /* ROOST.REM takes all copies, ROOST.REMONE one. */
-static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool one)
+static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct batch_verb *verb)
 {
     struct target target;
     if (argc < 3)
@@ -60,25 +100,17 @@ static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    size_t count = (size_t)argc - 2;
-    bool *changed = pool_switches(ctx, count);
-    roost_status status = config_of(target.filter)->kind == ROOST_ORCUCKOO
-                              ? target_remove(&target, changed, argument_keys(ctx, argv + 2, count), count, one)
-                              : ROOST_UNSUPPORTED;
-    if (status == ROOST_OK)
-        target_changed(&target, "roost.rem");
-    target_close(&target);
-    return status == ROOST_OK ? reply_switches(ctx, changed, count) : reply_status(ctx, status);
+    return batch_run(&target, verb, argv + 2, (size_t)argc - 2);
 }
 
 static int rem_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return remove_items(ctx, argv, argc, false);
+    return remove_items(ctx, argv, argc, &rem_verb);
 }
 
 static int remone_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return remove_items(ctx, argv, argc, true);
+    return remove_items(ctx, argv, argc, &remone_verb);
 }
 
 static bool is_filter(const struct target *target)

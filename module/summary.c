@@ -1,8 +1,12 @@
 /*
  * See summary.h.
  *
- * Whoever waits is a blocked client; the first change wakes all of them, and their answers are made when the server
- * comes to it, of what the names hold then. A client that goes away, or has waited long enough, leaves the list itself.
+ * An answer needs the digests of all that changed. Where these are long to compute (tidying.c) that is done in turns,
+ * name by name from the oldest change on, and the client gets its answer when none is left.
+ *
+ * Whoever waits is a job (steps.h) that stands aside; the first change wakes all of them, and their answers are made
+ * when the server comes to it, of what the names hold then. A client that goes away, or has waited long enough, leaves
+ * by itself.
  */
 #include "summary.h"
 
@@ -13,8 +17,13 @@
 #include "cursors.h"
 #include "registry.h"
 #include "replies.h"
+#include "steps.h"
 
 #define MOST_WAIT (24LL * 3600 * 1000) /* milliseconds */
+#define AT_ONCE   1000                 /* microseconds of hashing */
+#define IN_A_STEP 200
+#define CHUNKS    100               /* of a filter, a microsecond each or less */
+#define LARGE     ((size_t)4 << 20) /* bytes of a filter */
 
 struct question {
     uint64_t since;
@@ -40,14 +49,25 @@ static sum128 part_of(const struct registry_entry *entry)
     return checksum_wide(sum, digest, sizeof digest);
 }
 
-static void bring_up_to_date(void)
+static void bring_up_to_date(struct registry_entry *entry)
 {
-    for (struct registry_entry *entry = registry.newest; entry && entry->stale; entry = entry->older) {
-        registry.digest -= entry->part;
-        entry->part = part_of(entry);
-        registry.digest += entry->part;
-        entry->stale = false;
+    registry.digest -= entry->part;
+    entry->part = part_of(entry);
+    registry.digest += entry->part;
+    entry->stale = false;
+    registry.stale = entry->newer;
+}
+
+/* Some of what must be hashed before an answer, for about so long; whether there is more. */
+static bool work_off(uint64_t microseconds)
+{
+    uint64_t begin = microseconds_now();
+    while (registry.stale && microseconds_now() - begin < microseconds) {
+        struct value *value = registry.stale->value;
+        if (!value || !value->class->tidy || !value->class->tidy(value, CHUNKS))
+            bring_up_to_date(registry.stale);
     }
+    return registry.stale;
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------------------------
@@ -100,7 +120,8 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
 {
     char mark[40];
     roost_digest sum;
-    bring_up_to_date();
+    while (registry.stale)
+        bring_up_to_date(registry.stale);
     sum128_bytes(registry.digest, sum.bytes);
     const struct registry_entry *first = registry_after(question->since);
     uint64_t told = told_by(first, question->count);
@@ -116,81 +137,125 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
     return RedisModule_ReplyWithBool(ctx, told != registry.sequence);
 }
 
+/* ---- later ---------------------------------------------------------------------------------------------------------
+ */
+
+struct summary_job {
+    struct job job;
+    struct question question;
+    uint64_t incarnation;
+    /* Of one that waits for a change: */
+    struct summary_job *next;
+    bool woken;
+};
+static struct summary_job *all_waiting;
+
+static enum progress work_step(RedisModuleCtx *ctx, struct job *job)
+{
+    (void)job;
+    registry_complete(ctx);
+    return work_off(IN_A_STEP) ? MORE_TO_DO : ALL_DONE;
+}
+
+/* What the mark has missed meanwhile is told as if there were none. */
+static int answer(RedisModuleCtx *ctx, struct job *job)
+{
+    struct summary_job *summary = (struct summary_job *)job;
+    registry_complete(ctx);
+    if (summary->incarnation != registry.incarnation || summary->question.since < registry.floor)
+        summary->question.since = 0;
+    return reply_summary(ctx, &summary->question);
+}
+
+static void stop_waiting(const struct summary_job *summary)
+{
+    for (struct summary_job **place = &all_waiting; *place; place = &(*place)->next) {
+        if (*place != summary)
+            continue;
+        *place = summary->next;
+        return;
+    }
+}
+
+static void free_summary(struct job *job)
+{
+    stop_waiting((struct summary_job *)job);
+    RedisModule_Free(job);
+}
+
+static const struct job_class summary_class = {work_step, answer, free_summary};
+
+static struct summary_job *new_job(const struct question *question)
+{
+    struct summary_job *summary = RedisModule_Calloc(1, sizeof *summary);
+    *summary =
+        (struct summary_job){.job.class = &summary_class, .question = *question, .incarnation = registry.incarnation};
+    return summary;
+}
+
 /* ---- waiting -------------------------------------------------------------------------------------------------------
  */
 
-struct waiting {
-    struct waiting *next;
-    RedisModuleBlockedClient *client;
-    struct question question;
-    uint64_t incarnation;
-};
-static struct waiting *all_waiting;
+/* Those who wait have heard of everything so far: what has changed now is all that there is to be hashed. */
+static bool is_long_to_answer(void)
+{
+    const struct value *value = registry.newest ? registry.newest->value : NULL;
+    return !registry.newest || (value && value->bytes > LARGE);
+}
 
 static void wake_all(void)
 {
+    bool in_turns = is_long_to_answer();
     registry_wake_at_change(NULL);
-    while (all_waiting) {
-        struct waiting *waiting = all_waiting;
-        all_waiting = waiting->next;
-        RedisModule_UnblockClient(waiting->client, waiting);
+    for (struct summary_job *summary = all_waiting; summary; summary = summary->next) {
+        if (!summary->woken)
+            (in_turns ? job_go_on : job_end)(&summary->job);
+        summary->woken = true;
     }
 }
 
-static int answer_woken(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+static struct summary_job *waiting_of(const RedisModuleBlockedClient *client)
 {
-    (void)argv, (void)argc;
-    struct waiting *waiting = RedisModule_GetBlockedClientPrivateData(ctx);
-    if (waiting->incarnation != registry.incarnation)
-        waiting->question.since = 0;
-    registry_complete(ctx);
-    return reply_summary(ctx, &waiting->question);
+    struct summary_job *summary = all_waiting;
+    while (summary && summary->job.client != client)
+        summary = summary->next;
+    return summary;
 }
 
-static struct waiting *stop_waiting(RedisModuleBlockedClient *client)
+/* Nothing is left but to let it go; what was woken goes by itself. */
+static void give_up(struct summary_job *summary)
 {
-    for (struct waiting **place = &all_waiting; *place; place = &(*place)->next) {
-        if ((*place)->client != client)
-            continue;
-        struct waiting *waiting = *place;
-        *place = waiting->next;
-        return waiting;
-    }
-    return NULL;
+    if (summary->woken)
+        return;
+    summary->woken = true;
+    job_end(&summary->job);
 }
 
 static int answer_in_time(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     (void)argv, (void)argc;
-    RedisModuleBlockedClient *client = RedisModule_GetBlockedClientHandle(ctx);
-    struct waiting *waiting = stop_waiting(client);
-    if (!waiting)
+    struct summary_job *summary = waiting_of(RedisModule_GetBlockedClientHandle(ctx));
+    if (!summary)
         return reply_summary(ctx, &(struct question){.since = registry.sequence});
-    reply_summary(ctx, &waiting->question);
-    return RedisModule_UnblockClient(client, waiting);
+    answer(ctx, &summary->job);
+    give_up(summary);
+    return REDISMODULE_OK;
 }
 
 static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
 {
     (void)ctx;
-    struct waiting *waiting = stop_waiting(client);
-    if (waiting)
-        RedisModule_UnblockClient(client, waiting);
-}
-
-static void free_waiting(RedisModuleCtx *ctx, void *waiting)
-{
-    (void)ctx;
-    RedisModule_Free(waiting);
+    struct summary_job *summary = waiting_of(client);
+    if (summary)
+        give_up(summary);
 }
 
 static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 {
-    struct waiting *waiting = RedisModule_Alloc(sizeof *waiting);
-    *waiting = (struct waiting){.next = all_waiting, .question = *question, .incarnation = registry.incarnation};
-    waiting->client = RedisModule_BlockClient(ctx, answer_woken, answer_in_time, free_waiting, question->wait);
-    RedisModule_SetDisconnectCallback(waiting->client, forget_waiting);
-    all_waiting = waiting;
+    struct summary_job *summary = new_job(question);
+    job_wait(ctx, &summary->job, &(struct job_patience){question->wait, answer_in_time, forget_waiting});
+    summary->next = all_waiting;
+    all_waiting = summary;
     registry_wake_at_change(wake_all);
     return REDISMODULE_OK;
 }
@@ -226,12 +291,6 @@ static const char *read_question(struct question *question, RedisModuleString **
     return NULL;
 }
 
-static bool may_wait(RedisModuleCtx *ctx)
-{
-    return !(RedisModule_GetContextFlags(ctx) &
-             (REDISMODULE_CTX_FLAGS_MULTI | REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_DENY_BLOCKING));
-}
-
 int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct question question;
@@ -239,7 +298,9 @@ int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const char *error = read_question(&question, argv, argc);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    if (question.wait && question.since && question.since == registry.sequence && may_wait(ctx))
+    if (question.wait && question.since && question.since == registry.sequence && can_wait(ctx))
         return wait_for_change(ctx, &question);
+    if (work_off(AT_ONCE) && can_wait(ctx))
+        return job_begin(ctx, &new_job(&question)->job, NULL);
     return reply_summary(ctx, &question);
 }

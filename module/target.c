@@ -262,9 +262,11 @@ static roost_status add_bloom(struct target *target, bool *changed, size_t *done
         RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name, (long long)target->filter->identity);
     roost_status status = filter_value_add(target->filter, changed, done, keys, count);
     bool grew = any(changed, *done);
-    if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK))
-        RedisModule_ReplicateVerbatim(target->ctx);
-    else if (grew)
+    if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK)) {
+        if (!target->passed_on)
+            RedisModule_ReplicateVerbatim(target->ctx);
+        target->passed_on = true;
+    } else if (grew)
         RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
     advance_mark(target->filter);
     return status;
@@ -332,6 +334,22 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
     if (*changed)
         advance_mark(target->filter);
+    return status;
+}
+
+/* What the step brought is told as it is. */
+roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging)
+{
+    roost_bytes told;
+    set_limit(target);
+    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &told);
+    lift_limit(target);
+    if (!*changed)
+        return status;
+    target->filter->inserted_known &= !is_bloom(target->filter);
+    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)told.data, told.size);
+    advance_mark(target->filter);
+    registry_touch(target->ctx, &target->filter->value, target->name);
     return status;
 }
 

@@ -25,6 +25,7 @@ struct target {
     bool missing;                /* the key does not exist */
     bool staged;                 /* it holds a value that is not whole yet */
     bool mirrored;
+    bool passed_on;  /* the command itself was, and once is enough */
     bool as_it_came; /* the command does nothing but add the items that target_add is given: it may be passed on itself
                       */
 };
@@ -94,6 +95,8 @@ roost_status target_add(struct target *target, bool *changed, size_t *done, cons
 roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one);
 /* Takes in a frame. */
 roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size);
+/* One step of a merge (roost/steps.h). */
+roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging);
 /* One message of a sync; the reply is to be released. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);
 /* One step of the asking side; the request is to be released. */

@@ -14,33 +14,28 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "merging.h"
 #include "registry.h"
 #include "replies.h"
+#include "steps.h"
 #include "target.h"
+#include "tidying.h"
 
-#define FRAME_TYPE_AT 5
-#define FRAME_DELTA   2
-#define FARTHEST      (UINT64_C(1) << 62) /* generation that a push may lead to at once; */
-#define LONGEST_STEP  (UINT64_C(1) << 32) /* from there on it goes in steps */
+#define FARTHEST     (UINT64_C(1) << 62) /* generation that a push may lead to at once; */
+#define LONGEST_STEP (UINT64_C(1) << 32) /* from there on it goes in steps */
 
-static bool is_delta(const uint8_t *frame, size_t size)
+static void reply_cursor_if(RedisModuleCtx *ctx, bool there, roost_cursor cursor)
 {
-    return size > FRAME_TYPE_AT && memcmp(frame, "Rost", 4) == 0 && frame[FRAME_TYPE_AT] == FRAME_DELTA;
-}
-
-static void reply_cursor_of(RedisModuleCtx *ctx, struct filter_value *filter)
-{
-    roost_cursor cursor;
-    if (filter && filter_value_cursor(filter, &cursor) == ROOST_OK)
+    if (there)
         reply_cursor(ctx, cursor);
     else
         RedisModule_ReplyWithNull(ctx);
 }
 
-static void reply_digest_of(RedisModuleCtx *ctx, struct filter_value *filter)
+static void reply_digest_if(RedisModuleCtx *ctx, bool there, roost_digest digest)
 {
-    if (filter)
-        reply_digest(ctx, roost_filter_digest(filter->filter));
+    if (there)
+        reply_digest(ctx, digest);
     else
         RedisModule_ReplyWithNull(ctx);
 }
@@ -63,13 +58,13 @@ static bool read_span(roost_span *span, const RedisModuleString *argument)
     return good;
 }
 
-/* NULL, or the error. */
-static const char *read_pull(struct pull *pull, RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+/* NULL, or the error. The spans are to be freed. */
+static const char *read_pull(struct pull *pull, RedisModuleString **argv, int argc)
 {
+    *pull = (struct pull){.count = (size_t)argc - 3};
     if (!read_cursor(&pull->since, argv[2]))
         return "ERR invalid cursor";
-    pull->count = (size_t)argc - 3;
-    pull->spans = RedisModule_PoolAlloc(ctx, sizeof *pull->spans * (pull->count + 1));
+    pull->spans = RedisModule_Alloc(sizeof *pull->spans * (pull->count + 1));
     for (size_t i = 0; i < pull->count; i++)
         if (!read_span(&pull->spans[i], argv[3 + i]))
             return "ERR invalid span";
@@ -85,23 +80,50 @@ static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, c
                : roost_filter_encode(filter->filter, frame);
 }
 
-static int reply_pulled(struct target *target, const struct pull *pull)
+/* What is told. */
+struct pulled {
+    roost_status status;
+    uint64_t generation;
+    bool there, placed; /* a value; a cursor */
+    roost_cursor cursor;
+    roost_digest digest;
+    RedisModuleString *frame;
+};
+
+static void act_pull(struct target *target, void *outcome, RedisModuleString **argv, int argc)
 {
+    struct pulled *pulled = outcome;
+    struct pull pull;
     roost_buffer frame = {0};
-    roost_status status = target->filter ? frame_of(target->filter, &frame, pull) : ROOST_OK;
-    if (status != ROOST_OK)
-        return reply_status(target->ctx, status);
-    RedisModule_ReplyWithArray(target->ctx, 4);
-    RedisModule_ReplyWithLongLong(target->ctx, (long long)target_generation(target));
-    reply_cursor_of(target->ctx, target->filter);
-    reply_digest_of(target->ctx, target->filter);
-    if (frame.size)
-        RedisModule_ReplyWithStringBuffer(target->ctx, (const char *)frame.data, frame.size);
-    else
-        RedisModule_ReplyWithNull(target->ctx);
-    roost_buffer_release(&frame);
-    return REDISMODULE_OK;
+    read_pull(&pull, argv, argc);
+    pulled->there = true;
+    pulled->generation = target_generation(target);
+    pulled->status = frame_of(target->filter, &frame, &pull);
+    pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
+    pulled->digest = roost_filter_digest(target->filter->filter);
+    pulled->frame = outcome_bytes(&frame);
+    RedisModule_Free(pull.spans);
 }
+
+static int reply_pulled(RedisModuleCtx *ctx, const void *outcome)
+{
+    const struct pulled *pulled = outcome;
+    if (pulled->status != ROOST_OK)
+        return reply_status(ctx, pulled->status);
+    RedisModule_ReplyWithArray(ctx, 4);
+    RedisModule_ReplyWithLongLong(ctx, (long long)pulled->generation);
+    reply_cursor_if(ctx, pulled->placed, pulled->cursor);
+    reply_digest_if(ctx, pulled->there, pulled->digest);
+    return pulled->frame ? RedisModule_ReplyWithString(ctx, pulled->frame) : RedisModule_ReplyWithNull(ctx);
+}
+
+static void release_pulled(void *outcome)
+{
+    outcome_release(((struct pulled *)outcome)->frame);
+}
+
+static const struct digest_verb pull_verb = {sizeof(struct pulled), REDISMODULE_READ, act_pull, reply_pulled,
+                                             release_pulled};
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -109,15 +131,18 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct pull pull;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    const char *error = read_pull(&pull, ctx, argv, argc);
+    const char *error = read_pull(&pull, argv, argc);
+    RedisModule_Free(pull.spans);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter && !target.missing)
+    if (target.filter)
+        return digest_run(&target, &pull_verb, argv, argc);
+    if (!target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_pulled(&target, &pull);
+    struct pulled nothing = {.generation = target_generation(&target)};
     target_close(&target);
-    return REDISMODULE_OK;
+    return reply_pulled(ctx, &nothing);
 }
 
 /* ---- ROOST.PUSH ----------------------------------------------------------------------------------------------------
@@ -131,15 +156,14 @@ struct push {
 
 static void reply_pushed(struct target *target, const struct push *push)
 {
+    roost_cursor to;
+    bool there = target->filter, placed = there && filter_value_cursor(target->filter, &to) == ROOST_OK;
     RedisModule_ReplyWithArray(target->ctx, 5);
     RedisModule_ReplyWithCString(target->ctx, push->outcome);
     RedisModule_ReplyWithLongLong(target->ctx, (long long)target_generation(target));
-    reply_digest_of(target->ctx, target->filter);
-    if (push->from.incarnation)
-        reply_cursor(target->ctx, push->from);
-    else
-        reply_cursor_of(target->ctx, target->filter);
-    reply_cursor_of(target->ctx, target->filter);
+    reply_digest_if(target->ctx, there, there ? roost_filter_digest(target->filter->filter) : (roost_digest){{0}});
+    reply_cursor_if(target->ctx, placed || push->from.incarnation, push->from.incarnation ? push->from : to);
+    reply_cursor_if(target->ctx, placed, to);
 }
 
 static roost_status push_whole(struct target *target, struct push *push, uint64_t generation, roost_bytes frame)
@@ -186,8 +210,30 @@ static roost_status push(struct target *target, struct push *push, uint64_t gene
         return push_burial(target, push, generation);
     if (generation == here && target->filter)
         return push_into(target, push, frame);
-    return is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
+    return roost_frame_is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
 }
+
+/* A frame that is to be merged, or to take the place of what is there, where that or the digest afterwards is long. */
+static bool goes_in_steps(struct target *target, uint64_t generation, roost_bytes frame)
+{
+    uint64_t here = target_generation(target);
+    bool whole = !target->filter || generation > here;
+    if (frame.size == 0 || generation < here || (whole && roost_frame_is_delta(frame.data, frame.size)))
+        return false;
+    return (merge_is_long(target, frame) || (!whole && digest_is_long(target))) && can_wait(target->ctx);
+}
+
+static int reply_pushed_in_steps(RedisModuleCtx *ctx, const struct merged *merged)
+{
+    RedisModule_ReplyWithArray(ctx, 5);
+    RedisModule_ReplyWithCString(ctx, merged->changed ? "merged" : "same");
+    RedisModule_ReplyWithLongLong(ctx, (long long)merged->generation);
+    reply_digest(ctx, merged->digest);
+    reply_cursor(ctx, merged->from);
+    return reply_cursor(ctx, merged->to);
+}
+
+static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_in_steps};
 
 /* No peer can use up the generations of a name. */
 static bool is_too_far(const struct target *target, uint64_t generation)
@@ -221,6 +267,8 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         target_close(&target);
         return RedisModule_ReplyWithError(ctx, error);
     }
+    if (goes_in_steps(&target, (uint64_t)generation, frame))
+        return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);
     roost_status status = push(&target, &pushed, (uint64_t)generation, frame);
     if (status == ROOST_OK)
         reply_pushed(&target, &pushed);

@@ -167,6 +167,37 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
     return copy;
 }
 
+/* ---- defragmentation -----------------------------------------------------------------------------------------------
+ *
+ * All that a filter holds may move, but for the value itself, which others point to. Large arrays are offered as well;
+ * the server's allocator leaves them where they are, since they have pages of their own.
+ */
+
+static void *move_piece(void *context, void *memory)
+{
+    return RedisModule_DefragAlloc(context, memory);
+}
+
+static int defrag_value(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **place_of_value)
+{
+    struct value *value = *place_of_value;
+    unsigned long cursor = 0;
+    (void)key;
+    if (!value->class->move)
+        return 0;
+    if (RedisModule_DefragCursorGet(ctx, &cursor) != REDISMODULE_OK)
+        cursor = 0;
+    uint64_t place = cursor;
+    bool more = true;
+    while (more && !(place > cursor && RedisModule_DefragShouldStop(ctx)))
+        more = value->class->move(value, move_piece, ctx, &place);
+    if (more && RedisModule_DefragCursorSet(ctx, place) == REDISMODULE_OK)
+        return 1;
+    while (more) /* a small value, which has no cursor */
+        more = value->class->move(value, move_piece, ctx, &place);
+    return 0;
+}
+
 static void digest_value(RedisModuleDigest *digest, void *value)
 {
     uint8_t bytes[16];
@@ -193,6 +224,7 @@ int value_type_create(RedisModuleCtx *ctx)
         .free_effort = free_effort,
         .unlink2 = unlink_value,
         .copy = copy_value,
+        .defrag = defrag_value,
     };
     value_type = RedisModule_CreateDataType(ctx, "roostdata", ENCODING_VERSION, &methods);
     return value_type ? REDISMODULE_OK : REDISMODULE_ERR;

@@ -44,7 +44,11 @@ struct value_class {
     void (*digest)(struct value *value, uint8_t digest[16]);
     /* A cursor of now, for deltas. NULL: no state that deployments share, and none that summaries tell of. */
     roost_status (*cursor)(struct value *value, roost_cursor *cursor);
+    /* Some of what the next digest would have to do; whether there is more. NULL: there is nothing. */
+    bool (*tidy)(struct value *value, uint64_t effort);
     struct value *(*make)(void);
+    /* As roost_filter_move. NULL: it stays where it is. */
+    bool (*move)(struct value *value, roost_mover *move, void *context, uint64_t *place);
 };
 
 struct value {

@@ -86,7 +86,7 @@ static void promise_is_kept_at_capacity(void **state)
         for (size_t i = 0; i < COUNT_OF(rates); i++)
             for (size_t j = 0; j < COUNT_OF(capacities); j++) {
                 /* the mean over many fillings, since one small filter may be unlucky */
-                uint64_t fillings = 1 + 40000 / capacities[j], probes = 4000000 / fillings;
+                uint64_t fillings = 1 + 40000 / capacities[j], probes = 2000000 / fillings;
                 double sum = 0;
                 fillings = fillings > 2000 ? 2000 : fillings;
                 probes = 600000 / fillings;
@@ -230,6 +230,75 @@ static void sparse_filters_encode_short(void **state)
     roost_filter_free(filter);
 }
 
+/* ---- in steps ------------------------------------------------------------------------------------------------------ */
+
+static roost_filter *large_filter(roost_layout layout, bool scalable, double fill)
+{
+    roost_config config = bloom_config(layout, 2000000, 0.01);
+    config.scalable = scalable;
+    config.writers = scalable;
+    roost_filter *filter = new_filter(&config);
+    for (uint64_t key = 0; key < (uint64_t)(fill * 2000000); key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    return filter;
+}
+
+/* What is left to do shrinks by the effort, and the digest is that of one who did all at once. */
+static void a_digest_can_be_prepared(void **state)
+{
+    (void)state;
+    for (int scalable = 0; scalable < 2; scalable++) {
+        roost_filter *filter = large_filter(ROOST_BLOCKED, scalable, 0.04), *twin = through_bytes(filter);
+        uint64_t steps = 0;
+        while (roost_filter_tidy(filter, 100)) {
+            steps++;
+            if (steps == 5)
+                for (uint64_t key = 0; key < 50; key++) {
+                    assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(1000000000 + key)));
+                    assert_ok(roost_filter_add_hash(twin, NULL, hash_for_key(1000000000 + key)));
+                }
+        }
+        assert_in_range(steps, 6, 7); /* 620 chunks, and up to 50 of them twice */
+        assert_false(roost_filter_tidy(filter, 1));
+        assert_ok(roost_filter_check(filter));
+        if (!scalable)
+            assert_same_digest(filter, twin);
+        roost_filter *again = through_bytes(filter);
+        assert_same_digest(filter, again);
+        FREE_ALL(filter, twin, again);
+    }
+}
+
+static void assert_near(double is, double should, double part)
+{
+    assert_true(is >= should * (1 - part) && is <= should * (1 + part));
+}
+
+static void estimates_are_near(void **state)
+{
+    (void)state;
+    static const double fills[] = {0.3, 1.05};
+    for (size_t i = 0; i < 2 * COUNT_OF(fills); i++) {
+        roost_filter *filter = large_filter(i % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, i == 2, fills[i / 2]);
+        roost_info info = info_of(filter), estimate;
+        roost_filter_estimate(filter, &estimate);
+        assert_true(estimate.entries != info.entries);
+        assert_near(estimate.elements, info.elements, 0.01);
+        assert_near((double)estimate.entries, (double)info.entries, 0.01);
+        assert_near(estimate.load, info.load, 0.01);
+        assert_near(estimate.fpr_now, info.fpr_now, 0.05);
+        assert_int_equal(estimate.promise_holds, info.promise_holds);
+        assert_int_equal(estimate.bytes_memory, info.bytes_memory);
+        roost_filter_free(filter);
+    }
+    roost_config config = bloom_config(ROOST_BLOCKED, 1000, 0.01);
+    roost_filter *small = new_filter(&config);
+    roost_info info = info_of(small), estimate;
+    roost_filter_estimate(small, &estimate);
+    assert_memory_equal(&info, &estimate, sizeof info);
+    roost_filter_free(small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +311,8 @@ int main(void)
         cmocka_unit_test(kernels_agree),
         cmocka_unit_test(pattern_is_the_documented_one),
         cmocka_unit_test(sparse_filters_encode_short),
+        cmocka_unit_test(a_digest_can_be_prepared),
+        cmocka_unit_test(estimates_are_near),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

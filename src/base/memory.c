@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -59,6 +60,19 @@ void region_release(struct region *region, const roost_allocator *allocator)
 {
     memory_release(allocator, region->block);
     *region = (struct region){0};
+}
+
+/* The bytes begin at a boundary of cache lines, which may be farther from the beginning of the new block. */
+void region_move(struct region *region, const struct memory_mover *mover)
+{
+    size_t before = (size_t)(region->bytes - (uint8_t *)region->block);
+    uint8_t *block = memory_moved(mover, region->block);
+    if (block == region->block)
+        return;
+    uint8_t *aligned = block + (-(uintptr_t)block & (CACHE_LINE - 1));
+    memmove(aligned, block + before, region->size);
+    region->block = block;
+    region->bytes = aligned;
 }
 
 void roost_buffer_release(roost_buffer *buffer)

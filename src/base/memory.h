@@ -30,6 +30,19 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
         allocator->release(allocator->context, memory);
 }
 
+/* Who may put memory elsewhere; roost/steps.h. */
+struct memory_mover {
+    void *(*move)(void *context, void *memory);
+    void *context;
+};
+
+/* Where it is now. */
+static inline void *memory_moved(const struct memory_mover *mover, void *memory)
+{
+    void *elsewhere = memory ? mover->move(mover->context, memory) : NULL;
+    return elsewhere ? elsewhere : memory;
+}
+
 struct region {
     uint8_t *bytes; /* on a cache-line boundary */
     size_t size;
@@ -39,5 +52,6 @@ struct region {
 /* Zeroed; false when the allocator has nothing. */
 bool region_allocate(struct region *region, const roost_allocator *allocator, size_t size);
 void region_release(struct region *region, const roost_allocator *allocator);
+void region_move(struct region *region, const struct memory_mover *mover);
 
 #endif

@@ -323,12 +323,12 @@ static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
     return left < CHUNK_WORDS ? left : CHUNK_WORDS;
 }
 
-/* The bits that a merge of this chunk is about to bring. */
-static void note_news(struct bloom *bloom, const struct bloom *source, size_t chunk)
+/* The bits that a merge of these words is about to bring. */
+static void note_news(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
 {
-    for (size_t i = chunk * CHUNK_WORDS, left = words_in_chunk(bloom, chunk); left > 0; i++, left--)
-        for (uint64_t news = words_of(source)[i] & ~words_of(bloom)[i]; news; news &= news - 1)
-            note(&bloom->base, i * 64 + lowest_bit(news), 0);
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t news = words[i] & ~words_of(bloom)[first + i]; news; news &= news - 1)
+            note(&bloom->base, (first + i) * 64 + lowest_bit(news), 0);
 }
 
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
@@ -339,7 +339,7 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     *changed = false;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
         if (journal_is_on(filter->journal))
-            note_news(bloom, source, chunk);
+            note_news(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
                                   words_in_chunk(bloom, chunk));
         bloom->stale[chunk] |= grew;
@@ -383,23 +383,41 @@ static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
     return hash_to_number(hash_bytes(key, words, count * 8));
 }
 
-static uint128 bloom_digest(roost_filter *filter)
+/* The first chunk from this one on whose hash must be taken anew; past the last one: none. */
+static size_t next_stale(const struct bloom *bloom, size_t chunk)
 {
-    struct bloom *bloom = as_bloom(filter);
-    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
-        if (!bloom->stale[chunk])
-            continue;
+    const uint8_t *found = chunk < bloom->chunks ? memchr(bloom->stale + chunk, 1, bloom->chunks - chunk) : NULL;
+    return found ? (size_t)(found - bloom->stale) : bloom->chunks;
+}
+
+/* Takes at most so many hashes anew; where the next one is. */
+static size_t refresh(struct bloom *bloom, uint64_t *effort)
+{
+    size_t chunk = next_stale(bloom, 0);
+    for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
         bloom->sum += hash - bloom->chunk_hashes[chunk];
         bloom->chunk_hashes[chunk] = hash;
         bloom->stale[chunk] = 0;
     }
-    return bloom->sum;
+    return chunk;
+}
+
+static uint128 bloom_digest(roost_filter *filter)
+{
+    uint64_t effort = UINT64_MAX;
+    refresh(as_bloom(filter), &effort);
+    return as_bloom(filter)->sum;
+}
+
+static bool bloom_tidy(roost_filter *filter, uint64_t *effort)
+{
+    return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
-enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1 };
+enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, STRETCH = 2 /* in a part alone */ };
 
 static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -591,12 +609,38 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
     *changed = true;
 }
 
-bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
+/*
+ * A part is positions in the whole array, or a stretch of it: its words as they are, or the positions of its bits. For
+ * the parts of a state, which are many and dense, stretches cost what the bits do, and are taken in a vector at a time.
+ */
+struct bloom_part {
+    uint64_t first, words; /* the stretch */
+    uint64_t bits;         /* that it has */
+    uint8_t form;
+    struct bit_reader reader;
+};
+
+static bool open_part(struct bloom_part *part, uint64_t bits, struct bit_reader reader)
 {
-    uint64_t next = 0;
-    if (read_byte(&reader) != RICE_POSITIONS)
+    uint64_t all = divide_up(bits, 64);
+    *part = (struct bloom_part){.words = all, .form = read_byte(&reader)};
+    bool stretch = part->form == STRETCH;
+    if (stretch) {
+        part->first = read_varint(&reader);
+        part->words = read_varint(&reader);
+        part->form = read_byte(&reader);
+    }
+    part->reader = reader;
+    if (reader.failed || part->form > RICE_POSITIONS || (part->form == RAW_WORDS && !stretch) || part->first >= all ||
+        part->words == 0 || part->words > all - part->first)
         return false;
-    uint64_t set = read_varint(&reader);
+    part->bits = part->first + part->words == all ? bits - part->first * 64 : part->words * 64;
+    return true;
+}
+
+static bool positions_are_sound(uint64_t bits, struct bit_reader reader)
+{
+    uint64_t set = read_varint(&reader), next = 0;
     if (reader.failed || set > bits || set > reader_bits_left(&reader))
         return false;
     unsigned parameter = rice_parameter(bits, set);
@@ -610,21 +654,90 @@ bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
     return !reader.failed && reader_bits_left(&reader) == 0;
 }
 
+static bool words_are_sound(const struct bloom_part *part)
+{
+    struct bit_reader reader = part->reader;
+    if (part->words != reader_bits_left(&reader) / 64 || reader_bits_left(&reader) % 64 != 0)
+        return false;
+    const uint8_t *bytes = read_bytes(&reader, (size_t)part->words * 8);
+    unsigned tail = part->bits % 64;
+    return bytes && !(tail && load_word(bytes + (part->words - 1) * 8) >> tail);
+}
+
+bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
+{
+    struct bloom_part part;
+    if (!open_part(&part, bits, reader))
+        return false;
+    return part.form == RAW_WORDS ? words_are_sound(&part) : positions_are_sound(part.bits, part.reader);
+}
+
 static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
 {
     return bloom_is_sound_part(as_const_bloom(filter)->geometry.bits, reader);
 }
 
-static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+static void take_positions(struct bloom *bloom, bool *changed, struct bloom_part *part)
 {
-    struct bloom *bloom = as_bloom(filter);
-    read_byte(reader);
-    uint64_t set = read_varint(reader), next = 0;
-    unsigned parameter = rice_parameter(bloom->geometry.bits, set);
+    uint64_t set = read_varint(&part->reader), next = part->first * 64;
+    unsigned parameter = rice_parameter(part->bits, set);
     for (uint64_t i = 0; i < set; i++, next++) {
-        next += read_rice(reader, parameter);
+        next += read_rice(&part->reader, parameter);
         take_bit(bloom, changed, next);
     }
+}
+
+/* Some words of a stretch, which end with a chunk or before, on a boundary of words. */
+static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, uint64_t at, uint64_t words[CHUNK_WORDS])
+{
+    uint64_t place = part->first + at, left = part->words - at, some = CHUNK_WORDS - place % CHUNK_WORDS;
+    some = some < left ? some : left;
+    for (uint64_t i = 0; i < some; i++)
+        words[i] = load_word(bytes + (at + i) * 8);
+    return (size_t)some;
+}
+
+/* How many bits a stretch brings that are not set yet. */
+static uint64_t count_news(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
+{
+    const uint64_t *here = words_of(bloom) + part->first;
+    uint64_t news = 0;
+    for (uint64_t i = 0; i < part->words; i++)
+        news += count_ones(load_word(bytes + i * 8) & ~here[i]);
+    return news;
+}
+
+/* More news than the journal can hold are as good as forgotten: it need not see them go by. */
+static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *part)
+{
+    const struct bloom_kernel *kernel = bloom_kernel_in_use();
+    const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
+    struct journal *journal = bloom->base.journal;
+    uint64_t buffer[CHUNK_WORDS], news = journal_is_on(journal) ? count_news(bloom, part, bytes) : 0;
+    bool noted = news > 0 && journal_takes(journal, news);
+    size_t some;
+    for (uint64_t at = 0; at < part->words; at += some) {
+        size_t place = (size_t)(part->first + at);
+        some = copy_words(part, bytes, at, buffer);
+        if (noted)
+            note_news(bloom, buffer, place, some);
+        bool grew = kernel->merge(words_of(bloom) + place, buffer, some);
+        bloom->stale[place / CHUNK_WORDS] |= grew;
+        *changed |= grew;
+    }
+    if (news > 0 && !noted)
+        journal_forget(journal);
+}
+
+static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct bloom_part part;
+    struct bloom *bloom = as_bloom(filter);
+    open_part(&part, bloom->geometry.bits, *reader);
+    if (part.form == RAW_WORDS)
+        take_words(bloom, changed, &part);
+    else
+        take_positions(bloom, changed, &part);
 }
 
 /* Twice through the bytes: once to see that they are right, once to do what they say. */
@@ -646,6 +759,81 @@ static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struc
         return ROOST_CORRUPT;
     take_delta(filter, changed, reader);
     return ROOST_OK;
+}
+
+static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    struct bloom *bloom = as_bloom(filter);
+    (void)place;
+    region_move(&bloom->words, mover);
+    bloom->stale = memory_moved(mover, bloom->stale);
+    bloom->chunk_hashes = memory_moved(mover, bloom->chunk_hashes);
+    bloom->blocks.words = words_of(bloom);
+    bloom->blocks.stale = bloom->stale;
+    journal_move(&filter->own_journal, mover);
+    return false;
+}
+
+/* ---- in parts ------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t ones_in(const uint64_t *words, size_t count)
+{
+    uint64_t ones = 0;
+    for (size_t i = 0; i < count; i++)
+        ones += count_ones(words[i]);
+    return ones;
+}
+
+static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
+                          uint64_t set)
+{
+    uint64_t left = bloom->geometry.bits - first * 64, bits = words * 64 < left ? words * 64 : left, next = 0;
+    unsigned parameter = rice_parameter(bits, set);
+    bool raw = set * (parameter + 2) >= bits;
+    write_byte(writer, STRETCH);
+    write_varint(writer, first);
+    write_varint(writer, words);
+    write_byte(writer, raw ? RAW_WORDS : RICE_POSITIONS);
+    for (size_t i = 0; raw && i < words; i++)
+        write_fixed64(writer, words_of(bloom)[first + i]);
+    if (!raw)
+        write_varint(writer, set);
+    for (size_t i = 0; !raw && i < words; i++)
+        for (uint64_t word = words_of(bloom)[first + i]; word; word &= word - 1) {
+            uint64_t position = i * 64 + lowest_bit(word);
+            write_rice(writer, position - next, parameter);
+            next = position + 1;
+        }
+    write_alignment(writer);
+}
+
+/* A stretch with few bits may be long. */
+static roost_status bloom_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+                              struct part_sink *sink)
+{
+    const struct bloom *bloom = as_const_bloom(filter);
+    roost_status status = ROOST_OK;
+    (void)known;
+    for (size_t chunk = 0; chunk < bloom->chunks && status == ROOST_OK;) {
+        struct bit_writer writer;
+        size_t first = chunk * CHUNK_WORDS, words = 0;
+        uint64_t set = 0, more;
+        do {
+            more = ones_in(words_of(bloom) + first + words, words_in_chunk(bloom, chunk));
+            if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_PLACE > bytes)
+                break;
+            words += words_in_chunk(bloom, chunk++);
+            set += more;
+        } while (chunk < bloom->chunks);
+        if (set == 0)
+            break;
+        bit_writer_init(&writer, filter->environment.allocator);
+        write_stretch(bloom, &writer, first, words, set);
+        status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
+        bit_writer_release(&writer);
+    }
+    return status;
 }
 
 static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
@@ -693,30 +881,52 @@ static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct ch
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
-/* The exact chance that a random key finds all its bits set in this very array (classic: but for clustering). */
-static double rate_now(const struct bloom *bloom, double load)
+/* The exact chance that a random key of this block finds all its bits set. */
+static double rate_of_block(const struct bloom *bloom, size_t block)
 {
-    if (!is_blocked(bloom))
-        return pow(load, bloom->geometry.probes);
     uint32_t rounds = bloom->geometry.probes / 8, rest = bloom->geometry.probes % 8;
-    size_t blocks = word_count(bloom) / BLOCK_WORDS;
-    double sum = 0;
-    for (size_t block = 0; block < blocks; block++) {
-        double fill[BLOCK_WORDS], all = 1, partial = rest ? 0 : 1;
-        for (uint32_t word = 0; word < BLOCK_WORDS; word++) {
-            fill[word] = count_ones(words_of(bloom)[block * BLOCK_WORDS + word]) / 64.0;
-            for (uint32_t round = 0; round < rounds; round++)
-                all *= fill[word];
-        }
-        for (uint32_t start = 0; rest && start < BLOCK_WORDS; start++) {
-            double window = 1;
-            for (uint32_t i = 0; i < rest; i++)
-                window *= fill[(start + i) & 7];
-            partial += window / BLOCK_WORDS;
-        }
-        sum += all * partial;
+    double fill[BLOCK_WORDS], all = 1, partial = rest ? 0 : 1;
+    for (uint32_t word = 0; word < BLOCK_WORDS; word++) {
+        fill[word] = count_ones(words_of(bloom)[block * BLOCK_WORDS + word]) / 64.0;
+        for (uint32_t round = 0; round < rounds; round++)
+            all *= fill[word];
     }
-    return sum / (double)blocks;
+    for (uint32_t start = 0; rest && start < BLOCK_WORDS; start++) {
+        double window = 1;
+        for (uint32_t i = 0; i < rest; i++)
+            window *= fill[(start + i) & 7];
+        partial += window / BLOCK_WORDS;
+    }
+    return all * partial;
+}
+
+/*
+ * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so that some tell of all.
+ */
+struct census {
+    uint64_t words, set;
+    double rates; /* the sum over blocks */
+};
+
+static struct census count_chunks(const struct bloom *bloom, size_t chunks)
+{
+    struct census census = {0};
+    for (size_t i = 0; i < chunks; i++) {
+        size_t chunk = i * (bloom->chunks / chunks), words = words_in_chunk(bloom, chunk);
+        for (size_t word = 0; word < words; word++)
+            census.set += count_ones(words_of(bloom)[chunk * CHUNK_WORDS + word]);
+        for (size_t block = 0; is_blocked(bloom) && block < words / BLOCK_WORDS; block++)
+            census.rates += rate_of_block(bloom, chunk * (CHUNK_WORDS / BLOCK_WORDS) + block);
+        census.words += words;
+    }
+    return census;
+}
+
+/* The false-positive rate of this very array (classic: but for clustering). */
+static double rate_of(const struct bloom *bloom, const struct census *census, double load)
+{
+    return is_blocked(bloom) ? census->rates / (double)(census->words / BLOCK_WORDS)
+                             : pow(load, bloom->geometry.probes);
 }
 
 /* How many elements leave a part `empty` of the bits at 0. A full array says only "at least". */
@@ -740,13 +950,16 @@ double bloom_elements(const roost_filter *filter)
     return elements_for(bloom, 1 - (double)count_set(bloom) / (double)bloom->geometry.bits);
 }
 
-/* The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. */
-static bool beyond_capacity(const struct bloom *bloom, double elements)
+/*
+ * The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. Where a part of
+ * the bits was counted, how many elements came to lie in that part wavers as well.
+ */
+static bool beyond_capacity(const struct bloom *bloom, double elements, double part)
 {
     double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
     double density = probes * elements / bits;
-    double error = sqrt(bits * (exp(density) - 1 - density)) / probes;
-    return elements - 3 * error > (double)bloom->base.config.capacity;
+    double variance = bits * (exp(density) - 1 - density) / (probes * probes) / part + elements * (1 - part) / part;
+    return elements - 3 * sqrt(variance) > (double)bloom->base.config.capacity;
 }
 
 static void bloom_brief(const roost_filter *filter, roost_info *info)
@@ -758,15 +971,33 @@ static void bloom_brief(const roost_filter *filter, roost_info *info)
     info->journal = journal_length(filter->journal);
 }
 
-static void bloom_info(const roost_filter *filter, roost_info *info)
+static void report_census(const roost_filter *filter, roost_info *info, const struct census *census)
 {
     const struct bloom *bloom = as_const_bloom(filter);
+    double bits = (double)bloom->geometry.bits;
+    bool whole = census->words == word_count(bloom);
     bloom_brief(filter, info);
-    info->entries = count_set(bloom);
-    info->load = (double)info->entries / (double)bloom->geometry.bits;
+    info->load = (double)census->set / (whole ? bits : 64.0 * (double)census->words);
+    info->entries = whole ? census->set : (uint64_t)llround(info->load * bits);
     info->elements = elements_for(bloom, 1 - info->load);
-    info->fpr_now = rate_now(bloom, info->load);
-    info->promise_holds = info->fpr_now <= filter->config.fpr || !beyond_capacity(bloom, info->elements);
+    info->fpr_now = rate_of(bloom, census, info->load);
+    info->promise_holds = info->fpr_now <= filter->config.fpr ||
+                          !beyond_capacity(bloom, info->elements, (double)census->words / (double)word_count(bloom));
+}
+
+static void bloom_info(const roost_filter *filter, roost_info *info)
+{
+    struct census census = count_chunks(as_const_bloom(filter), as_const_bloom(filter)->chunks);
+    report_census(filter, info, &census);
+}
+
+#define SAMPLED_CHUNKS 128
+
+static void bloom_estimate(const roost_filter *filter, roost_info *info)
+{
+    size_t chunks = as_const_bloom(filter)->chunks;
+    struct census census = count_chunks(as_const_bloom(filter), chunks > 4 * SAMPLED_CHUNKS ? SAMPLED_CHUNKS : chunks);
+    report_census(filter, info, &census);
 }
 
 static roost_status bloom_check(const roost_filter *filter)
@@ -796,11 +1027,14 @@ const struct filter_kind bloom_kind = {
     .merge = bloom_merge,
     .compare = bloom_compare,
     .digest = bloom_digest,
+    .tidy = bloom_tidy,
     .write_geometry = bloom_write_geometry,
     .write_state = bloom_write_state,
     .read_state = bloom_read_state,
     .write_delta = bloom_write_delta,
     .merge_delta = bloom_merge_delta,
+    .cut = bloom_cut,
+    .move = bloom_move,
     .prepare_delta = bloom_prepare_delta,
     .commit_delta = bloom_commit_delta,
     .is_bottom = bloom_is_bottom,
@@ -809,6 +1043,7 @@ const struct filter_kind bloom_kind = {
     .settle = bloom_settle,
     .is_change = bloom_is_change,
     .info = bloom_info,
+    .estimate = bloom_estimate,
     .brief = bloom_brief,
     .check = bloom_check,
 };

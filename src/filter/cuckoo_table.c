@@ -361,6 +361,15 @@ void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *all
     stash_release(&table->stash, allocator);
 }
 
+void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover)
+{
+    region_move(&table->slots, mover);
+    table->journal = memory_moved(mover, table->journal);
+    table->stash.nodes = memory_moved(mover, table->stash.nodes);
+    table->stash.by_class = memory_moved(mover, table->stash.by_class);
+    table->stash.by_entry = memory_moved(mover, table->stash.by_entry);
+}
+
 void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     region_release(&table->slots, allocator);
@@ -398,6 +407,7 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     }
     memcpy(copy->slots.bytes, table->slots.bytes, table->slots.size);
     copy->filled = table->filled;
+    copy->moves = table->moves;
     return true;
 }
 
@@ -744,6 +754,7 @@ static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_tabl
         placed = displace(table, TAGGED_64, *place, word, random, kicks);
     else
         placed = displace(table, (enum form)table->form, *place, word, random, kicks);
+    table->moves += placed;
     return placed ? PUT_NEW : PUT_NO_ROOM;
 }
 
@@ -1072,6 +1083,7 @@ static bool lay_out(struct cuckoo_table *table, int32_t spread, struct random_so
         cuckoo_table_release(&wider, allocator);
         return false;
     }
+    wider.moves = table->moves + 1;
     cuckoo_table_release(table, allocator);
     *table = wider;
     return true;

@@ -26,6 +26,7 @@ struct cuckoo_table {
     bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
+    uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
     uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
@@ -41,6 +42,7 @@ uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks);
 /* False when there is no memory. */
 bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geometry, uint32_t most_kicks,
                        const roost_allocator *allocator);
+void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover);
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 

@@ -5,6 +5,7 @@
  * ahead in them.
  */
 #include "kind.h"
+#include "roost/steps.h"
 
 #include <assert.h>
 #include <string.h>
@@ -464,6 +465,21 @@ roost_digest roost_filter_digest(roost_filter *filter)
     return digest;
 }
 
+bool roost_filter_tidy(roost_filter *filter, uint64_t effort)
+{
+    return filter->kind->tidy && filter->kind->tidy(filter, &effort);
+}
+
+bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)
+{
+    const struct memory_mover mover = {move, context};
+    if (!(*filter)->kind->move)
+        return false;
+    if (*place == 0)
+        *filter = moved_filter(&mover, *filter);
+    return (*filter)->kind->move(*filter, &mover, (*place)++);
+}
+
 void roost_digest_text(roost_digest digest, char text[33])
 {
     for (size_t i = 0; i < sizeof digest.bytes; i++) {
@@ -480,6 +496,14 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     filter->kind->info(filter, info);
+    if (!info->inserted)
+        info->inserted = info->entries;
+}
+
+void roost_filter_estimate(const roost_filter *filter, roost_info *info)
+{
+    *info = (roost_info){.tables = 1};
+    (filter->kind->estimate ? filter->kind->estimate : filter->kind->info)(filter, info);
     if (!info->inserted)
         info->inserted = info->entries;
 }

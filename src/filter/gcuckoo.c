@@ -717,6 +717,55 @@ static roost_status gcuckoo_merge_delta(roost_filter *filter, bool *changed, str
     return ROOST_OK;
 }
 
+static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    (void)place;
+    cuckoo_table_move(&as_gcuckoo(filter)->table, mover);
+    journal_move(&filter->own_journal, mover);
+    return false;
+}
+
+/* ---- in parts ------------------------------------------------------------------------------------------------------
+ */
+
+/* Those of one slice of the key space, sorted, go out a few at a time. */
+static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys, uint64_t count, uint64_t at_once,
+                             struct part_sink *sink)
+{
+    const uint64_t universe = class_universe(gcuckoo->table.geometry);
+    roost_status status = ROOST_OK;
+    for (uint64_t done = 0, some; done < count && status == ROOST_OK; done += some) {
+        struct bit_writer writer;
+        some = count - done < at_once ? count - done : at_once;
+        bit_writer_init(&writer, gcuckoo->base.environment.allocator);
+        struct key_coder coder = {&writer, rice_parameter(universe, some), 0};
+        write_varint(&writer, some);
+        write_keys(&coder, keys + done, some);
+        write_alignment(&writer);
+        status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
+        bit_writer_release(&writer);
+    }
+    return status;
+}
+
+static roost_status gcuckoo_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+                                struct part_sink *sink)
+{
+    const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    uint64_t count = cuckoo_table_entries(&gcuckoo->table), at_once = bytes / BYTES_A_PLACE + 1;
+    uint64_t *keys = memory_allocate(allocator, 2 * (count + 1) * sizeof *keys);
+    struct gather gather = {keys, 0, 0, UINT64_MAX};
+    (void)known;
+    if (!keys)
+        return ROOST_NO_MEMORY;
+    visit_keys(&gcuckoo->table, gather_key, &gather);
+    sort_numbers(keys, keys + count + 1, count, universe_bits(&gcuckoo->table));
+    roost_status status = cut_keys(gcuckoo, keys, count, at_once, sink);
+    memory_release(allocator, keys);
+    return status;
+}
+
 static void list_key(void *context, uint64_t key)
 {
     struct gather *gather = context;
@@ -841,6 +890,8 @@ const struct filter_kind gcuckoo_kind = {
     .read_state = gcuckoo_read_state,
     .write_delta = gcuckoo_write_delta,
     .merge_delta = gcuckoo_merge_delta,
+    .cut = gcuckoo_cut,
+    .move = gcuckoo_move,
     .prepare_delta = gcuckoo_prepare_delta,
     .commit_delta = gcuckoo_commit_delta,
     .abandon_delta = gcuckoo_abandon_delta,

@@ -37,3 +37,9 @@ void journal_release(struct journal *journal, const roost_allocator *allocator)
     memory_release(allocator, journal->tables);
     *journal = (struct journal){0};
 }
+
+void journal_move(struct journal *journal, const struct memory_mover *mover)
+{
+    journal->changes = memory_moved(mover, journal->changes);
+    journal->tables = memory_moved(mover, journal->tables);
+}

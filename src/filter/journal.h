@@ -44,6 +44,7 @@ bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation,
 bool journal_lengthen(struct journal *journal, uint64_t room);
 /* The same as far as its owner allows (filter.c). False: the ring is as long as before, and content for a while. */
 bool journal_outgrow(struct journal *journal);
+void journal_move(struct journal *journal, const struct memory_mover *mover);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
 
 static inline bool journal_is_on(const struct journal *journal)
@@ -61,6 +62,14 @@ static inline void journal_note(struct journal *journal, uint8_t table, uint64_t
     journal->changes[journal->next % journal->room] = (struct change){key, tag};
     journal->tables[journal->next % journal->room] = table;
     journal->next++;
+}
+
+/* Whether so many more could all be there at once; the ring is made as long as it takes, if it may. */
+static inline bool journal_takes(struct journal *journal, uint64_t count)
+{
+    while (journal->room < count && journal->next >= journal->content && journal_outgrow(journal))
+        continue;
+    return count <= journal->room;
 }
 
 /* Forgets all records: every cursor so far is lost. For changes that cannot be told one by one, or were undone. */

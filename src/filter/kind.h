@@ -24,6 +24,26 @@ struct prepared_delta {
     void *part; /* the kind's own */
 };
 
+/* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
+#define BYTES_A_PLACE 128
+
+/* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
+struct part_sink {
+    roost_status (*take)(struct part_sink *sink, const struct bit_writer *part);
+    bool removals; /* what the receiver has seen already was removed here, in part: `sweep` must follow */
+};
+
+/* How far a search for entries that another filter has seen removed has come. All zero: not begun. */
+struct sweep {
+    uint32_t table; /* of a series */
+    uint32_t row;
+    uint64_t node;  /* of the stash */
+    uint64_t moves; /* of the table, when this pass began */
+    uint32_t passes;
+    bool disturbed; /* entries have moved meanwhile, and may have been missed */
+    bool done;
+};
+
 struct filter_kind {
     roost_kind code;
     const char *name;
@@ -57,6 +77,9 @@ struct filter_kind {
     roost_status (*merge)(roost_filter *filter, bool *changed, const roost_filter *other);
     roost_order (*compare)(const roost_filter *filter, const roost_filter *other);
     uint128 (*digest)(roost_filter *filter);
+    /* Does some of what the next digest would have to, and takes it from the effort; whether there is more. NULL: there
+     * never is anything. */
+    bool (*tidy)(roost_filter *filter, uint64_t *effort);
 
     /* The sizes, then the state. What was written by write_geometry is read by open. */
     void (*write_geometry)(const roost_filter *filter, struct bit_writer *writer);
@@ -78,6 +101,18 @@ struct filter_kind {
     roost_status (*prepare_delta)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
     void (*commit_delta)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
     void (*abandon_delta)(roost_filter *filter, struct prepared_delta *prepared);
+
+    /*
+     * For merges in steps (../sync/merging.c). `cut` hands out the state in parts of about so many bytes, without the
+     * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
+     * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
+     */
+    roost_status (*cut)(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+    roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
+
+    /* Offers its arrays to be moved (roost/steps.h), and its journal; of a series at place 0 those of the series, then
+     * those of a table at each place. Whether there is more. */
+    bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
 
     /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
      * entries (NULL: unknown); what memory it takes, journal included (every kind); the geometry of its classes
@@ -134,6 +169,8 @@ struct filter_kind {
     bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
 
     void (*info)(const roost_filter *filter, roost_info *info);
+    /* The same from a sample; NULL where nothing has to be read. */
+    void (*estimate)(const roost_filter *filter, roost_info *info);
     /* What of it is known without reading the filter; NULL where that is all. */
     void (*brief)(const roost_filter *filter, roost_info *info);
     roost_status (*check)(const roost_filter *filter);
@@ -161,6 +198,18 @@ static inline void detach_journal(struct roost_filter *filter)
     filter->journal = &filter->own_journal;
     filter->table = 0;
     filter->in_series = false;
+}
+
+/* The struct itself; its journal goes with it. */
+static inline struct roost_filter *moved_filter(const struct memory_mover *mover, struct roost_filter *filter)
+{
+    bool own = filter->journal == &filter->own_journal;
+    filter = memory_moved(mover, filter);
+    if (own)
+        filter->journal = &filter->own_journal;
+    if (own && journal_is_on(filter->journal))
+        filter->journal->owner = filter;
+    return filter;
 }
 
 static inline void init_base(struct roost_filter *filter, const struct filter_kind *kind, const roost_config *config,

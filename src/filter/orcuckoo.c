@@ -610,8 +610,10 @@ static void draw_from_stash(struct orcuckoo *filter)
     if (!entry.key)
         return;
     struct place place = place_of_class(entry.key, filter->table.geometry);
-    if (enter_slot(filter, &place, entry, 0))
+    if (enter_slot(filter, &place, entry, 0)) {
         stash_remove(stash, node);
+        filter->table.moves++;
+    }
 }
 
 static bool remove_place(struct orcuckoo *filter, const struct place *place)
@@ -824,6 +826,19 @@ static bool orcuckoo_is_change(const roost_filter *base, uint8_t table, struct c
     return change_kind_of(change) <= CHANGE_DEAD && is_class_key(change_key(change), filter->table.geometry);
 }
 
+static bool orcuckoo_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    (void)place;
+    cuckoo_table_move(&filter->table, mover);
+    filter->history.runs = memory_moved(mover, filter->history.runs);
+    filter->actors.list = memory_moved(mover, filter->actors.list);
+    filter->actors.map = memory_moved(mover, filter->actors.map);
+    filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
+    journal_move(&base->own_journal, mover);
+    return false;
+}
+
 static void orcuckoo_info(const roost_filter *base, roost_info *info)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
@@ -906,6 +921,9 @@ const struct filter_kind orcuckoo_kind = {
     .read_state = orcuckoo_read_state,
     .write_delta = orcuckoo_write_delta,
     .merge_delta = orcuckoo_merge_delta,
+    .cut = orcuckoo_cut,
+    .move = orcuckoo_move,
+    .sweep = orcuckoo_sweep,
     .prepare_delta = orcuckoo_prepare_delta,
     .commit_delta = orcuckoo_commit_delta,
     .abandon_delta = orcuckoo_abandon_delta,

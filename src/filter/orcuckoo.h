@@ -172,6 +172,8 @@ roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter);
 roost_status orcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other);
 roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *other);
 
+roost_status orcuckoo_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
+
 /* Every actor of the history gets a number; ROOST_TOO_LARGE past MOST_ACTORS. */
 roost_status meet_actors(struct orcuckoo *filter, const struct history *history);
 /* Notes dots that are new here; those that are not noted live beside it were removed before they came. */
@@ -188,6 +190,8 @@ roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_write
 roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
 void orcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
 void orcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared);
+roost_status orcuckoo_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+                          struct part_sink *sink);
 roost_status orcuckoo_history(const roost_filter *filter, struct history *copy);
 roost_status orcuckoo_history_then(const roost_filter *filter, struct history *history, uint64_t record);
 roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);

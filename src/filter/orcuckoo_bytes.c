@@ -328,6 +328,147 @@ roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *w
     return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->history);
 }
 
+/* ---- in parts ------------------------------------------------------------------------------------------------------
+ */
+
+/* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
+struct cutting {
+    const struct orcuckoo *filter;
+    struct history dots;
+    uint64_t *before;
+    struct gather gather;
+    uint64_t next; /* of the row: the first that was not cut yet */
+    uint64_t most_live;
+    size_t most_runs;
+};
+
+/* Of ranks from `from` on: as many as hold the most live ones, and as are in the most runs. */
+static uint64_t end_of_slice(const struct cutting *cutting, uint64_t from)
+{
+    size_t run = history_run_of_rank(&cutting->dots, cutting->before, from) + cutting->most_runs;
+    uint64_t end = run < cutting->dots.count ? cutting->before[run] : cutting->dots.dots, to = from, live = 0;
+    if (cutting->gather.row) {
+        uint64_t beyond = cutting->next + cutting->most_live;
+        return beyond < cutting->gather.count && cutting->gather.row[beyond].key < end ? cutting->gather.row[beyond].key
+                                                                                       : end;
+    }
+    while (to < end && live < cutting->most_live)
+        live += cutting->gather.by_rank[to++] != 0;
+    return to;
+}
+
+/* Ranks in the slice count from its beginning. */
+static struct members members_of_slice(struct cutting *cutting, uint64_t from, uint64_t to)
+{
+    struct members live = {0};
+    if (!cutting->gather.row) {
+        live.by_rank = cutting->gather.by_rank + from;
+        for (uint64_t rank = from; rank < to; rank++)
+            live.count += cutting->gather.by_rank[rank] != 0;
+        return live;
+    }
+    live.row = cutting->gather.row + cutting->next;
+    for (; cutting->next < cutting->gather.count && cutting->gather.row[cutting->next].key < to; cutting->next++) {
+        cutting->gather.row[cutting->next].key -= from;
+        live.count++;
+    }
+    return live;
+}
+
+static bool dots_of_slice(const struct cutting *cutting, struct history *dots, uint64_t from, uint64_t to)
+{
+    const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
+    *dots = (struct history){0};
+    for (size_t run = history_run_of_rank(&cutting->dots, cutting->before, from);
+         run < cutting->dots.count && cutting->before[run] < to; run++) {
+        struct dot_run slice = cutting->dots.runs[run];
+        if (cutting->before[run + 1] > to)
+            slice.last = slice.first + (uint32_t)(to - 1 - cutting->before[run]);
+        if (cutting->before[run] < from)
+            slice.first += (uint32_t)(from - cutting->before[run]);
+        if (!history_add(dots, allocator, slice)) {
+            history_release(dots, allocator);
+            return false;
+        }
+    }
+    return true;
+}
+
+static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t to, struct part_sink *sink)
+{
+    const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
+    struct members live = members_of_slice(cutting, from, to), none = {0};
+    struct bit_writer writer;
+    struct history dots;
+    if (!dots_of_slice(cutting, &dots, from, to))
+        return ROOST_NO_MEMORY;
+    bit_writer_init(&writer, *allocator);
+    roost_status status = write_part(&writer, cutting->filter->table.geometry, &dots, &live, &none);
+    if (status == ROOST_OK)
+        status = sink->take(sink, &writer);
+    bit_writer_release(&writer);
+    history_release(&dots, allocator);
+    return status;
+}
+
+static roost_status cut_all(struct cutting *cutting, struct part_sink *sink)
+{
+    roost_status status = ROOST_OK;
+    for (uint64_t from = 0, to; from < cutting->dots.dots && status == ROOST_OK; from = to) {
+        to = end_of_slice(cutting, from);
+        status = cut_slice(cutting, from, to, sink);
+    }
+    return status;
+}
+
+/* Everything that a cutting needs; what it got is released by the caller in either case. */
+static bool cutting_begin(struct cutting *cutting, const struct history *known)
+{
+    const struct orcuckoo *filter = cutting->filter;
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    const struct history nothing = {0};
+    uint64_t entries = cuckoo_table_entries(&filter->table);
+    if (!history_difference(&cutting->dots, &filter->history, known ? known : &nothing, allocator))
+        return false;
+    bool dense = cutting->dots.dots <= 4 * entries;
+    if (dense)
+        cutting->gather.by_rank = memory_allocate(allocator, (cutting->dots.dots + 1) * sizeof(uint64_t));
+    else
+        cutting->gather.row = memory_allocate(allocator, 2 * (entries + 1) * sizeof(struct sort_pair));
+    cutting->before = memory_allocate(allocator, (cutting->dots.count + 1) * sizeof *cutting->before);
+    if (!(dense ? (void *)cutting->gather.by_rank : cutting->gather.row) || !cutting->before ||
+        !rank_map_init(&cutting->gather.map, filter, &cutting->dots))
+        return false;
+    history_ranks(&cutting->dots, cutting->before);
+    gather_members(filter, &cutting->gather, &cutting->dots, dense ? NULL : cutting->gather.row + entries + 1);
+    rank_map_release(&cutting->gather.map);
+    return true;
+}
+
+static void cutting_end(struct cutting *cutting)
+{
+    const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
+    history_release(&cutting->dots, allocator);
+    memory_release(allocator, cutting->before);
+    memory_release(allocator, cutting->gather.by_rank);
+    memory_release(allocator, cutting->gather.row);
+}
+
+/* Slices of the history. Of the dots that are known already only those that were removed are news: whether there are
+   any can be counted, but which of them the receiver still holds only a sweep of his table tells. */
+roost_status orcuckoo_cut(const roost_filter *base, const struct history *known, size_t bytes, struct part_sink *sink)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    struct cutting cutting = {
+        .filter = filter, .most_live = bytes / BYTES_A_PLACE + 1, .most_runs = bytes / BYTES_A_PLACE + 1};
+    roost_status status = cutting_begin(&cutting, known) ? cut_all(&cutting, sink) : ROOST_NO_MEMORY;
+    uint64_t entries = cuckoo_table_entries(&filter->table) - cutting.gather.count;
+    if (status == ROOST_OK && filter->history.dots - cutting.dots.dots > entries)
+        sink->removals = true;
+    cutting_end(&cutting);
+    return status;
+}
+
 /* ---- a delta -------------------------------------------------------------------------------------------------------
  */
 

@@ -66,12 +66,17 @@ static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct
 struct removal_walk {
     const struct orcuckoo *other;
     const struct acquaintance *known; /* the actors of the filter */
-    uint32_t row;                     /* the next one */
-    uint64_t node;                    /* the next of the stash */
+    uint32_t row, end_row;            /* the next one; where to stop */
+    uint64_t node, end_node;          /* the same in the stash */
     struct slot_match slots[ROW + 8];
     struct place places[ROW + 8];
     uint32_t count, next;
 };
+
+static struct removal_walk whole_walk(const struct orcuckoo *other, const struct acquaintance *known)
+{
+    return (struct removal_walk){.other = other, .known = known, .end_row = UINT32_MAX, .end_node = UINT64_MAX};
+}
 
 struct removal {
     struct slot_match slot; /* valid if `node` is NO_NODE */
@@ -130,7 +135,7 @@ static void gather_row(const struct orcuckoo *filter, struct removal_walk *walk,
 static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
 {
     walk->next = walk->count = 0;
-    while (walk->row < cuckoo_table_rows(&filter->table) && walk->count < ROW)
+    while (walk->row < cuckoo_table_rows(&filter->table) && walk->row < walk->end_row && walk->count < ROW)
         gather_row(filter, walk, walk->row++);
     cuckoo_table_prefetch(&walk->other->table, walk->places, walk->count);
     return walk->count > 0;
@@ -160,7 +165,7 @@ static bool next_removed_slot(const struct orcuckoo *filter, struct removal_walk
 static bool next_removed_node(const struct orcuckoo *filter, struct removal_walk *walk, struct removal *removal)
 {
     const struct stash *stash = &filter->table.stash;
-    while (walk->node < stash->used) {
+    while (walk->node < stash->used && walk->node < walk->end_node) {
         uint64_t node = walk->node++;
         if (!stash->nodes[node].key)
             continue;
@@ -402,7 +407,7 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
     roost_status status = begin_merge(filter, &merge, other);
     if (status != ROOST_OK)
         return status;
-    struct removal_walk removals = {.other = other, .known = merge.mine};
+    struct removal_walk removals = whole_walk(other, merge.mine);
     bool any_removal = next_removal(filter, &removals, &removal);
     if (any_removal || merge.news.dots > 0) {
         status = work_on_copy(filter, &merge);
@@ -419,6 +424,74 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
     }
     end_merge(filter, &merge);
     return status;
+}
+
+/* ---- removals in steps ---------------------------------------------------------------------------------------------
+ *
+ * The receiver of a state in parts has taken in all that was new to him; now no dot that the other side has seen can
+ * enter any more, and what is left to do is to drop the entries that it has seen removed. His table is walked a few
+ * rows at a time, and changes in between: entries may come, which are none of these, or go, or be kicked from a row
+ * that was not looked at yet into one that was. The table counts such moves. A walk that they disturbed is made again;
+ * the third one is made in one go.
+ */
+
+#define MOST_PASSES 3
+
+static void drop_some(struct orcuckoo *filter, struct sweep *sweep, struct removal_walk *walk, uint32_t effort)
+{
+    struct removal removal;
+    walk->row = sweep->row;
+    walk->node = sweep->node;
+    if (effort && sweep->row < cuckoo_table_rows(&filter->table)) {
+        walk->end_row = effort < UINT32_MAX - sweep->row ? sweep->row + effort : UINT32_MAX;
+        walk->end_node = sweep->node;
+    } else if (effort) {
+        walk->end_node = sweep->node + effort;
+    }
+    while (next_removal(filter, walk, &removal))
+        drop(filter, &removal);
+    sweep->row = walk->row;
+    sweep->node = walk->node;
+}
+
+static bool is_at_end(const struct orcuckoo *filter, const struct sweep *sweep)
+{
+    return sweep->row >= cuckoo_table_rows(&filter->table) && sweep->node >= filter->table.stash.used;
+}
+
+/* Back to the first row. */
+static void begin_pass(const struct orcuckoo *filter, struct sweep *sweep)
+{
+    sweep->row = 0;
+    sweep->node = 0;
+    sweep->moves = filter->table.moves;
+    sweep->disturbed = false;
+    sweep->passes++;
+}
+
+roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost_filter *other_base, uint32_t effort)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    const struct orcuckoo *other = as_const_orcuckoo(other_base);
+    struct acquaintance *known = acquaint(filter, other, &base->environment.allocator);
+    if (!known)
+        return ROOST_NO_MEMORY;
+    if (sweep->passes == 0)
+        begin_pass(filter, sweep);
+    sweep->disturbed |= sweep->moves != filter->table.moves;
+    struct removal_walk walk = whole_walk(other, known);
+    drop_some(filter, sweep, &walk, effort);
+    if (is_at_end(filter, sweep)) {
+        sweep->done = !sweep->disturbed;
+        begin_pass(filter, sweep);
+    }
+    if (!sweep->done && sweep->passes > MOST_PASSES) {
+        walk = whole_walk(other, known);
+        drop_some(filter, sweep, &walk, 0);
+        sweep->done = true;
+    }
+    memory_release(&base->environment.allocator, known);
+    return ROOST_OK;
 }
 
 /* ---- compare -------------------------------------------------------------------------------------------------------
@@ -455,7 +528,7 @@ static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *othe
     if (!history_includes(&filter->history, &other->history))
         return true;
     struct acquaintance *known = acquaint(filter, other, &filter->base.environment.allocator);
-    struct removal_walk removals = {.other = other, .known = known};
+    struct removal_walk removals = whole_walk(other, known);
     bool lacks = known ? next_removal(filter, &removals, &removal) : any_removal_slowly(filter, other);
     memory_release(&filter->base.environment.allocator, known);
     return lacks;

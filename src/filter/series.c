@@ -245,6 +245,22 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     return status;
 }
 
+static bool series_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    struct series *series = as_series(filter);
+    if (place == 0) {
+        series->ledger.entries = memory_moved(mover, series->ledger.entries);
+        journal_move(&filter->own_journal, mover);
+        for (uint32_t i = 0; i < series->count; i++)
+            if (series->tables[i])
+                join_series(series, series->tables[i], i);
+    } else if (place <= series->count && series->tables[place - 1]) {
+        series->tables[place - 1] = moved_filter(mover, series->tables[place - 1]);
+        series->table_kind->move(series->tables[place - 1], mover, 0);
+    }
+    return place < series->count;
+}
+
 /* ---- look-up -------------------------------------------------------------------------------------------------------
  */
 
@@ -736,6 +752,15 @@ static uint128 series_digest(roost_filter *filter)
     return digest;
 }
 
+static bool series_tidy(roost_filter *filter, uint64_t *effort)
+{
+    const struct series *series = as_series(filter);
+    bool more = false;
+    for (uint32_t i = 0; i < series->count && series->table_kind->tidy; i++)
+        more |= series->tables[i] && series->table_kind->tidy(series->tables[i], effort);
+    return more;
+}
+
 /* ---- lending -------------------------------------------------------------------------------------------------------
  */
 
@@ -845,6 +870,12 @@ static void series_info(const roost_filter *filter, roost_info *info)
     report(filter, info, as_const_series(filter)->table_kind->info);
 }
 
+static void series_estimate(const roost_filter *filter, roost_info *info)
+{
+    const struct filter_kind *kind = as_const_series(filter)->table_kind;
+    report(filter, info, kind->estimate ? kind->estimate : kind->info);
+}
+
 static void series_brief(const roost_filter *filter, roost_info *info)
 {
     const struct filter_kind *kind = as_const_series(filter)->table_kind;
@@ -887,6 +918,7 @@ static roost_status series_check(const roost_filter *filter)
     .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
+    .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .move = series_move,                          \
     .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
     .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
     .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
@@ -915,6 +947,7 @@ const struct filter_kind series_orcuckoo_kind = {
     .remove_one = series_remove_one,
     .remove_dot = series_remove_dot,
     .count = series_count,
+    .sweep = series_sweep,
     .history = series_history,
     .history_then = series_history_then,
     .write_part_of = series_write_part_of,

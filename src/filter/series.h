@@ -54,6 +54,8 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
 roost_status series_read_state(roost_filter *filter, struct bit_reader *reader);
 roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
+roost_status series_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
 roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
                            uint64_t count);

@@ -296,6 +296,74 @@ roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_
     return status;
 }
 
+/* ---- in parts ------------------------------------------------------------------------------------------------------
+ */
+
+/* A part of a table becomes one of the series. */
+struct table_sink {
+    struct part_sink sink;
+    struct part_sink *series_sink;
+    const struct series *series;
+    uint32_t index;
+};
+
+static roost_status pass_on(struct part_sink *sink, const struct bit_writer *part)
+{
+    const struct table_sink *table = (const struct table_sink *)sink;
+    struct bit_writer writer;
+    bit_writer_init(&writer, table->series->base.environment.allocator);
+    write_byte(&writer, (uint8_t)(table->index + 1));
+    write_varint(&writer, part->buffer.size);
+    write_bytes(&writer, part->buffer.data, part->buffer.size);
+    write_byte(&writer, 0);
+    if (has_ledger(table->series))
+        write_varint(&writer, 0);
+    roost_status status = writer.failed ? ROOST_NO_MEMORY : table->series_sink->take(table->series_sink, &writer);
+    bit_writer_release(&writer);
+    return status;
+}
+
+static roost_status cut_ledger(const struct series *series, struct part_sink *sink)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, series->base.environment.allocator);
+    write_byte(&writer, 0);
+    ledger_write(&series->ledger, &writer);
+    roost_status status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
+    bit_writer_release(&writer);
+    return status;
+}
+
+roost_status series_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink)
+{
+    const struct series *series = as_const_series(filter);
+    roost_status status = ROOST_OK;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        struct table_sink table = {{pass_on, false}, sink, series, i};
+        if (is_present(series, i))
+            status = series->table_kind->cut(series->tables[i], known, bytes, &table.sink);
+        sink->removals |= table.sink.removals;
+    }
+    return status == ROOST_OK && has_ledger(series) ? cut_ledger(series, sink) : status;
+}
+
+/* One table after the other; one that is missing here has nothing to lose. */
+roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other_filter, uint32_t effort)
+{
+    struct series *series = as_series(filter);
+    const struct series *other = as_const_series(other_filter);
+    uint32_t index = sweep->table;
+    roost_status status = ROOST_OK;
+    if (index < other->count && other->tables[index] && series->tables[index])
+        status = series->table_kind->sweep(series->tables[index], sweep, other->tables[index], effort);
+    else
+        sweep->done = true;
+    if (status == ROOST_OK && sweep->done)
+        *sweep = (struct sweep){.table = index + 1, .done = index + 1 >= other->count};
+    series_shrink(series);
+    return status;
+}
+
 /* ---- without cursors -----------------------------------------------------------------------------------------------
  */
 

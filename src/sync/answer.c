@@ -11,6 +11,8 @@
  */
 #include "session.h"
 
+#include "roost/steps.h"
+
 /* ---- parts of replies ----------------------------------------------------------------------------------------------
  */
 
@@ -63,10 +65,11 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
                        filter->kind->write_delta(filter, &writer, (struct selection){.since = since}));
 }
 
+/* About: it tells whether one side has many times what the other has. */
 static uint64_t entries_of(const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_estimate(filter, &info);
     return info.entries;
 }
 
@@ -332,7 +335,7 @@ static roost_status compare_members(const roost_filter *filter, struct differenc
 static uint64_t most_numbers(const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_brief(filter, &info);
     uint64_t limit = filter->environment.memory_limit / sizeof(uint64_t);
     return info.bytes_memory < limit ? info.bytes_memory : limit;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "roost/steps.h"
 #include "../base/hash.h"
 
 #define MAGIC          "Rost"
@@ -115,6 +116,12 @@ roost_status frame_open_multiset(struct bit_reader *reader, const uint8_t *frame
 {
     uint8_t type;
     return open_envelope(reader, &type, frame, size, MULTISET_FRAME, MULTISET_FRAME);
+}
+
+bool roost_frame_is_delta(const void *frame, size_t size)
+{
+    const uint8_t *bytes = frame;
+    return size > MAGIC_BYTES + 1 && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0 && bytes[MAGIC_BYTES + 1] == DELTA_FRAME;
 }
 
 static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)

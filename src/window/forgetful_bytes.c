@@ -191,8 +191,8 @@ struct window_delta {
 static bool is_sound_part(const struct window *window, struct bit_reader part)
 {
     struct bit_reader peek = part;
-    read_byte(&peek);
-    return read_varint(&peek) > 0 && bloom_is_sound_part(window->geometry.bits, part);
+    bool positions = read_byte(&peek) == 1; /* no stretches: slots are small */
+    return positions && read_varint(&peek) > 0 && bloom_is_sound_part(window->geometry.bits, part);
 }
 
 static bool read_part(const struct window *window, struct window_delta *delta, struct bit_reader *reader)

@@ -118,13 +118,13 @@ class Server:
         self.client.close()
 
     def reports(self):
-        """What the sanitizers wrote."""
+        """What the sanitizers wrote. That an allocation was refused is no error: whoever asked has to bear it."""
         found = ""
         for name in os.listdir(self.folder):
             if name.startswith("asan"):
                 with open(os.path.join(self.folder, name), errors="replace") as file:
-                    found += file.read()
-        return found
+                    found += "".join(line for line in file if "WARNING: AddressSanitizer failed to allocate" not in line)
+        return found.strip()
 
     def __call__(self, *arguments):
         return self.client.execute_command(*arguments)

@@ -1,0 +1,486 @@
+#!/usr/bin/python3
+"""Long work in steps: the client waits, the server serves others; whatever happens to the key meanwhile."""
+import contextlib
+
+import redis
+
+from servers import Server, Speaker, caught_up, replicate, run, same_digests, server, servers, wait_for
+
+KINDS = {"bloom": ("KIND", "bloom"), "growing-bloom": ("KIND", "bloom", "SCALABLE"), "cuckoo": ("KIND", "cuckoo", "FPR", 1e-6),
+         "growing-cuckoo": ("KIND", "cuckoo", "SCALABLE", "FPR", 1e-6), "set": ("KIND", "orcuckoo"), "growing-set": ("KIND", "orcuckoo", "SCALABLE"),
+         "multiset": ("KIND", "orcuckoo", "MULTISET")}
+
+
+def fill(s, key, items):
+    items = list(items)
+    for i in range(0, len(items), 5000):
+        s("ROOST.ADD", key, *items[i:i + 5000])
+
+
+def frame_of(s, key):
+    return s("ROOST.DELTA", key, 0)[1]
+
+
+def large_pair(s, kind, count=40000):
+    """Two filters with a common past that have gone apart; both have removed of what the other holds."""
+    s("ROOST.CREATE", "here", *KINDS[kind], "CAPACITY", 8 * count if "bloom" in kind else 2 * count)
+    fill(s, "here", range(count // 2))
+    s("COPY", "here", "there")
+    fill(s, "there", range(count // 2, count))
+    fill(s, "here", range(count, count + 1000))
+    if "set" in kind:
+        for i in range(0, 3000, 500):
+            s("ROOST.REM", "there", *range(i, i + 500))
+            s("ROOST.REM", "here", *range(i + 3000, i + 3500))
+    s("COPY", "here", "at-once")
+
+
+def merge_at_once(s, key, frame):
+    """Nobody can wait in a transaction."""
+    with s.client.pipeline(transaction=True) as transaction:
+        transaction.execute_command("ROOST.MERGE", key, frame)
+        return transaction.execute()[0]
+
+
+class Waiting:
+    """A client that has sent a command and waits for its answer."""
+
+    def __init__(self, s, *command):
+        self.server, self.speaker = s, Speaker(s, 2)
+        parts = [str(a).encode() if not isinstance(a, bytes) else a for a in command]
+        self.speaker.socket.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+
+    def answer(self):
+        answer = self.speaker.read()
+        self.speaker.close()
+        return answer
+
+
+def is_waiting(s):
+    return s.client.info("clients")["blocked_clients"] > 0
+
+
+@contextlib.contextmanager
+def primary_and_replica():
+    with servers(lambda: Server(port=free()), lambda: Server(port=free())) as (primary, replica):
+        replicate(replica, primary)
+        yield primary, replica
+
+
+def free():
+    from servers import free_port
+    return free_port()
+
+
+def test_a_merge_in_steps_is_a_merge():
+    with primary_and_replica() as (s, replica):
+        for kind in KINDS:
+            large_pair(s, kind)
+            frame = frame_of(s, "there")
+            assert len(frame) > 65536
+            blocked = s.client.info("commandstats").get("cmdstat_roost.merge", {"calls": 0})["calls"]
+            assert s("ROOST.MERGE", "here", frame) == 1, kind
+            assert merge_at_once(s, "at-once", frame) == 1
+            assert s.digest("here") == s.digest("at-once"), kind
+            assert s("ROOST.MERGE", "here", frame) == 0, kind
+            assert s("ROOST.MERGE", "new", frame) == 1
+            assert s.digest("new") == s.digest("there"), kind
+            assert s("ROOST.MERGE", "new", frame) == 0
+            assert s.client.info("commandstats")["cmdstat_roost.merge"]["calls"] == blocked + 5
+            caught_up(replica, s)
+            same_digests(s, replica, ["here", "at-once", "new", "there"])
+            s("DEBUG", "RELOAD")
+            same_digests(s, replica, ["here", "new"])
+            s("FLUSHALL")
+        assert int(s.client.info("roost")["roost_longest_turn_usec"]) > 0
+
+
+def test_others_are_served_meanwhile():
+    with primary_and_replica() as (s, replica):
+        for kind in ("growing-bloom", "set", "growing-cuckoo"):
+            large_pair(s, kind)
+            merge = Waiting(s, "ROOST.MERGE", "here", frame_of(s, "there"))
+            served = 0
+            while served < 3 or is_waiting(s):
+                assert s("ROOST.ADD", "here", f"between-{served}") == [1]
+                served += 1
+            assert merge.answer() == 1
+            assert all(s("ROOST.EXISTS", "here", *[f"between-{i}" for i in range(served)]))
+            assert all(s("ROOST.EXISTS", "here", *range(20000, 41000)))
+            assert s("ROOST.MERGE", "here", frame_of(s, "there")) == 0, "nothing was left out"
+            caught_up(replica, s)
+            same_digests(s, replica, ["here", "there"])
+            s("FLUSHALL")
+
+
+def changed_meanwhile(s, change, restore):
+    """Until the change came in time, which depends on who else uses the machine; an answer without an error means that the merge was done before."""
+    frame = frame_of(s, "there")
+    for _ in range(20):
+        merge = Waiting(s, "ROOST.MERGE", "here", frame)
+        wait_for(lambda: is_waiting(s) or s("ROOST.MERGE", "here", frame) == 0, "the merge")
+        change()
+        answer = merge.answer()
+        if isinstance(answer, Exception):
+            assert "the key has changed" in str(answer), answer
+            return
+        restore()
+    print("# the merge was always faster")
+
+
+def test_the_key_changes_meanwhile():
+    with primary_and_replica() as (s, replica):
+        large_pair(s, "growing-set", 60000)
+
+        def restore():
+            s("COPY", "at-once", "here", "REPLACE")
+        changed_meanwhile(s, lambda: s("DEL", "here"), restore)
+        assert s("EXISTS", "here") == 0
+        restore()
+        changed_meanwhile(s, lambda: s("RENAME", "here", "elsewhere"), restore)
+        restore()
+        digest = s.digest("at-once")
+        changed_meanwhile(s, lambda: s("COPY", "at-once", "here", "REPLACE"), lambda: None)
+        assert s.digest("here") == digest
+        changed_meanwhile(s, lambda: s("SET", "here", "text"), restore)
+        restore()
+        changed_meanwhile(s, lambda: s("FLUSHALL"), lambda: (large_pair(s, "growing-set", 60000)))
+        caught_up(replica, s)
+        assert replica("DBSIZE") == 0
+
+
+def test_a_missing_key_that_somebody_makes():
+    with server() as s:
+        large_pair(s, "growing-bloom")
+
+        def restore():
+            s("DEL", "here")
+        s("DEL", "here")
+        changed_meanwhile(s, lambda: s("SET", "here", "text"), restore)
+        assert s("GET", "here") == b"text"
+
+
+def test_a_client_that_goes_away():
+    with server() as s:
+        large_pair(s, "growing-set")
+        merge_at_once(s, "at-once", frame_of(s, "there"))
+        merge = Waiting(s, "ROOST.MERGE", "here", frame_of(s, "there"))
+        wait_for(lambda: is_waiting(s) or s.digest("here") == s.digest("at-once"), "the merge")
+        merge.speaker.close()
+        wait_for(lambda: s.digest("here") == s.digest("at-once"), "the merge to go on")
+
+
+def test_writes_are_paused():
+    """A merge that went on would end the server: nothing may be told while a failover is prepared."""
+    with primary_and_replica() as (s, replica):
+        large_pair(s, "growing-set", 60000)
+        merge = Waiting(s, "ROOST.MERGE", "here", frame_of(s, "there"))
+        wait_for(lambda: is_waiting(s) or s.digest("here") != s.digest("at-once"), "the merge")
+        s("CLIENT", "PAUSE", 200, "WRITE")
+        assert merge.answer() == 1
+        caught_up(replica, s)
+        same_digests(s, replica, ["here", "there"])
+
+
+def test_a_primary_that_becomes_a_replica():
+    with servers(lambda: Server(port=free()), lambda: Server(port=free())) as (s, other):
+        large_pair(s, "growing-set", 60000)
+        merge = Waiting(s, "ROOST.MERGE", "here", frame_of(s, "there"))
+        wait_for(lambda: is_waiting(s) or s.digest("here") != s.digest("at-once"), "the merge")
+        other("SET", "mine", 1)
+        s("REPLICAOF", "127.0.0.1", other.port)
+        answer = merge.answer()
+        assert isinstance(answer, Exception) or answer in (0, 1)
+        wait_for(lambda: s("GET", "mine") == b"1" and s("DBSIZE") == 1, "the data of its primary")
+
+
+def test_many_items():
+    """Batches that take many turns: answers as those of many small ones, on the replica too; in a transaction at once."""
+    with primary_and_replica() as (s, replica):
+        s("BF.RESERVE", "bloom", "0.01", 1000000), s("CF.RESERVE", "cuckoo", 100000, "EXPANSION", 1)
+        s("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", 1000)
+        s("BF.RESERVE", "full", "0.01", 30000, "NONSCALING")
+        many = list(range(60000))
+        for command in (("BF.MADD", "bloom"), ("CF.INSERT", "cuckoo", "ITEMS"), ("CF.INSERTNX", "cuckoo", "ITEMS"), ("ROOST.ADD", "set")):
+            answer = s(*command, *many)
+            assert len(answer) == len(many)
+            assert sum(answer) == 0 if command[0] == "CF.INSERTNX" else 59900 < sum(answer) <= 60000
+        full = s("BF.MADD", "full", *many)
+        assert isinstance(full[-1], redis.RedisError) and sum(full[:-1]) == 30000 == s("BF.CARD", "full")
+        assert s("BF.MADD", "bloom", *many) == [0] * len(many)
+        assert s("ROOST.REM", "set", *many[:50000]) == [1] * 50000
+        assert s("ROOST.EXISTS", "set", *many) == [0] * 50000 + [1] * 10000
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("ROOST.REM", "set", *many)
+            assert sum(transaction.execute()[0]) == 10000
+        caught_up(replica, s)
+        same_digests(s, replica, ["bloom", "cuckoo", "set", "full"])
+        batch = Waiting(s, "ROOST.ADD", "set", *many)
+        for i in range(50):
+            s("ROOST.ADD", "set", f"between-{i}")
+        assert sum(batch.answer()) == len(many)
+        batch = Waiting(s, "ROOST.ADD", "set", *many)
+        wait_for(lambda: is_waiting(s) or s("PING"), "the batch")
+        s("DEL", "set")
+        answer = batch.answer()
+        assert isinstance(answer, Exception) or sum(answer) == 0
+        caught_up(replica, s)
+        assert replica("EXISTS", "set") == 0
+
+
+def test_a_digest_of_many_changes():
+    """A filter so large that hashing it takes many turns: the answer is that of a copy which was hashed as it was read."""
+    with primary_and_replica() as (s, replica):
+        s("BF.RESERVE", "large", "0.01", 30000000, "NONSCALING")
+        for i in range(8):
+            s("BF.MADD", "large", *range(i * 4000, i * 4000 + 4000))
+        stepwise = Waiting(s, "ROOST.DIGEST", "large")
+        served = 0
+        while served < 3 or is_waiting(s):
+            s("BF.ADD", "large", f"between-{served}")
+            served += 1
+        assert len(stepwise.answer()) == 32
+        caught_up(replica, s)
+        assert replica.digest("large") == s.digest("large")
+        s("BF.MADD", "large", *range(50000, 60000))
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("ROOST.DIGEST", "large")
+            assert transaction.execute()[0].decode() == s.digest("large")
+        s("BF.MADD", "large", *range(60000, 80000))
+        s("DEBUG", "RELOAD")
+        digest = s.digest("large")
+        s("COPY", "large", "copy")
+        assert s.digest("copy") == digest
+        info = s("ROOST.INFO", "large", "FULL")
+        full = dict(zip(info[::2], info[1::2]))
+        assert abs(float(full[b"elements"]) / 62000 - 1) < 0.05
+
+
+def test_a_summary_of_many_changes():
+    with server() as s:
+        for key in ("one", "two"):
+            s("BF.RESERVE", key, "0.01", 30000000, "NONSCALING")
+            s("BF.MADD", key, *range(20000))
+        s("BF.RESERVE", "small", "0.01", 100)
+        asking = Waiting(s, "ROOST.SUMMARY")
+        while is_waiting(s):
+            s("PING")
+        first = asking.answer()
+        assert first[5] == 3 and len(first[7]) == 3
+        again = s("ROOST.SUMMARY")
+        assert [bytes(a) for a in again[:6:2]] == [b"digest", b"mark", b"keys"] and again[1].decode() == first[1].decode()
+        s("BF.MADD", "one", *range(20000, 40000))
+        changed = s("ROOST.SUMMARY", "SINCE", again[3])
+        assert changed[1] != again[1] and [row[:2] for row in changed[7]] == [[0, b"one"]]
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("BF.MADD", "two", *range(20000, 40000))
+            transaction.execute_command("ROOST.SUMMARY")
+            assert transaction.execute()[1][1] == s("ROOST.SUMMARY")[1]
+
+
+def test_a_digest_of_a_key_that_goes():
+    with server() as s:
+        for _ in range(20):
+            s("BF.RESERVE", "large", "0.01", 60000000, "NONSCALING")
+            s("BF.MADD", "large", *range(20000))
+            asking = Waiting(s, "ROOST.DIGEST", "large")
+            s("DEL", "large")
+            answer = asking.answer()
+            if isinstance(answer, Exception) and "changed" in str(answer):
+                return
+        print("# the digest was always faster")
+
+def push(s, key, generation, frame):
+    outcome, at, digest, begin, end = s("ROOST.PUSH", key, generation, frame)
+    return outcome.decode(), at, digest.decode(), begin, end
+
+
+def test_a_push_in_steps_is_a_push():
+    """As one in a transaction, which is made at once; and the span that it tells is all that was noted, and no more."""
+    with primary_and_replica() as (s, replica):
+        for kind in KINDS:
+            large_pair(s, kind)
+            frame = frame_of(s, "there")
+            s("ROOST.PULL", "here", 0)
+            with s.client.pipeline(transaction=True) as transaction:
+                transaction.execute_command("ROOST.PUSH", "at-once", 0, frame)
+                at_once = transaction.execute()[0]
+            outcome, generation, digest, begin, end = push(s, "here", 0, frame)
+            assert (outcome, generation, digest) == ("merged", 0, at_once[2].decode()), kind
+            assert digest == s.digest("here") and end == s("ROOST.PULL", "here", end)[1]
+            assert begin.split(b"-")[0] == end.split(b"-")[0] and begin != end
+            span = begin.split(b"-")[1] + b"-" + end.split(b"-")[1]
+            told = s("ROOST.PULL", "here", begin, span)
+            assert told[3] is None or s("ROOST.MERGE", "at-once", told[3]) == 0
+            assert told[3] is None or len(told[3]) < 300, "nothing is left of it"
+            assert push(s, "here", 0, frame)[:3] == ("same", 0, digest)
+            assert push(s, "new", 0, frame)[:3] == ("merged", 0, s.digest("there")), kind
+            assert push(s, "new", 3, frame)[:3] == ("merged", 3, s.digest("there")), "in the place of a lower generation"
+            assert s("ROOST.PUSH", "new", 2, frame)[:2] == [b"stale", 3]
+            s("ROOST.PUSH", "buried", 5, b"")
+            assert push(s, "buried", 5, frame)[:3] == ("merged", 5, s.digest("there"))
+            caught_up(replica, s)
+            same_digests(s, replica, ["here", "new", "buried"])
+            assert replica("ROOST.PULL", "new", 0)[0] == 3
+            s("DEBUG", "RELOAD")
+            assert s("ROOST.PULL", "new", 0)[0] == 3 and s("ROOST.PULL", "buried", 0)[0] == 5
+            s("FLUSHALL")
+
+
+def test_a_push_while_others_change_the_key():
+    """What they changed is not told as the pusher's own: the span begins behind it, and whoever leaves it out still hears of them."""
+    with server() as s:
+        tried = mixed = 0
+        while tried < 20 and not mixed:
+            s("FLUSHALL")
+            large_pair(s, "growing-set")
+            before = s("ROOST.PULL", "here", 0)[1]
+            pushing = Waiting(s, "ROOST.PUSH", "here", 0, frame_of(s, "there"))
+            served = 0
+            while served < 3 or is_waiting(s):
+                s("ROOST.ADD", "here", f"between-{served}")
+                served += 1
+            outcome, generation, digest, begin, end = pushing.answer()
+            assert outcome == b"merged" and begin.split(b"-")[0] == end.split(b"-")[0]
+            told = s("ROOST.PULL", "here", before, begin.split(b"-")[1] + b"-" + end.split(b"-")[1])
+            s("ROOST.MERGE", "at-once", told[3] if told[3] else frame_of(s, "here"))
+            assert all(s("ROOST.EXISTS", "at-once", *[f"between-{i}" for i in range(served)])), "left out with the span"
+            mixed += begin != before
+            tried += 1
+        print(f"# {mixed} of {tried} pushes had others between")
+        assert mixed
+
+
+def test_a_push_that_is_overtaken():
+    """By a deletion, or by a later generation: the answer is an error that says so, and what is there stays."""
+    with server() as s:
+        for change in (("DEL", "here"), ("ROOST.PUSH", "here", 7, b"")):
+            for _ in range(20):
+                s("FLUSHALL")
+                large_pair(s, "growing-set", 60000)
+                pushing = Waiting(s, "ROOST.PUSH", "here", 0, frame_of(s, "there"))
+                wait_for(lambda: is_waiting(s) or s.digest("here") != s.digest("at-once"), "the push")
+                s(*change)
+                answer = pushing.answer()
+                assert s("EXISTS", "here") == 0
+                assert s("ROOST.PULL", "here", 0) == [7 if "ROOST.PUSH" in change else 1, None, None, None]
+                if isinstance(answer, Exception):
+                    assert str(answer).startswith("STALE"), answer
+                    break
+            else:
+                print("# the push was always faster")
+
+
+def test_what_needs_a_long_digest():
+    """Pulls, pushes of little, and both sides of a sync, at a filter of which a lot has changed."""
+    with server() as s, server() as other:
+        for each in (s, other):
+            each("BF.RESERVE", "large", "0.01", 30000000, "NONSCALING")
+        s("BF.MADD", "large", *range(20000))
+        pulled = s("ROOST.PULL", "large", 0)
+        assert pulled[2].decode() == s.digest("large") and pulled[0] == 0
+        s("BF.MADD", "large", *range(20000, 20003))
+        little = s("ROOST.PULL", "large", pulled[1])[3]
+        other("BF.MADD", "large", *range(50000, 70000))
+        waiting = Waiting(other, "ROOST.PUSH", "large", 0, little)
+        answer = waiting.answer()
+        assert answer[0] == b"merged" and answer[2].decode() == other.digest("large")
+        other("BF.MADD", "large", *range(70000, 90000)), s("BF.MADD", "large", *range(90000, 110000))
+        session, request, *end = s("ROOST.ASK", "large", 0)
+        while not end:
+            session, request, *end = s("ROOST.ASK", "large", session, other("ROOST.SYNC", "large", request, "GENERATION", 0))
+        assert end[1].decode() == s.digest("large") and s.digest("large") == other.digest("large")
+        s("BF.MADD", "large", *range(110000, 130000))
+        waiting = Waiting(s, "ROOST.ASK", "large", 0)
+        s("DEL", "large")
+        answer = waiting.answer()
+        assert not isinstance(answer, Exception) or str(answer).startswith("STALE"), answer
+
+
+def test_a_summary_that_waits_for_a_large_change():
+    with server() as s:
+        s("BF.RESERVE", "large", "0.01", 60000000, "NONSCALING"), s("BF.ADD", "small", 1)
+        mark = s("ROOST.SUMMARY")[3]
+        both = [Waiting(s, "ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000) for _ in range(2)]
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] == 2, "the clients")
+        s("BF.MADD", "large", *range(20000))
+        for waiting in both:
+            answer = waiting.answer()
+            assert [row[:3] for row in answer[7]] == [[0, b"large", 0]]
+        summary = s("ROOST.SUMMARY")
+        assert summary[1] == s("ROOST.SUMMARY")[1] and {bytes(row[1]): row[3].decode() for row in summary[7]}[b"large"] == s.digest("large")
+        gone = Waiting(s, "ROOST.SUMMARY", "SINCE", summary[3], "WAIT", 60000)
+        late = Waiting(s, "ROOST.SUMMARY", "SINCE", summary[3], "WAIT", 1)
+        assert late.answer()[7] == []
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] == 1, "the client")
+        gone.speaker.close()
+        s("BF.MADD", "large", *range(20000, 60000))
+        for wait in (1, 2, 5):  # whichever comes first
+            mark = s("ROOST.SUMMARY")[3]
+            waiting = Waiting(s, "ROOST.SUMMARY", "SINCE", mark, "WAIT", wait)
+            s("BF.MADD", "large", *range(wait * 100000, wait * 100000 + 20000))
+            answer = waiting.answer()
+            assert [row[1] for row in answer[7]] in ([], [b"large"])
+        s("SWAPDB", 0, 1)
+        assert {row[0] for row in s("ROOST.SUMMARY")[7] if row[3]} == {1}
+
+
+def test_windows_come_whole():
+    """Their frames are large, but nothing is made of one that is refused."""
+    with server() as s, server() as other:
+        s("ROOST.CREATE", "window", "KIND", "window", "WINDOW", 3600000, "CAPACITY", 100000)
+        for i in range(4):
+            s("ROOST.MSEEN", "window", *range(i * 10000, i * 10000 + 10000))
+        frame = frame_of(s, "window")
+        assert len(frame) > 65536
+        other("CONFIG", "SET", "roost.memory-limit", 200000)
+        assert "memory" in other.error("ROOST.MERGE", "window", frame) and other("EXISTS", "window") == 0
+        other("CONFIG", "SET", "roost.memory-limit", 0)
+        assert other("ROOST.MERGE", "window", frame) == 1 and other.digest("window") == s.digest("window")
+        assert push(other, "pushed", 2, frame)[:3] == ("merged", 2, s.digest("window"))
+        assert push(other, "pushed", 2, frame)[:3] == ("same", 2, s.digest("window"))
+        other("BF.ADD", "bloom", 1)
+        assert push(other, "bloom", 1, frame)[:3] == ("merged", 1, s.digest("window"))
+
+
+def test_bad_frames():
+    with server() as s:
+        large_pair(s, "growing-set")
+        frame, digest = frame_of(s, "there"), s.digest("here")
+        for at in (4, 5, 20, 100, len(frame) // 2, len(frame) - 1):
+            bad = frame[:at] + bytes([frame[at] ^ 1]) + frame[at + 1:]
+            assert s.error("ROOST.MERGE", "here", bad)
+            assert s.error("ROOST.MERGE", "missing", bad)
+        assert s.error("ROOST.MERGE", "here", frame[:-9])
+        s("ROOST.CREATE", "other", "CAPACITY", 100)
+        assert "configuration" in s.error("ROOST.MERGE", "other", frame)
+        assert s.digest("here") == digest and s("EXISTS", "missing") == 0
+        s("CONFIG", "SET", "roost.memory-limit", 100000)
+        assert s.error("ROOST.MERGE", "here", frame)
+        assert s.error("ROOST.MERGE", "missing", frame)
+        s("CONFIG", "SET", "roost.memory-limit", 0)
+        assert s("ROOST.MERGE", "here", frame) == 1
+
+
+def test_databases_and_the_append_only_file():
+    with server("--appendonly", "yes", "--aof-use-rdb-preamble", "no") as s:
+        large_pair(s, "growing-bloom")
+        frame = frame_of(s, "there")
+        client = redis.Redis(unix_socket_path=s.path, db=3)
+        assert client.execute_command("ROOST.MERGE", "here", frame) == 1
+        assert client.execute_command("ROOST.DIGEST", "here").decode() == s.digest("there")
+        assert s.digest("here") == s.digest("at-once")
+        client.close()
+        s("BGREWRITEAOF")
+        wait_for(lambda: s.client.info("persistence")["aof_rewrite_in_progress"] == 0, "the rewrite")
+        assert s("ROOST.MERGE", "here", frame) == 1
+        digest = s.digest("here")
+        s("DEBUG", "LOADAOF")
+        assert s.digest("here") == digest
+        client = redis.Redis(unix_socket_path=s.path, db=3)
+        assert client.execute_command("ROOST.DIGEST", "here").decode() == s.digest("there")
+        client.close()
+
+
+if __name__ == "__main__":
+    run(globals())
