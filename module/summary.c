@@ -3,6 +3,9 @@
  *
  * Whoever waits is a blocked client; the first change wakes all of them, and their answers are made when the server
  * comes to it, of what the names hold then. A client that goes away, or has waited long enough, leaves the list itself.
+ *
+ * The time is kept by a timer of ours: a server that finds a client's time to be over in the very turn in which it was
+ * woken (Redis 7.0, after a slow command) would let it go without any answer.
  */
 #include "summary.h"
 
@@ -124,6 +127,7 @@ struct waiting {
     RedisModuleBlockedClient *client;
     struct question question;
     uint64_t incarnation;
+    RedisModuleTimerID timer;
 };
 static struct waiting *all_waiting;
 
@@ -159,15 +163,24 @@ static struct waiting *stop_waiting(RedisModuleBlockedClient *client)
     return NULL;
 }
 
-static int answer_in_time(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+/* CLIENT UNBLOCK. */
+static int answer_unblocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     (void)argv, (void)argc;
     RedisModuleBlockedClient *client = RedisModule_GetBlockedClientHandle(ctx);
     struct waiting *waiting = stop_waiting(client);
     if (!waiting)
-        return reply_summary(ctx, &(struct question){.since = registry.sequence});
+        return REDISMODULE_OK;
     reply_summary(ctx, &waiting->question);
     return RedisModule_UnblockClient(client, waiting);
+}
+
+static void waited_enough(RedisModuleCtx *ctx, void *data)
+{
+    (void)ctx;
+    struct waiting *waiting = data;
+    if (stop_waiting(waiting->client)) /* else it is woken already */
+        RedisModule_UnblockClient(waiting->client, waiting);
 }
 
 static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
@@ -178,9 +191,10 @@ static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client
         RedisModule_UnblockClient(client, waiting);
 }
 
-static void free_waiting(RedisModuleCtx *ctx, void *waiting)
+static void free_waiting(RedisModuleCtx *ctx, void *data)
 {
-    (void)ctx;
+    struct waiting *waiting = data;
+    RedisModule_StopTimer(ctx, waiting->timer, NULL);
     RedisModule_Free(waiting);
 }
 
@@ -188,7 +202,8 @@ static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 {
     struct waiting *waiting = RedisModule_Alloc(sizeof *waiting);
     *waiting = (struct waiting){.next = all_waiting, .question = *question, .incarnation = registry.incarnation};
-    waiting->client = RedisModule_BlockClient(ctx, answer_woken, answer_in_time, free_waiting, question->wait);
+    waiting->client = RedisModule_BlockClient(ctx, answer_woken, answer_unblocked, free_waiting, 0);
+    waiting->timer = RedisModule_CreateTimer(ctx, question->wait, waited_enough, waiting);
     RedisModule_SetDisconnectCallback(waiting->client, forget_waiting);
     all_waiting = waiting;
     registry_wake_at_change(wake_all);

@@ -2,6 +2,7 @@
 """What deployments tell each other: summaries, pulls, pushes, syncs; and the generations of names, which outlive what they held."""
 import os
 import random
+import select
 import threading
 import time
 
@@ -145,6 +146,36 @@ class Peer:
 
     def __call__(self, *arguments):
         return self.client.execute_command(*arguments)
+
+
+def test_a_change_and_the_end_of_waiting_at_once():
+    """A slow command makes a change, and meanwhile the time of those who wait is over: each gets one answer, with the change."""
+    with server() as s:
+        create(s, "key")
+        mark = summary(s)["mark"]
+        waiting = [Speaker(s, 2) for _ in range(3)]
+        for one in waiting:
+            one.socket.sendall(b"ROOST.SUMMARY SINCE %s WAIT 200\r\n" % mark)
+        answered = lambda: len(select.select([one.socket for one in waiting], [], [], 0)[0])
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] + answered() >= 3, "the waiting")
+        pipe = s.client.pipeline(transaction=True)
+        pipe.execute_command("ROOST.ADD", "key", "x")
+        pipe.execute_command("DEBUG", "SLEEP", "0.4")
+        pipe.execute()
+        for one in waiting:
+            told = one.read()
+            assert [entry[1] for entry in told[7]] in ([b"key"], []), told
+            if not told[7]:  # its time was over before
+                assert told[3] == mark and one("ROOST.SUMMARY", "SINCE", mark)[7][0][1] == b"key"
+            assert one("PING") == "PONG"
+            one.close()
+        mark = summary(s)["mark"]
+        one = Speaker(s, 2)
+        number = one("CLIENT", "ID")
+        one.socket.sendall(b"ROOST.SUMMARY SINCE %s WAIT 60000\r\n" % mark)
+        wait_for(lambda: s("CLIENT", "UNBLOCK", number), "the client")
+        assert one.read()[3] == mark and one("PING") == "PONG"
+        one.close()
 
 
 def test_whatever_happens_to_keys_summaries_know_them():
