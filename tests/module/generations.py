@@ -435,6 +435,7 @@ BURIALS = {
                                                               "redis.call('SET', KEYS[1], 1) for i = 1, 20 do redis.call('DEL', i) end "
                                                               "return redis.call('DEL', KEYS[1])", 1, key),
     "many overwritten at once": lambda s, key: (many(s), s("MSET", *sum(([f"m{i}", i] for i in range(20)), []), key, 1), s("DEL", key)),
+    "DUMP and DEL in a transaction": lambda s, key: transaction(s, ("DUMP", key), ("DEL", key)),
     "DUMP and then DEL": lambda s, key: (s("DUMP", key), s("DEL", key)),
     "a push": lambda s, key: s("ROOST.PUSH", key, 1, b""),
 }
@@ -571,7 +572,16 @@ def test_what_does_not_bury():
         assert generation(s, "c") == (0, False) and generation(other, "c") == (0, True)
         transaction(s, ("MIGRATE", "127.0.0.1", other.port, "d", 0, 5000))
         assert generation(s, "d") == (0, False) and generation(other, "d") == (0, True)
-        assert s.client.exists(GRAVES) == 0 and other.client.exists(GRAVES) == 0
+        assert s.client.exists(GRAVES) == 0
+        for again in ("what MIGRATE within a cluster sends", "and sends again"):
+            s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
+            assert generation(s, "a") == (0, True), again
+        create(s, "expiring"), s("PEXPIRE", "expiring", 1)
+        s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
+        wait_for(lambda: s.client.exists("expiring") == 0 and generation(s, "expiring") == (1, False), "what expires after such a one")
+        assert other.client.exists(GRAVES) == 0
+        s("RESTORE", "a", 0, other("DUMP", "a"), "REPLACE")
+        assert generation(s, "a") == (1, True), "a user replaces what was there"
         for flush in (("FLUSHALL",), ("FLUSHDB",), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "ASYNC")):
             create(other, "deleted"), other("DEL", "deleted"), create(other, "key")
             assert generation(other, "deleted") == (1, False)
