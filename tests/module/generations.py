@@ -317,6 +317,11 @@ def test_asking():
             session, _ = a("ROOST.ASK", "set", generation)
             a(*end), create(a, "set", "set")
             assert "no such session" in a.error("ROOST.ASK", "set", session, b"x")
+        create(a, "there and back"), create(b, "there and back"), b("ROOST.ADD", "there and back", "of an earlier generation")
+        session, request = a("ROOST.ASK", "there and back", 0)
+        a("RENAME", "there and back", "there"), a("RENAME", "there", "there and back")
+        reply = b("ROOST.SYNC", "there and back", request, "GENERATION", 0)
+        assert "no such session" in a.error("ROOST.ASK", "there and back", session, reply)
         for i in range(100):
             create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
         a("FLUSHALL", "ASYNC")
@@ -769,6 +774,18 @@ def test_three_deployments_beside_a_model():
         assert deleted > 30
         states = [{entry for entry in everything(s)[1] if entry[1] in names_} for s in places]
         assert states[0] == states[1] == states[2] and len(states[0]) == len(names_)
+
+
+def test_graves_of_databases_that_changed_places():
+    """Deletions right after SWAPDB, before anybody asked for anything: each is told of its own database, by replicas as well."""
+    how = lambda: Server(port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        create(s, "buried"), s("DEL", "buried"), create(s, "pushed"), create(s, "deleted")
+        s("SWAPDB", 0, 1), s("SELECT", 1), s("ROOST.PUSH", "pushed", 1, b""), s("DEL", "deleted"), s("SELECT", 0)
+        told = lambda server: sorted(entry[:3] for entry in summary(server)["changed"])
+        caught_up(replica, s)
+        assert told(s) == told(replica) == [(1, "buried", 1), (1, "deleted", 1), (1, "pushed", 1)], (told(s), told(replica))
 
 
 def test_graves_are_keys():
