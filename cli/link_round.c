@@ -534,10 +534,15 @@ static bool bury(struct work *work, region_set known, region_set wanting, uint64
 }
 
 /* Whole states are big: only so many at a time, by the size that they had of late. */
+static bool has_room(const struct engine *engine)
+{
+    return engine->wholes == 0 || engine->held + engine->wholes * engine->whole_size < MOST_BYTES;
+}
+
 static bool stall(struct work *work)
 {
     struct engine *engine = work->engine;
-    if (engine->wholes == 0 || engine->held + engine->wholes * engine->whole_size < MOST_BYTES)
+    if (has_room(engine))
         return false;
     work->pending++;
     work->stalled = NULL;
@@ -546,13 +551,14 @@ static bool stall(struct work *work)
     return true;
 }
 
+/* One after the other, as long as there is room: there may be nothing left to seed for those that go on. */
 void rounds_resume(struct engine *engine)
 {
-    struct work *work = engine->stalled;
-    if (!work)
-        return;
-    engine->stalled = work->stalled;
-    finish(work);
+    while (engine->stalled && has_room(engine)) {
+        struct work *work = engine->stalled;
+        engine->stalled = work->stalled;
+        finish(work);
+    }
 }
 
 static bool seed_from(struct work *work, unsigned source, region_set wanting, uint64_t top)

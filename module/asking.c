@@ -24,6 +24,7 @@
 static struct session {
     uint64_t serial; /* 0: none */
     const struct filter_value *filter;
+    uint64_t generation; /* a value keeps its sessions when it is renamed, but what they bring is for the old name */
     roost_sync *sync;
     long long touched;
 } sessions[MOST_SESSIONS];
@@ -114,7 +115,8 @@ static roost_status begin(struct session **session, struct target *target)
     pthread_mutex_lock(&lock);
     *session = place_for(target->filter);
     forget(*session);
-    **session = (struct session){.serial = ++last_serial, .filter = target->filter, .sync = sync};
+    **session = (struct session){
+        .serial = ++last_serial, .filter = target->filter, .generation = target_generation(target), .sync = sync};
     pthread_mutex_unlock(&lock);
     if (!watched)
         RedisModule_CreateTimer(target->ctx, FORGET_AFTER, watch, NULL);
@@ -130,7 +132,8 @@ static struct session *find(const struct target *target, const RedisModuleString
         return NULL;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_SESSIONS && !found; i++)
-        if (sessions[i].serial == serial && sessions[i].filter == target->filter)
+        if (sessions[i].serial == serial && sessions[i].filter == target->filter &&
+            sessions[i].generation == target_generation(target))
             found = &sessions[i];
     pthread_mutex_unlock(&lock);
     return found;

@@ -3,8 +3,11 @@
  *
  * Which is which. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first, within the same
  * command: commands are counted by a filter that the server runs before each, and a value that was written out and
- * deleted under one number has been moved. A slot that goes to another node is emptied by the server itself, when the
- * slot is ours no longer: Valkey tells `del` of each key, Redis 7.0 nothing at all.
+ * deleted under one number has been moved. (A transaction has one number: DUMP and DEL in one look the same, and are a
+ * move only where the server was ever asked for one.) Where MIGRATE within a cluster is repeated, it replaces what
+ * an earlier attempt has brought, by a command of its own: nothing was deleted then either. A slot that goes to another
+ * node is emptied by the server itself, when the slot is ours no longer: Valkey tells `del` of each key, Redis 7.0
+ * nothing at all.
  *
  * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of what it holds now; listening to all of
  * those would cost every write of the server. Redis 7.0 overwrites in place: the key is still there while the type is
@@ -35,6 +38,9 @@ struct departure {
 };
 static struct departure *latest;
 static uint64_t commands;
+static bool may_move;           /* the one under way; */
+static bool brings;             /* it was sent by MIGRATE; */
+static bool ever_moved;         /* there was a MIGRATE */
 static RedisModuleCtx *lasting; /* a context where the server gives none */
 
 static void free_departure(struct departure *departure)
@@ -116,7 +122,7 @@ void departures_note(struct value *value, const RedisModuleString *name, int dat
                                     .database = database,
                                     .generation = value->generation,
                                     .command = commands,
-                                    .written_out = value->written_out == commands};
+                                    .written_out = may_move && value->written_out == commands};
     latest = departure;
     if (newer.add_post_notification_job)
         newer.add_post_notification_job(lasting, explain_rest, NULL, NULL);
@@ -171,6 +177,8 @@ static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *name)
 static bool was_moved(RedisModuleCtx *ctx, const struct departure *departure, const char *event,
                       RedisModuleString *name)
 {
+    if (strcmp(event, "restore") == 0)
+        return brings && departure->command == commands;
     return strcmp(event, "del") == 0 && (departure->written_out || !is_served_here(ctx, name));
 }
 
@@ -188,8 +196,11 @@ void departures_explain(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 
 static void count_command(RedisModuleCommandFilterCtx *filter)
 {
-    (void)filter;
+    const RedisModuleString *name = RedisModule_CommandFilterArgGet(filter, 0);
     commands++;
+    ever_moved = ever_moved || argument_is(name, "MIGRATE");
+    may_move = ever_moved || !argument_is(name, "EXEC");
+    brings = argument_is(name, "RESTORE-ASKING");
 }
 
 int departures_begin(RedisModuleCtx *ctx)

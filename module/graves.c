@@ -161,7 +161,10 @@ static struct graves *graves_at(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     } else if (RedisModule_ModuleTypeGetType(key) == value_type) {
         value = RedisModule_ModuleTypeGetValue(key);
     }
-    return value && value->class == &graves_class ? (struct graves *)value : NULL;
+    struct graves *graves = value && value->class == &graves_class ? (struct graves *)value : NULL;
+    if (graves && !graves->key) /* databases changed places, and nobody has looked since */
+        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+    return graves;
 }
 
 static bool write_down(RedisModuleCtx *ctx, RedisModuleString *place, RedisModuleString *name, uint64_t generation)

@@ -114,10 +114,19 @@ static int reply(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static void free_job(RedisModuleCtx *ctx, void *private)
 {
     struct job *job = private;
-    (void)ctx;
+    if (job->timer)
+        RedisModule_StopTimer(ctx, job->timer, NULL);
     if (job->name)
         RedisModule_FreeString(NULL, job->name);
     job->class->free(job);
+}
+
+static void tell_enough(RedisModuleCtx *ctx, void *private)
+{
+    struct job *job = private;
+    (void)ctx;
+    job->timer = 0;
+    job->enough(job);
 }
 
 void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *patience)
@@ -125,7 +134,10 @@ void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *p
     if (!lasting)
         lasting = RedisModule_GetDetachedThreadSafeContext(ctx);
     job->database = RedisModule_GetSelectedDb(ctx);
-    job->client = RedisModule_BlockClient(ctx, reply, patience->timeout, free_job, patience->most);
+    job->client = RedisModule_BlockClient(ctx, reply, patience->unblocked, free_job, 0);
+    job->enough = patience->enough;
+    if (job->enough)
+        job->timer = RedisModule_CreateTimer(ctx, patience->most, tell_enough, job);
     if (patience->disconnected)
         RedisModule_SetDisconnectCallback(job->client, patience->disconnected);
 }

@@ -33,6 +33,8 @@ struct job {
     int database;
     RedisModuleBlockedClient *client;
     struct job *next;
+    RedisModuleTimerID timer; /* 0: none */
+    void (*enough)(struct job *job);
 };
 
 bool can_wait(RedisModuleCtx *ctx);
@@ -43,11 +45,16 @@ int job_begin(RedisModuleCtx *ctx, struct job *job, struct target *target);
 
 /*
  * The same for work that has an occasion to wait for. The job is nobody's business until it is let go: on, to be done
- * in turns, or to its end. Where the client has waited so many milliseconds, or gone away, the functions are told.
+ * in turns, or to its end. Where it has waited so many milliseconds, or the client was unblocked by another one or has
+ * gone away, the functions are told.
+ *
+ * The time is kept by a timer of ours: a server that finds a client's time to be over in the very turn in which it was
+ * woken (Redis 7.0, after a slow command) would let it go without any answer.
  */
 struct job_patience {
     long long most;
-    RedisModuleCmdFunc timeout;
+    void (*enough)(struct job *job);
+    RedisModuleCmdFunc unblocked;
     RedisModuleDisconnectFunc disconnected;
 };
 void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *patience);

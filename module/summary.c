@@ -231,15 +231,21 @@ static void give_up(struct summary_job *summary)
     job_end(&summary->job);
 }
 
-static int answer_in_time(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+/* CLIENT UNBLOCK. */
+static int answer_unblocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     (void)argv, (void)argc;
     struct summary_job *summary = waiting_of(RedisModule_GetBlockedClientHandle(ctx));
-    if (!summary)
-        return reply_summary(ctx, &(struct question){.since = registry.sequence});
+    if (!summary || summary->woken)
+        return REDISMODULE_OK;
     answer(ctx, &summary->job);
     give_up(summary);
     return REDISMODULE_OK;
+}
+
+static void waited_enough(struct job *job)
+{
+    give_up((struct summary_job *)job);
 }
 
 static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
@@ -253,7 +259,8 @@ static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client
 static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 {
     struct summary_job *summary = new_job(question);
-    job_wait(ctx, &summary->job, &(struct job_patience){question->wait, answer_in_time, forget_waiting});
+    job_wait(ctx, &summary->job,
+             &(struct job_patience){question->wait, waited_enough, answer_unblocked, forget_waiting});
     summary->next = all_waiting;
     all_waiting = summary;
     registry_wake_at_change(wake_all);

@@ -2,6 +2,7 @@
 """What deployments tell each other: summaries, pulls, pushes, syncs; and the generations of names, which outlive what they held."""
 import os
 import random
+import select
 import threading
 import time
 
@@ -147,6 +148,36 @@ class Peer:
         return self.client.execute_command(*arguments)
 
 
+def test_a_change_and_the_end_of_waiting_at_once():
+    """A slow command makes a change, and meanwhile the time of those who wait is over: each gets one answer, with the change."""
+    with server() as s:
+        create(s, "key")
+        mark = summary(s)["mark"]
+        waiting = [Speaker(s, 2) for _ in range(3)]
+        for one in waiting:
+            one.socket.sendall(b"ROOST.SUMMARY SINCE %s WAIT 200\r\n" % mark)
+        answered = lambda: len(select.select([one.socket for one in waiting], [], [], 0)[0])
+        wait_for(lambda: s.client.info("clients")["blocked_clients"] + answered() >= 3, "the waiting")
+        pipe = s.client.pipeline(transaction=True)
+        pipe.execute_command("ROOST.ADD", "key", "x")
+        pipe.execute_command("DEBUG", "SLEEP", "0.4")
+        pipe.execute()
+        for one in waiting:
+            told = one.read()
+            assert [entry[1] for entry in told[7]] in ([b"key"], []), told
+            if not told[7]:  # its time was over before
+                assert told[3] == mark and one("ROOST.SUMMARY", "SINCE", mark)[7][0][1] == b"key"
+            assert one("PING") == "PONG"
+            one.close()
+        mark = summary(s)["mark"]
+        one = Speaker(s, 2)
+        number = one("CLIENT", "ID")
+        one.socket.sendall(b"ROOST.SUMMARY SINCE %s WAIT 60000\r\n" % mark)
+        wait_for(lambda: s("CLIENT", "UNBLOCK", number), "the client")
+        assert one.read()[3] == mark and one("PING") == "PONG"
+        one.close()
+
+
 def test_whatever_happens_to_keys_summaries_know_them():
     with server() as s:
         def told():
@@ -286,6 +317,11 @@ def test_asking():
             session, _ = a("ROOST.ASK", "set", generation)
             a(*end), create(a, "set", "set")
             assert "no such session" in a.error("ROOST.ASK", "set", session, b"x")
+        create(a, "there and back"), create(b, "there and back"), b("ROOST.ADD", "there and back", "of an earlier generation")
+        session, request = a("ROOST.ASK", "there and back", 0)
+        a("RENAME", "there and back", "there"), a("RENAME", "there", "there and back")
+        reply = b("ROOST.SYNC", "there and back", request, "GENERATION", 0)
+        assert "no such session" in a.error("ROOST.ASK", "there and back", session, reply)
         for i in range(100):
             create(a, f"k{i}", "fixed"), a("ROOST.ASK", f"k{i}", 0)
         a("FLUSHALL", "ASYNC")
@@ -404,6 +440,7 @@ BURIALS = {
                                                               "redis.call('SET', KEYS[1], 1) for i = 1, 20 do redis.call('DEL', i) end "
                                                               "return redis.call('DEL', KEYS[1])", 1, key),
     "many overwritten at once": lambda s, key: (many(s), s("MSET", *sum(([f"m{i}", i] for i in range(20)), []), key, 1), s("DEL", key)),
+    "DUMP and DEL in a transaction": lambda s, key: transaction(s, ("DUMP", key), ("DEL", key)),
     "DUMP and then DEL": lambda s, key: (s("DUMP", key), s("DEL", key)),
     "a push": lambda s, key: s("ROOST.PUSH", key, 1, b""),
 }
@@ -540,7 +577,16 @@ def test_what_does_not_bury():
         assert generation(s, "c") == (0, False) and generation(other, "c") == (0, True)
         transaction(s, ("MIGRATE", "127.0.0.1", other.port, "d", 0, 5000))
         assert generation(s, "d") == (0, False) and generation(other, "d") == (0, True)
-        assert s.client.exists(GRAVES) == 0 and other.client.exists(GRAVES) == 0
+        assert s.client.exists(GRAVES) == 0
+        for again in ("what MIGRATE within a cluster sends", "and sends again"):
+            s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
+            assert generation(s, "a") == (0, True), again
+        create(s, "expiring"), s("PEXPIRE", "expiring", 1)
+        s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
+        wait_for(lambda: s.client.exists("expiring") == 0 and generation(s, "expiring") == (1, False), "what expires after such a one")
+        assert other.client.exists(GRAVES) == 0
+        s("RESTORE", "a", 0, other("DUMP", "a"), "REPLACE")
+        assert generation(s, "a") == (1, True), "a user replaces what was there"
         for flush in (("FLUSHALL",), ("FLUSHDB",), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "ASYNC")):
             create(other, "deleted"), other("DEL", "deleted"), create(other, "key")
             assert generation(other, "deleted") == (1, False)
@@ -728,6 +774,18 @@ def test_three_deployments_beside_a_model():
         assert deleted > 30
         states = [{entry for entry in everything(s)[1] if entry[1] in names_} for s in places]
         assert states[0] == states[1] == states[2] and len(states[0]) == len(names_)
+
+
+def test_graves_of_databases_that_changed_places():
+    """Deletions right after SWAPDB, before anybody asked for anything: each is told of its own database, by replicas as well."""
+    how = lambda: Server(port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        create(s, "buried"), s("DEL", "buried"), create(s, "pushed"), create(s, "deleted")
+        s("SWAPDB", 0, 1), s("SELECT", 1), s("ROOST.PUSH", "pushed", 1, b""), s("DEL", "deleted"), s("SELECT", 0)
+        told = lambda server: sorted(entry[:3] for entry in summary(server)["changed"])
+        caught_up(replica, s)
+        assert told(s) == told(replica) == [(1, "buried", 1), (1, "deleted", 1), (1, "pushed", 1)], (told(s), told(replica))
 
 
 def test_graves_are_keys():

@@ -84,6 +84,10 @@ def digests(s, keys):
     return [s.digest(key) if s("EXISTS", key) else None for key in keys]
 
 
+def total(s):
+    return s("ROOST.SUMMARY", "COUNT", 1)[1]
+
+
 def in_step(regions, keys):
     """Equal, and there at all."""
     first = digests(regions[0], keys)
@@ -344,6 +348,24 @@ def test_three_links_at_once():
             a("ROOST.ADD", "busy", "again")
             wait_for(lambda: found(c, "busy", ["again"]) == 1, "a key that was made again")
             wait_in_step(regions, ["busy"])
+
+
+def test_rounds_that_wait_for_room_go_on():
+    """Whole states pass some at a time. What those that wait were to seed is deleted meanwhile: nobody is left waiting for ever."""
+    with servers(region(), region()) as (a, b):
+        names = [f"key {i}" for i in range(200)]
+        fill = a.client.pipeline(transaction=False)
+        for name in names:
+            fill.execute_command("ROOST.CREATE", name, "CAPACITY", 100)
+        fill.execute()
+        b("CLIENT", "PAUSE", 60000, "WRITE")
+        with Link(a, b):
+            wait_for(lambda: any(c["cmd"] == "roost.push" for c in b.client.client_list()), "pushes that the region holds up")
+            a.client.delete(*names)
+            time.sleep(0.3)  # until the link has heard of it; should it take longer, there is less to be seen here
+            b("CLIENT", "UNPAUSE")
+            a("ROOST.CREATE", "new", "CAPACITY", 100)
+            wait_for(lambda: b("EXISTS", "new") and total(a) == total(b), "all of it")
 
 
 def test_a_server_restarted_and_one_restored_from_a_backup():
