@@ -231,12 +231,12 @@ static void give_up(struct summary_job *summary)
     job_end(&summary->job);
 }
 
-/* CLIENT UNBLOCK. */
+/* CLIENT UNBLOCK; the server asks only where nothing was answered yet, be it in the middle of the work. */
 static int answer_unblocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     (void)argv, (void)argc;
     struct summary_job *summary = waiting_of(RedisModule_GetBlockedClientHandle(ctx));
-    if (!summary || summary->woken)
+    if (!summary)
         return REDISMODULE_OK;
     answer(ctx, &summary->job);
     give_up(summary);

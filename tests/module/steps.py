@@ -421,6 +421,18 @@ def test_a_summary_that_waits_for_a_large_change():
             s("BF.MADD", "large", *range(wait * 100000, wait * 100000 + 20000))
             answer = waiting.answer()
             assert [row[1] for row in answer[7]] in ([], [b"large"])
+        for _ in range(5):  # one that is sent away while the work is done gets its answer, and one answer
+            mark = s("ROOST.SUMMARY")[3]
+            waiting = Waiting(s, "ROOST.SUMMARY", "SINCE", mark, "WAIT", 60000)
+            wait_for(lambda: is_waiting(s), "the client")
+            number = next(int(c["id"]) for c in s.client.client_list() if c["cmd"] == "roost.summary")
+            with s.client.pipeline(transaction=False) as pipeline:
+                pipeline.execute_command("BF.MADD", "large", *range(mark[-1] * 100000, mark[-1] * 100000 + 20000))
+                pipeline.execute_command("CLIENT", "UNBLOCK", number)
+                pipeline.execute()
+            waiting.speaker.socket.sendall(b"*1\r\n$4\r\nPING\r\n")
+            assert [row[1] for row in waiting.speaker.read()[7]] == [b"large"]
+            assert waiting.answer() == "PONG"
         s("SWAPDB", 0, 1)
         assert {row[0] for row in s("ROOST.SUMMARY")[7] if row[3]} == {1}
 
