@@ -701,6 +701,7 @@ def test_pushes_of_other_generations():
         s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
         create(s, "full"), s("CONFIG", "SET", "maxmemory", 1)
         assert "maxmemory" in s.error("ROOST.PUSH", "full", 0, old) and s("ROOST.PUSH", "full", 1, b"")[0] == b"merged"
+        assert "maxmemory" in s.error("ROOST.PUSH", "never heard of", 1, b""), "names that were never there take memory as well"
         s("CONFIG", "SET", "maxmemory", 0)
         caught_up(replica, s)
         kept = everything(s)
