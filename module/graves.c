@@ -137,6 +137,19 @@ void graves_leave(struct value *value)
     RedisModule_DictIteratorStop(iterator);
 }
 
+void graves_catch_up(struct value *value)
+{
+    const struct graves *graves = (const struct graves *)value;
+    void *name, *generation;
+    size_t size;
+    if (!(RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER))
+        return;
+    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
+    while ((name = RedisModule_DictNextC(iterator, &size, &generation)))
+        registry_raise(graves->database, name, size, (uintptr_t)generation);
+    RedisModule_DictIteratorStop(iterator);
+}
+
 void graves_leave_all(int database)
 {
     for (size_t slot = 0; slot < SLOTS; slot++)

@@ -47,6 +47,9 @@ void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t genera
 void graves_arrive(struct value *value, RedisModuleString *key, int database);
 void graves_leave(struct value *value);
 void graves_leave_all(int database);
+/* They come with a slot of a cluster. What was made here at their names while they were on their way belongs to the
+   generations that they tell of. */
+void graves_catch_up(struct value *value);
 
 /* ROOST.GENERATION name generation key: from a primary or the AOF. */
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -218,6 +218,15 @@ void registry_exhume(int database, const void *name, size_t size, uint64_t gener
         set_burial(entry, generation);
 }
 
+void registry_raise(int database, const void *name, size_t size, uint64_t generation)
+{
+    struct registry_entry *entry = entry_of(database, name, size, false);
+    if (!entry || !entry->value || entry->value->generation >= generation)
+        return;
+    entry->value->generation = generation;
+    move_to_front(entry);
+}
+
 uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     size_t size;
@@ -377,6 +386,8 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
     else if (value) {
         take_generation(ctx, value, copy, arrival);
         registry_name(ctx, value, copy);
+        if (value->class == &graves_class && strcmp(event, "restore") == 0)
+            graves_catch_up(value);
     }
     RedisModule_FreeString(NULL, copy);
     return REDISMODULE_OK;

@@ -58,6 +58,8 @@ uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
 /* Graves say so, or no longer say so but only this (0: nothing). */
 void registry_bury(int database, const void *name, size_t size, uint64_t generation);
 void registry_exhume(int database, const void *name, size_t size, uint64_t generation);
+/* The value at this name, if there is one, is at least at this generation. */
+void registry_raise(int database, const void *name, size_t size, uint64_t generation);
 /* How many names graves tell of. */
 uint64_t registry_graves(void);
 

@@ -241,10 +241,10 @@ static bool is_too_far(const struct target *target, uint64_t generation)
     return generation > FARTHEST && generation > target_generation(target) + LONGEST_STEP;
 }
 
-/* A deletion is welcome at any time. */
-static bool is_out_of_memory(RedisModuleCtx *ctx)
+/* A deletion is welcome at any time, where there is something to delete. */
+static bool is_out_of_memory(const struct target *target, roost_bytes frame)
 {
-    return RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_OOM;
+    return (frame.size || target->missing) && RedisModule_GetContextFlags(target->ctx) & REDISMODULE_CTX_FLAGS_OOM;
 }
 
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -261,7 +261,7 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[3]);
     const char *error = is_too_far(&target, (uint64_t)generation) ? "ERR invalid generation"
-                        : frame.size && is_out_of_memory(ctx)     ? ERROR_MAXMEMORY
+                        : is_out_of_memory(&target, frame)        ? ERROR_MAXMEMORY
                                                                   : NULL;
     if (error) {
         target_close(&target);

@@ -701,6 +701,7 @@ def test_pushes_of_other_generations():
         s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
         create(s, "full"), s("CONFIG", "SET", "maxmemory", 1)
         assert "maxmemory" in s.error("ROOST.PUSH", "full", 0, old) and s("ROOST.PUSH", "full", 1, b"")[0] == b"merged"
+        assert "maxmemory" in s.error("ROOST.PUSH", "never heard of", 1, b""), "names that were never there take memory as well"
         s("CONFIG", "SET", "maxmemory", 0)
         caught_up(replica, s)
         kept = everything(s)
@@ -897,10 +898,14 @@ def test_a_slot_that_moves():
         assert a("DEL", keys[4]) == 1, "where it was"
         graves += [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
         assert len(graves) == 2, "the grave has gone ahead, and there is another one"
+        asking = Speaker(b, 2)
+        for key in keys[4], keys[2]:  # made again ahead of the grave that knows of it, and behind it
+            assert asking("ASKING") == "OK" and asking("ROOST.CREATE", key, "CAPACITY", 100) == "OK"
+        asking.close()
         migrate(a, b, of_slot(a, slot))
         for s in (b, a):
             s("CLUSTER", "SETSLOT", slot, "NODE", identity[b])
-        expected = [(1, False), (1, True), (1, False), (0, True), (1, False), (0, True), (0, True), (0, True)]
+        expected = [(1, False), (1, True), (1, True), (0, True), (1, True), (0, True), (0, True), (0, True)]
         states = {entry[1]: (entry[2], entry[3] is not None) for entry in summary(b)["changed"]}
         assert [states.get(key, (0, False)) for key in keys] == expected
         assert live(a) == [] and of_slot(a, slot) == [] and live(b) == [key for key, (_, there) in zip(keys, expected) if there]
