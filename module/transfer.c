@@ -156,7 +156,7 @@ struct push {
 
 static void reply_pushed(struct target *target, const struct push *push)
 {
-    roost_cursor to;
+    roost_cursor to = {0, 0};
     bool there = target->filter, placed = there && filter_value_cursor(target->filter, &to) == ROOST_OK;
     RedisModule_ReplyWithArray(target->ctx, 5);
     RedisModule_ReplyWithCString(target->ctx, push->outcome);
