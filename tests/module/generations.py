@@ -820,6 +820,8 @@ def test_graves_are_keys():
         payload = s("DUMP", GRAVES)
         other("RESTORE", GRAVES, 0, payload)
         assert generation(other, "key") == (1, False) == generation(other, "other")
+        other("DEL", GRAVES), create(other, "key"), other("RESTORE", GRAVES, 0, payload), other("DEL", "key")
+        assert generation(other, "key") == (1, False), "a deletion that graves know of is not another one"
         create(other, "live"), other("RESTORE", "more", 0, payload), other("FLUSHALL")
         refused = 0
         other("CONFIG", "SET", "sanitize-dump-payload", "no")
