@@ -161,6 +161,13 @@ void departures_forget(const RedisModuleString *name, int database)
     (void)take(&departure, name, database);
 }
 
+void departures_settle(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    struct departure departure;
+    if (take(&departure, name, RedisModule_GetSelectedDb(ctx)))
+        bury(ctx, name, departure.generation);
+}
+
 /* A read of the name is refused where its slot is not ours; and where it is, but on its way to another node. */
 static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *name)
 {
