@@ -73,10 +73,12 @@ static bool decided_elsewhere(void)
            (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
 }
 
+/* What goes was at this generation. Where a grave tells of a later one already (a server that died between the two), it
+   stays at that: what others have made there since is not deleted with it. */
 static void bury(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
-    uint64_t buried = registry_generation(ctx, name);
-    graves_record(ctx, name, generation_after(buried > generation ? buried : generation));
+    uint64_t buried = registry_generation(ctx, name), next = generation_after(generation);
+    graves_record(ctx, name, buried > next ? buried : next);
 }
 
 void departures_note_copy(struct value *value)
@@ -157,6 +159,13 @@ void departures_forget(const RedisModuleString *name, int database)
 {
     struct departure departure;
     (void)take(&departure, name, database);
+}
+
+void departures_settle(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    struct departure departure;
+    if (take(&departure, name, RedisModule_GetSelectedDb(ctx)))
+        bury(ctx, name, departure.generation);
 }
 
 /* A read of the name is refused where its slot is not ours; and where it is, but on its way to another node. */

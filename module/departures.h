@@ -22,6 +22,8 @@ void departures_end(void);
 void departures_note(struct value *value, const RedisModuleString *name, int database);
 /* The event is about this name; the context is in its database. */
 void departures_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
+/* The name is about to get another filter: what was overwritten before, within the same transaction, is buried now. */
+void departures_settle(RedisModuleCtx *ctx, RedisModuleString *name);
 /* Whoever made it leave knows why. */
 void departures_forget(const RedisModuleString *name, int database);
 /* The value is being written out for another server, or a file. */

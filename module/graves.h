@@ -18,7 +18,7 @@
  *
  * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion, most often ahead of
  * it: the key takes the record. (Redis 7.0 tells of expiry outside of a transaction; should a server die in between, it
- * holds a filter that has expired, and buries it again.)
+ * holds a filter that has expired below its grave; when it goes, the grave stays as it is.)
  *
  * Body: for each name, in ascending order: generation (8), length of the name (4), the name. The header has their
  * number.

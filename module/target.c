@@ -182,6 +182,7 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
+    departures_settle(target->ctx, target->name);
     uint64_t generation = target_generation(target);
     target_put_at(target, filter, target->filter ? generation_after(generation) : generation);
 }

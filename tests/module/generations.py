@@ -638,6 +638,8 @@ def test_values_take_the_generation_of_their_name():
         assert generation(s, "five") == (8, True)
         s("ROOST.MERGESTORE", "new", "two")
         assert generation(s, "new") == (0, True)
+        transaction(s, ("SET", "new", 1), ("ROOST.MERGESTORE", "new", "two"))
+        assert generation(s, "new") == (1, True), "overwritten twice in one transaction"
         s("MOVE", "five", 3)
         assert generation(s, "five") == (9, False) and state(s, "five", 3)[0] == 0
         s("SELECT", 3), s("MOVE", "five", 0), s("SELECT", 0)
@@ -820,6 +822,8 @@ def test_graves_are_keys():
         payload = s("DUMP", GRAVES)
         other("RESTORE", GRAVES, 0, payload)
         assert generation(other, "key") == (1, False) == generation(other, "other")
+        other("DEL", GRAVES), create(other, "key"), other("RESTORE", GRAVES, 0, payload), other("DEL", "key")
+        assert generation(other, "key") == (1, False), "a deletion that graves know of is not another one"
         create(other, "live"), other("RESTORE", "more", 0, payload), other("FLUSHALL")
         refused = 0
         other("CONFIG", "SET", "sanitize-dump-payload", "no")
