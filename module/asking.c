@@ -17,7 +17,7 @@
 #include "target.h"
 #include "tidying.h"
 
-#define MOST_SESSIONS 64
+#define MOST_SESSIONS 256
 #define MOST_OF_A_KEY 4
 #define FORGET_AFTER  60000 /* milliseconds */
 
