@@ -51,6 +51,7 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "link_ask.h"
 #include "link_listen.h"
 #include "link_metrics.h"
 #include "link_report.h"

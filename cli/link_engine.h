@@ -4,6 +4,7 @@
  *     link_engine.c     regions, rows and the schedule: what is worked on when, and when all is done
  *     link_listen.c     ROOST.SUMMARY: what each primary says it holds
  *     link_round.c      the work on one name: probe, seed, exchange, sync
+ *     link_ask.c        a command to a region;  link_transfer.c  frames;  link_sync.c  comparisons
  *     link_work.c       who has told whom how much
  *     link_report.c     lines, events and figures;  link_metrics.c  the figures for Prometheus
  */

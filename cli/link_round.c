@@ -29,36 +29,18 @@
 #include "link_round.h"
 
 #include <hiredis/hiredis.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "link_ask.h"
 #include "link_replies.h"
 #include "link_report.h"
+#include "link_sync.h"
+#include "link_transfer.h"
 
-#define MOST_STEPS     64          /* of a round that comes to no end */
-#define MOST_BYTES     (64u << 20) /* under way */
-#define UNKNOWN_CURSOR "1-0"       /* that no value ever gave */
-#define SPAN_ROOM      36
-
-static void finish(struct work *work);
+#define MOST_STEPS 64          /* of a round that comes to no end */
+#define MOST_BYTES (64u << 20) /* under way */
 
 /* ---- regions of a name ------------------------------------------------------------------------------------------- */
-
-static struct region *region_of(const struct work *work, unsigned region)
-{
-    return &work->engine->regions[region];
-}
-
-static struct view *view_of(const struct work *work, unsigned region)
-{
-    return &work->row->views[region];
-}
-
-static bool has(region_set set, unsigned region)
-{
-    return set & one_region(region);
-}
 
 /* Those that can be asked and whose view is known. */
 static region_set known_regions(const struct work *work)
@@ -82,146 +64,6 @@ static uint64_t top_generation(const struct work *work, region_set known)
 static bool is_holder(const struct work *work, unsigned region, uint64_t generation)
 {
     return view_of(work, region)->value && view_of(work, region)->generation == generation;
-}
-
-bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary)
-{
-    struct view *old = &row->views[region];
-    bool same_life = old->known && old->cursor.incarnation == view->cursor.incarnation;
-    bool older = same_life && (view->value ? view->cursor.sequence < old->cursor.sequence
-                                           : view->generation < old->generation && !is_summary);
-    if (older)
-        return true;
-    if (!is_summary && !same_life && row->work->doubtful) {
-        old->known = false; /* which of the two came first, nobody can say */
-        return false;
-    }
-    uint32_t listing = old->listing;
-    *old = *view;
-    old->listing = listing;
-    return true;
-}
-
-static void take_reply(struct work *work, unsigned region, const struct view *view)
-{
-    take_view(work->row, region, view, false);
-    view_of(work, region)->listing = region_of(work, region)->listing;
-}
-
-static void forget_view(struct work *work, unsigned region)
-{
-    view_of(work, region)->known = false;
-}
-
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
-
-static roost_bytes text_word(const char *text)
-{
-    return (roost_bytes){text, strlen(text)};
-}
-
-static roost_bytes name_word(const struct work *work)
-{
-    return (roost_bytes){work->row->name, work->row->name_size};
-}
-
-/* What comes of a command; its reply is NULL where there is none. */
-typedef void taken(void *context, const redisReply *reply);
-
-/* A command that is under way, for the round that asked it. */
-struct ticket {
-    struct work *work;
-    unsigned region;
-    uint32_t serial, told; /* told: how often summaries had spoken of the name */
-    taken *take;
-    void *context;
-};
-
-static void ticket_back(struct ticket ticket)
-{
-    struct work *work = ticket.work;
-    work->outstanding--;
-    if (ticket.serial == work->serial) {
-        work->waiting[ticket.region]--;
-        finish(work);
-    } else if (!work->running && work->outstanding == 0) {
-        engine_settle(work);
-    }
-}
-
-static void answered_ticket(void *context, const redisReply *reply, const char *trouble)
-{
-    struct ticket ticket = *(struct ticket *)context;
-    (void)trouble; /* the deployment tells it */
-    free(context);
-    engine_answered(region_of(ticket.work, ticket.region));
-    ticket.work->doubtful = ticket.told != ticket.work->told[ticket.region];
-    ticket.take(ticket.context, reply);
-    ticket_back(ticket);
-}
-
-/* Asks, in the name of a round. Without memory it is as if nothing were answered. */
-static void ask(struct work *work, uint32_t serial, unsigned region, struct words words, taken *take, void *context)
-{
-    struct ticket *ticket = malloc(sizeof *ticket);
-    if (!ticket) {
-        take(context, NULL);
-        return;
-    }
-    *ticket = (struct ticket){work, region, serial, work->told[region], take, context};
-    work->outstanding++;
-    if (serial == work->serial) {
-        work->pending++;
-        work->waiting[region]++;
-    }
-    engine_asked(region_of(work, region));
-    deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work), words, answered_ticket,
-                   ticket);
-}
-
-/* Of a region with all others. */
-static void conflict_with_all(struct work *work, unsigned region)
-{
-    region_set all = engine_regions_of(work->engine, work->row);
-    for (unsigned other = 0; other < work->regions; other++)
-        if (other != region && has(all, other))
-            work_conflict(work, region, other);
-}
-
-static void refuse(struct work *work, unsigned region, int other, const char *text)
-{
-    bool known_already = other >= 0 && work_conflicts(work, region, (unsigned)other);
-    if (other >= 0 && is_configuration_error(text))
-        work_conflict(work, region, (unsigned)other);
-    else
-        conflict_with_all(work, region);
-    region_of(work, region)->figures.errors++;
-    if (!known_already)
-        report_conflict(region_of(work, region), work, text);
-}
-
-/* Whether there is a reply that is none of the errors; `other` is the region from which it came, or -1. */
-static bool is_answer(struct work *work, unsigned region, int other, const redisReply *reply)
-{
-    if (!reply) {
-        work->in_trouble = true;
-    } else if (reply->type != REDIS_REPLY_ERROR) {
-        return true;
-    } else if (is_outdated_error(reply->str)) {
-        forget_view(work, region);
-    } else if (is_passing_error(reply->str)) {
-        work->in_trouble = true;
-        region_of(work, region)->figures.errors++;
-        report_trouble_at(region_of(work, region), deployment_name(region_of(work, region)->deployment), reply->str);
-    } else {
-        refuse(work, region, other, reply->str);
-    }
-    return false;
-}
-
-static void refuse_nonsense(struct work *work, unsigned region)
-{
-    refuse(work, region, -1, "the server answers something else than it should");
 }
 
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
@@ -270,219 +112,6 @@ static bool probe(struct work *work, region_set ready)
     return any;
 }
 
-/* ---- pull and push ----------------------------------------------------------------------------------------------- */
-
-/* A frame of one region on its way to others. */
-struct transfer {
-    struct work *work;
-    uint32_t serial; /* of the round that it belongs to */
-    unsigned source;
-    region_set destinations, taken;
-    bool whole;          /* the state, not a delta */
-    bool burial;         /* no frame at all */
-    roost_cursor since;  /* of the delta */
-    uint64_t generation; /* of the name when it was asked for */
-    struct view view;    /* of the source when it answered */
-    unsigned pending;    /* pushes */
-    size_t size;
-    roost_cursor lives[MOST_REGIONS]; /* the destinations when it was asked for */
-    struct written {
-        roost_cursor from, to;
-    } written[MOST_REGIONS];
-};
-
-struct push {
-    struct transfer *transfer;
-    unsigned destination;
-};
-
-static struct transfer *transfer_new(struct work *work, unsigned source, region_set destinations, uint64_t generation)
-{
-    struct transfer *transfer = calloc(1, sizeof *transfer);
-    if (!transfer) {
-        work->in_trouble = true;
-        return NULL;
-    }
-    transfer->work = work;
-    transfer->serial = work->serial;
-    transfer->source = source;
-    transfer->destinations = destinations;
-    transfer->generation = generation;
-    for (unsigned region = 0; region < work->regions; region++)
-        transfer->lives[region] = view_of(work, region)->cursor;
-    return transfer;
-}
-
-/* Who took the frame knows what the others wrote with it. */
-static void transfer_over(struct transfer *transfer)
-{
-    struct work *work = transfer->work;
-    uint64_t knowing[MOST_REGIONS] = {0};
-    for (unsigned region = 0; region < work->regions; region++)
-        if (has(transfer->taken, region))
-            knowing[region] = transfer->written[region].to.incarnation;
-    knowing[transfer->source] = transfer->view.cursor.incarnation;
-    for (unsigned region = 0; region < work->regions; region++)
-        if (has(transfer->taken, region))
-            work_wrote(work, region, transfer->written[region].from, transfer->written[region].to, knowing);
-    if (transfer->whole && !transfer->burial) {
-        work->engine->wholes--;
-        rounds_resume(work->engine);
-    }
-    free(transfer);
-}
-
-/* What a push that was taken says about cursors. */
-static void learn(struct transfer *transfer, unsigned destination, const struct pushed *pushed)
-{
-    struct work *work = transfer->work;
-    roost_cursor at = pushed->view.cursor;
-    if (!transfer->whole && at.incarnation != transfer->lives[destination].incarnation)
-        return; /* the delta went to another life than the cursor was for */
-    work_has_until(work, transfer->source, destination, at, transfer->view.cursor);
-    work_has_all(work, destination, at, transfer->generation, transfer->view.digest);
-    if (same_digest(pushed->view.digest, transfer->view.digest))
-        work_has_until(work, destination, transfer->source, transfer->view.cursor, at);
-    if (pushed->from.incarnation == at.incarnation) {
-        transfer->taken |= one_region(destination);
-        transfer->written[destination] = (struct written){pushed->from, at};
-    }
-}
-
-static void count_push(struct transfer *transfer, unsigned destination, enum outcome outcome)
-{
-    struct region *region = region_of(transfer->work, destination);
-    if (outcome == PUSH_SAME)
-        return;
-    uint64_t *figure = transfer->burial  ? &region->figures.deletions
-                       : transfer->whole ? &region->figures.seeds
-                                         : &region->figures.merges;
-    ++*figure;
-    report_work(region, transfer->work->row,
-                transfer->burial  ? "deleted"
-                : transfer->whole ? "seeded"
-                                  : "merged",
-                transfer->size);
-}
-
-static void take_pushed(struct transfer *transfer, unsigned destination, const struct pushed *pushed)
-{
-    struct work *work = transfer->work;
-    if (pushed->outcome > PUSH_SAME) {
-        forget_view(work, destination);
-        return;
-    }
-    work->complaints[destination] = 0;
-    count_push(transfer, destination, pushed->outcome);
-    if (pushed->view.value && !transfer->burial && pushed->view.generation == transfer->generation)
-        learn(transfer, destination, pushed);
-    take_reply(work, destination, &pushed->view);
-}
-
-static void take_push(void *context, const redisReply *reply)
-{
-    struct push push = *(struct push *)context;
-    struct transfer *transfer = push.transfer;
-    struct work *work = transfer->work;
-    struct pushed pushed;
-    free(context);
-    work->engine->held -= transfer->size;
-    if (is_answer(work, push.destination, transfer->burial ? -1 : (int)transfer->source, reply)) {
-        if (read_pushed(&pushed, reply))
-            take_pushed(transfer, push.destination, &pushed);
-        else
-            refuse_nonsense(work, push.destination);
-    }
-    if (--transfer->pending == 0)
-        transfer_over(transfer);
-}
-
-static void push_to(struct transfer *transfer, unsigned destination, roost_bytes frame)
-{
-    struct push *push = malloc(sizeof *push);
-    if (!push) {
-        transfer->work->in_trouble = true;
-        return;
-    }
-    char generation[24];
-    snprintf(generation, sizeof generation, "%llu", (unsigned long long)transfer->generation);
-    *push = (struct push){transfer, destination};
-    roost_bytes words[] = {text_word("ROOST.PUSH"), name_word(transfer->work), text_word(generation), frame};
-    transfer->size = frame.size;
-    transfer->work->engine->held += frame.size;
-    transfer->pending++;
-    ask(transfer->work, transfer->serial, destination, (struct words){words, 4}, take_push, push);
-}
-
-/* All at once; the one in hand keeps the transfer alive meanwhile. */
-static void push_to_all(struct transfer *transfer, roost_bytes frame)
-{
-    transfer->pending++;
-    for (unsigned region = 0; region < transfer->work->regions; region++)
-        if (has(transfer->destinations, region))
-            push_to(transfer, region, frame);
-    if (--transfer->pending == 0)
-        transfer_over(transfer);
-}
-
-/* The journal does not go back so far: a sync will have to do. */
-static void drop_cursors(struct transfer *transfer)
-{
-    for (unsigned region = 0; region < transfer->work->regions; region++)
-        if (has(transfer->destinations, region))
-            *work_pair(transfer->work, transfer->source, region) = (struct pair){0};
-}
-
-static void note_size(struct engine *engine, size_t size)
-{
-    engine->whole_size += size / 4;
-    engine->whole_size -= engine->whole_size / 4;
-}
-
-static void take_pulled(struct transfer *transfer, const struct pulled *pulled)
-{
-    take_reply(transfer->work, transfer->source, &pulled->view);
-    transfer->view = pulled->view;
-    if (transfer->whole)
-        note_size(transfer->work->engine, pulled->frame.size);
-    if (pulled->view.generation != transfer->generation || !pulled->view.value)
-        transfer->destinations = 0;
-    else if (!pulled->frame.data)
-        drop_cursors(transfer), transfer->destinations = 0;
-    push_to_all(transfer, pulled->frame);
-}
-
-static void take_pull(void *context, const redisReply *reply)
-{
-    struct transfer *transfer = context;
-    struct work *work = transfer->work;
-    struct pulled pulled;
-    if (is_answer(work, transfer->source, -1, reply) && read_pulled(&pulled, reply)) {
-        take_pulled(transfer, &pulled);
-    } else {
-        if (reply && reply->type != REDIS_REPLY_ERROR)
-            refuse_nonsense(work, transfer->source);
-        transfer_over(transfer);
-    }
-}
-
-static void pull(struct transfer *transfer)
-{
-    struct work *work = transfer->work;
-    struct span spans[MOST_SPANS];
-    char since[CURSOR_ROOM], texts[MOST_SPANS][SPAN_ROOM];
-    roost_bytes words[3 + MOST_SPANS] = {text_word("ROOST.PULL"), name_word(work)};
-    cursor_text(since, transfer->since);
-    words[2] = text_word(since);
-    size_t count =
-        transfer->whole ? 0 : work_spans(work, transfer->source, transfer->since, transfer->destinations, spans);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(texts[i], SPAN_ROOM, "%llx-%llx", (unsigned long long)spans[i].from, (unsigned long long)spans[i].to);
-        words[3 + i] = text_word(texts[i]);
-    }
-    ask(work, transfer->serial, transfer->source, (struct words){words, 3 + count}, take_pull, transfer);
-}
-
 /* ---- writers ----------------------------------------------------------------------------------------------------- */
 
 static void take_info(void *context, const redisReply *reply)
@@ -525,12 +154,9 @@ static bool bury(struct work *work, region_set known, region_set wanting, uint64
     for (unsigned region = 0; region < work->regions; region++)
         if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)))
             willing |= one_region(region);
-    struct transfer *transfer = willing ? transfer_new(work, 0, willing, top) : NULL;
-    if (!transfer)
-        return willing != 0;
-    transfer->whole = transfer->burial = true;
-    push_to_all(transfer, (roost_bytes){"", 0});
-    return true;
+    if (willing)
+        transfer_burial(work, willing, top);
+    return willing != 0;
 }
 
 /* Whole states are big: only so many at a time, by the size that they had of late. */
@@ -557,7 +183,7 @@ void rounds_resume(struct engine *engine)
     while (engine->stalled && has_room(engine)) {
         struct work *work = engine->stalled;
         engine->stalled = work->stalled;
-        finish(work);
+        round_answered(work);
     }
 }
 
@@ -569,13 +195,8 @@ static bool seed_from(struct work *work, unsigned source, region_set wanting, ui
             willing |= one_region(region);
     if (!willing || stall(work))
         return willing != 0;
-    struct transfer *transfer = transfer_new(work, source, willing, top);
-    if (!transfer)
-        return true;
-    transfer->whole = true;
-    work->engine->wholes++;
     ask_writers(work, source);
-    pull(transfer);
+    transfer_whole(work, source, willing, top);
     return true;
 }
 
@@ -614,7 +235,7 @@ static bool has_to_tell(struct work *work, region_set known, unsigned source, un
 }
 
 /* One delta for all that have come to the same cursor. */
-static bool tell_group(struct work *work, unsigned source, region_set *left)
+static void tell_group(struct work *work, unsigned source, region_set *left)
 {
     unsigned first = (unsigned)__builtin_ctz(*left);
     roost_cursor since = work_pair(work, source, first)->cursor;
@@ -623,12 +244,7 @@ static bool tell_group(struct work *work, unsigned source, region_set *left)
         if (has(*left, region) && same_cursor(work_pair(work, source, region)->cursor, since))
             group |= one_region(region);
     *left &= ~group;
-    struct transfer *transfer = transfer_new(work, source, group, view_of(work, source)->generation);
-    if (!transfer)
-        return false;
-    transfer->since = since;
-    pull(transfer);
-    return true;
+    transfer_delta(work, source, group, view_of(work, source)->generation, since);
 }
 
 static bool exchange(struct work *work, region_set known)
@@ -642,154 +258,22 @@ static bool exchange(struct work *work, region_set known)
         for (unsigned region = 0; region < work->regions; region++)
             if (has_to_tell(work, known, source, region))
                 left |= one_region(region);
-        if (left)
-            ask_writers(work, source);
+        if (!left)
+            continue;
+        any = true;
+        ask_writers(work, source);
         while (left)
-            any |= tell_group(work, source, &left);
+            tell_group(work, source, &left);
     }
     return any;
 }
 
 /* ---- sync -------------------------------------------------------------------------------------------------------- */
 
-struct session {
-    struct work *work;
-    uint32_t serial;
-    unsigned asking, answering;
-    uint64_t generation;
-    struct view before_asking, before_answering, after_asking;
-    bool equal;
-    uint64_t bytes; /* of messages */
-    size_t name_size;
-    char name[64]; /* of the session, as the asking side calls it */
-};
-
-static void take_asked(void *context, const redisReply *reply);
-
-static roost_bytes generation_word(char text[24], uint64_t generation)
+static bool sync_both(struct work *work, unsigned asking, unsigned answering)
 {
-    snprintf(text, 24, "%llu", (unsigned long long)generation);
-    return text_word(text);
-}
-
-/* What each had when it began, the other has now: if both are still in the lives that they were in before. */
-static void learn_from_sync(struct session *session, const struct view *answering)
-{
-    struct work *work = session->work;
-    const struct view *here = &session->before_asking, *there = &session->before_answering,
-                      *after = &session->after_asking;
-    if (after->cursor.incarnation != here->cursor.incarnation || !answering->value ||
-        answering->cursor.incarnation != there->cursor.incarnation)
-        return;
-    work_has_until(work, session->answering, session->asking, after->cursor, there->cursor);
-    work_has_all(work, session->asking, after->cursor, session->generation, there->digest);
-    work_has_until(work, session->asking, session->answering, answering->cursor,
-                   session->equal ? after->cursor : here->cursor);
-    work_has_all(work, session->answering, answering->cursor, session->generation, here->digest);
-}
-
-static void take_confirmed(void *context, const redisReply *reply)
-{
-    struct session *session = context;
-    struct work *work = session->work;
-    struct pulled pulled;
-    if (is_answer(work, session->answering, -1, reply)) {
-        if (read_pulled(&pulled, reply)) {
-            learn_from_sync(session, &pulled.view);
-            take_reply(work, session->answering, &pulled.view);
-        } else {
-            refuse_nonsense(work, session->answering);
-        }
-    }
-    free(session);
-}
-
-/* It is over for the asking side, which says in which life it is. The other side is asked. */
-static void confirm(struct session *session, const struct asked *asked)
-{
-    struct work *work = session->work;
-    session->equal = asked->equal;
-    session->after_asking = (struct view){.known = true,
-                                          .value = true,
-                                          .generation = session->generation,
-                                          .digest = asked->digest,
-                                          .cursor = asked->cursor};
-    take_reply(work, session->asking, &session->after_asking);
-    region_of(work, session->answering)->figures.syncs++;
-    report_work(region_of(work, session->answering), work->row, "synced", session->bytes);
-    forget_view(work, session->answering);
-    roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
-    ask(work, session->serial, session->answering, (struct words){words, 3}, take_confirmed, session);
-}
-
-/* A reply of the answering side goes back to the one that asks, unless nobody waits for the end any more. */
-static void take_answer(void *context, const redisReply *reply)
-{
-    struct session *session = context;
-    struct work *work = session->work;
-    bool fine = is_answer(work, session->answering, (int)session->asking, reply);
-    if (fine && reply->type != REDIS_REPLY_STRING)
-        refuse_nonsense(work, session->answering);
-    if (!fine || reply->type != REDIS_REPLY_STRING || session->serial != work->serial) {
-        free(session);
-        return;
-    }
-    roost_bytes words[] = {
-        text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size}, {reply->str, (size_t)reply->len}};
-    session->bytes += (size_t)reply->len;
-    ask(work, session->serial, session->asking, (struct words){words, 4}, take_asked, session);
-}
-
-static void carry(struct session *session, const struct asked *asked)
-{
-    char generation[24];
-    roost_bytes words[] = {text_word("ROOST.SYNC"), name_word(session->work), asked->request, text_word("GENERATION"),
-                           generation_word(generation, session->generation)};
-    session->bytes += asked->request.size;
-    session->name_size = asked->session.size;
-    memcpy(session->name, asked->session.data, asked->session.size);
-    ask(session->work, session->serial, session->answering, (struct words){words, 5}, take_answer, session);
-}
-
-static void take_asked(void *context, const redisReply *reply)
-{
-    struct session *session = context;
-    struct work *work = session->work;
-    struct asked asked;
-    bool fine = is_answer(work, session->asking, (int)session->answering, reply);
-    bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->name;
-    if (fine && !sense)
-        refuse_nonsense(work, session->asking);
-    if (sense && asked.request.data && session->serial == work->serial) {
-        carry(session, &asked);
-        return;
-    }
-    if (sense && !asked.request.data)
-        confirm(session, &asked);
-    else
-        free(session);
-}
-
-static bool sync_two(struct work *work, unsigned asking, unsigned answering)
-{
-    struct session *session = work->syncs < work->regions ? malloc(sizeof *session) : NULL;
-    if (!session) {
-        work->in_trouble = true; /* no memory, or one sync after the other that leaves no cursors */
-        return false;
-    }
-    char generation[24];
-    work->syncs++;
-    *session = (struct session){.work = work,
-                                .serial = work->serial,
-                                .asking = asking,
-                                .answering = answering,
-                                .generation = view_of(work, asking)->generation,
-                                .before_asking = *view_of(work, asking),
-                                .before_answering = *view_of(work, answering)};
-    roost_bytes words[] = {text_word("ROOST.ASK"), name_word(work), generation_word(generation, session->generation)};
     ask_writers(work, asking);
-    ask(work, work->serial, asking, (struct words){words, 3}, take_asked, session);
-    return true;
+    return sync_two(work, asking, answering);
 }
 
 /* Those that are joined to a region by pairs that know both ways: deltas will pass from one to the other. */
@@ -814,7 +298,7 @@ static bool sync_unjoined(struct work *work, region_set known)
         region_set reached = has(known, a) ? joined(work, known, a) : 0;
         for (unsigned b = a + 1; b < work->regions; b++)
             if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b))
-                return sync_two(work, a, b);
+                return sync_both(work, a, b);
     }
     return false;
 }
@@ -840,7 +324,7 @@ static bool sync_doubted(struct work *work, region_set known)
             if (work->verified) {
                 work->verified = false;
                 work->fruitless++;
-                return sync_two(work, a, b);
+                return sync_both(work, a, b);
             }
             work->verified = true;
             forget_view(work, a);
@@ -893,7 +377,7 @@ static void proceed(struct work *work)
         engine_round_over(work);
 }
 
-static void finish(struct work *work)
+void round_answered(struct work *work)
 {
     if (--work->pending == 0)
         proceed(work);

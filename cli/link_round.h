@@ -13,8 +13,7 @@ void round_give_up(struct work *work);
 /* Frames are gone, so that others may have room. */
 void rounds_resume(struct engine *engine);
 
-/* What a reply or a summary says of a region, unless more is known already; false where that cannot be told, and then
-   the view is not known any more. */
-bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary);
+/* One of the things that the round waits for has come. */
+void round_answered(struct work *work);
 
 #endif
