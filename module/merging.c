@@ -30,7 +30,8 @@
 
 #define LONG_FRAME   ((size_t)64 << 10)
 #define LARGE_FILTER ((size_t)4 << 20)
-#define PART_BYTES   ((size_t)16 << 10)
+/* Of a sparse array each byte may be a page that is touched for the first time. */
+#define PART_BYTES ((size_t)4 << 10)
 
 struct merge_job {
     struct job job;
