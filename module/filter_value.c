@@ -16,7 +16,7 @@
 #define CHANGES_SHIFT  8
 #define WRITTEN        256       /* in the header, where the room in the journal once stood */
 #define MOST_READ      65536     /* there */
-#define MOST_CHANGES   (1 << 17) /* in the journal of a filter: 2 megabytes, which are copied once as it grows; */
+#define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
 #define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
 #define WORTH_TRYING   100000    /* elements */
 
