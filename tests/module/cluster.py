@@ -98,7 +98,7 @@ def move_slots(nodes, count):
 
 
 def slots_of(s):
-    return {slot: primary[1] for begin, end, primary, *_ in raw_slots(s) for slot in (begin, end)}
+    return {slot: primary[1] for begin, end, primary, *_ in raw(s, "CLUSTER", "SLOTS") for slot in (begin, end)}
 
 
 if __name__ == "__main__":

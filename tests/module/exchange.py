@@ -6,7 +6,7 @@ import struct
 import subprocess
 import tempfile
 
-from servers import MODULE, ROOT, Server, caught_up, frame_of, free_port, replicate, run, same_digests, server, servers
+from servers import MODULE, Server, caught_up, frame_of, free_port, replicate, run, same_digests, server, servers
 
 PROGRAM = os.path.join(os.path.dirname(MODULE), "roost")
 KINDS = {"bf": "CAPACITY 5000", "scalable": "SCALABLE CAPACITY 100 WRITERS 4", "cuckoo": "KIND cuckoo CAPACITY 5000",

@@ -651,7 +651,6 @@ def test_values_take_the_generation_of_their_name():
         assert generation(s, "five") == (10, True), "a backup is created again"
         s("RESTORE", "five", 0, dump, "REPLACE")
         assert generation(s, "five") == (11, True)
-        (iterator, header), (second, body) = s("ROOST.DUMP", "five", 0), None or (0, b"")
         pieces, at = [], 0
         while True:
             at, piece = s("ROOST.DUMP", "two", at)

@@ -14,7 +14,7 @@ import redis
 
 from cluster import owners
 from deployment import make_cluster, myself, node as cluster_node
-from servers import PATIENCE, ROOT, Server, Speaker, free_port, run, server, servers, wait_for
+from servers import PATIENCE, ROOT, Server, free_port, run, server, servers, wait_for
 
 ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
 FAST = "--interval=20ms"

@@ -7,7 +7,7 @@ import subprocess
 
 from proxy import Proxy
 from regions import ROOST, Cluster, Single, key_slot
-from servers import PATIENCE, ROOT, run, server, free_port, wait_for
+from servers import PATIENCE, ROOT, run, server, free_port
 
 SECRET = "a word"
 

@@ -279,8 +279,8 @@ class Campaign:
         """All data of one region: it is seeded again, and what was deleted stays so."""
         region = self.random.choice(self.regions)
         before = region.keys()
-        for server in region.primaries():
-            server("FLUSHALL")
+        for node in region.primaries():
+            node("FLUSHALL")
         wait_for(lambda: region.keys() >= before, f"{region.name} to be seeded again", PATIENCE)
         self.agree()
         return region

@@ -324,7 +324,7 @@ def test_copies_are_others():
         for key in KEYS:
             digest = a.digest(key)
             a("COPY", key, f"{key}-copy"), a("RESTORE", f"{key}-restored", 0, a("DUMP", key)), a("MIGRATE", "127.0.0.1", b.port, key, 0, 60000, "COPY")
-            pieces, iterator = [], 0
+            iterator = 0
             while True:
                 iterator, data = a("ROOST.DUMP", key, iterator)
                 if iterator == 0:
