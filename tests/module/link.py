@@ -14,6 +14,7 @@ import redis
 
 from cluster import owners
 from deployment import make_cluster, myself, node as cluster_node
+from deployment import authority, certificate, tls_server
 from servers import PATIENCE, ROOT, Server, free_port, run, server, servers, wait_for
 
 ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
@@ -569,6 +570,24 @@ def test_idle_costs_nearly_nothing():
             spent, seconds = bytes_so_far() - before, time.monotonic() - begin
             print(f"# {spent / seconds:.0f} bytes a second for 1,000 equal keys")
             assert spent < 1000 * seconds, (spent, seconds)
+
+
+def test_regions_behind_tls():
+    folder = tempfile.mkdtemp(prefix="roost-")
+    try:
+        authority(folder), certificate(folder, "address", "IP:127.0.0.1")
+        with tls_server(folder, "address") as a, tls_server(folder, "address") as b:
+            urls = [f"rediss://127.0.0.1:{a.tls_port}", f"rediss://:right@127.0.0.1:{b.tls_port}"]
+            trusting = ["--cacert", os.path.join(folder, "ca.pem")]
+            a("BF.ADD", "key", "x"), b("CONFIG", "SET", "requirepass", "right")
+            status, _, said = once(urls=urls, options=trusting)
+            assert status == 0 and b("BF.EXISTS", "key", "x") == 1, said
+            status, _, said = once(urls=urls)
+            assert status == 2 and f"127.0.0.1:{a.tls_port}: its certificate is not to be trusted" in said, said
+            status, _, said = once(urls=[urls[0], urls[1].replace("right", "wrong")], options=trusting)
+            assert status == 2 and f"127.0.0.1:{b.tls_port}: wrong user or password" in said and "wrong@" not in said, said
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_no_secret_is_seen():
