@@ -39,6 +39,15 @@ roost_environment filter_environment(void)
     return environment;
 }
 
+roost_status filter_like(roost_filter **filter, const roost_filter *other)
+{
+    roost_environment environment = filter_environment();
+    roost_config config = *roost_filter_config(other);
+    if (config.scalable && config.kind == ROOST_CUCKOO)
+        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
+    return roost_filter_new(filter, &config, &environment);
+}
+
 bool complain_of_status(const char *name, roost_status status)
 {
     if (status == ROOST_TOO_LARGE) {

@@ -12,6 +12,9 @@
 /* What filters of this program live in: the memory of this machine, and choices that nobody can foresee. */
 roost_environment filter_environment(void);
 
+/* An empty filter of the same configuration. */
+roost_status filter_like(roost_filter **filter, const roost_filter *other);
+
 /* Says what a status means for this file, and answers false. */
 bool complain_of_status(const char *name, roost_status status);
 

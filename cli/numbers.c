@@ -121,8 +121,13 @@ bool parse_share(double *share, const char *text)
 static const struct time_unit {
     const char *name;
     uint64_t microseconds;
-} time_units[] = {{"d", UINT64_C(86400000000)}, {"h", UINT64_C(3600000000)}, {"m", 60000000}, {"s", 1000000},
-                  {"ms", 1000},                 {"us", 1},                   {"", 1000000}};
+} time_units[] = {{"d", UINT64_C(86400000000)},
+                  {"h", UINT64_C(3600000000)},
+                  {"m", 60000000},
+                  {"s", 1000000},
+                  {"ms", 1000},
+                  {"us", 1},
+                  {"", 1000000}};
 #define TIME_UNITS (sizeof time_units / sizeof *time_units)
 
 static uint64_t time_unit(const char *name)

@@ -8,16 +8,16 @@
 
 /* What an option takes, and the type of the variable behind `place`. */
 enum option_type {
-    OPTION_SWITCH, /* bool: nothing; it becomes true */
-    OPTION_COUNT,  /* uint64_t: a whole number from `least` to `most` */
+    OPTION_SWITCH,   /* bool: nothing; it becomes true */
+    OPTION_COUNT,    /* uint64_t: a whole number from `least` to `most` */
     OPTION_DURATION, /* uint64_t: microseconds, at least 1 */
-    OPTION_AMOUNT, /* int64_t: any whole number */
-    OPTION_RATE,   /* double: between 0 and 1, both excluded */
-    OPTION_SHARE,  /* double: from 0 to `most` hundredths */
-    OPTION_SEED,   /* struct seed_option */
-    OPTION_CHOICE, /* unsigned: one of `choices`; the first is 1 */
-    OPTION_TEXT,   /* const char *: anything but nothing */
-    OPTION_LATER,  /* known, but not to this version; `value` tells whether it takes one */
+    OPTION_AMOUNT,   /* int64_t: any whole number */
+    OPTION_RATE,     /* double: between 0 and 1, both excluded */
+    OPTION_SHARE,    /* double: from 0 to `most` hundredths */
+    OPTION_SEED,     /* struct seed_option */
+    OPTION_CHOICE,   /* unsigned: one of `choices`; the first is 1 */
+    OPTION_TEXT,     /* const char *: anything but nothing */
+    OPTION_LATER,    /* known, but not to this version; `value` tells whether it takes one */
 };
 
 struct seed_option {

@@ -48,11 +48,7 @@ static bool open_file(struct peer *peer, const roost_filter *ours)
 {
     if (access(peer->name, F_OK) == 0 || errno != ENOENT)
         return filter_file_look(&peer->file, peer->name);
-    roost_environment environment = filter_environment();
-    roost_config config = *roost_filter_config(ours);
-    if (config.scalable && config.kind == ROOST_CUCKOO)
-        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
-    roost_status status = roost_filter_new(&peer->file.filter, &config, &environment);
+    roost_status status = filter_like(&peer->file.filter, ours);
     peer->file.name = peer->name;
     return status == ROOST_OK || complain_of_status(peer->name, status);
 }

@@ -92,11 +92,7 @@ static bool make_key(struct server_key *server, const roost_filter *ours)
 {
     roost_filter *empty;
     roost_buffer frame = {0};
-    roost_environment environment = filter_environment();
-    roost_config config = *roost_filter_config(ours);
-    if (config.scalable && config.kind == ROOST_CUCKOO)
-        config.fingerprint_bits = 0; /* are derived, and nothing that one could ask for */
-    roost_status status = roost_filter_new(&empty, &config, &environment);
+    roost_status status = filter_like(&empty, ours);
     if (status == ROOST_OK)
         status = roost_filter_encode(empty, &frame);
     roost_filter_free(empty);

@@ -35,7 +35,7 @@ struct timed_settings {
          .type = OPTION_COUNT,                                                                                         \
          .place = &(settings).past,                                                                                    \
          .value = "N",                                                                                                 \
-         .help = "past slots, 1 to 64 (default 3): with N keys are kept for\nup to 1/(N+1) longer than the window",     \
+         .help = "past slots, 1 to 64 (default 3): with N keys are kept for\nup to 1/(N+1) longer than the window",    \
          .least = 1,                                                                                                   \
          .most = 64},                                                                                                  \
         {.name = "seed",                                                                                               \

@@ -226,9 +226,8 @@ int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct target target;
     if (argc != 3 && argc != 4)
         return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
     if (argc == 3 && !target_is_at(&target, argv[2]))
         return REDISMODULE_OK;
     return digest_run(&target, &ask_verb, argv, argc);

@@ -118,9 +118,8 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_WrongArity(ctx);
     if (!read_cursor(&cursor, argv[2]))
         return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
+        return REDISMODULE_OK;
     roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
         if (!target.filter->mark.incarnation)
@@ -158,9 +157,8 @@ int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct target target;
     if (argc != 2)
         return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
+        return REDISMODULE_OK;
     return digest_run(&target, &digest_verb, argv, argc);
 }
 
@@ -175,9 +173,8 @@ int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_WrongArity(ctx);
     if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
         return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
+        return REDISMODULE_OK;
     reply_piece(ctx, &target.filter->value, iterator, "ERR invalid iterator");
     target_close(&target);
     return REDISMODULE_OK;
@@ -232,9 +229,8 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct target target;
     if (argc != 3 && !(argc == 5 && argument_is(argv[3], "GENERATION")))
         return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
     if (argc == 5 && !target_is_at(&target, argv[4]))
         return REDISMODULE_OK;
     return digest_run(&target, &sync_verb, argv, argc);
@@ -254,9 +250,8 @@ int identity_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid identity");
     if (!is_mirrored(ctx))
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells identities");
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
     target.filter->identity = (uint64_t)identity;
     RedisModule_ReplicateVerbatim(ctx);
     target_close(&target);

@@ -120,9 +120,8 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     bool full = argc == 3 && argument_is(argv[2], "FULL");
     if (argc != 2 && !full)
         return argc == 3 ? RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN) : RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
+        return REDISMODULE_OK;
     bool timed = is_timed(target.filter), counter = config_of(target.filter)->kind == ROOST_COUNTER;
     reply_map_begin(ctx, CONFIG_PAIRS + OBJECT_PAIRS + (timed ? WINDOW_PAIRS : STATE_PAIRS) +
                              (counter ? COUNTER_PAIRS : 0) + (full ? FULL_PAIRS : 0));

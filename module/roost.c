@@ -43,9 +43,8 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct target target;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
     if (is_timed(target.filter))
         return refuse_timed(&target);
     return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
@@ -97,9 +96,8 @@ static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
     struct target target;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.filter)
-        return target_refuse(&target, ERROR_NOT_FOUND);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
     return batch_run(&target, verb, argv + 2, (size_t)argc - 2);
 }
 

@@ -51,6 +51,14 @@ int target_refuse(struct target *target, const char *when_missing)
                                                                     : REDISMODULE_ERRORMSG_WRONGTYPE);
 }
 
+bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
+{
+    target_open(target, ctx, name, mode);
+    if (!target->filter)
+        target_refuse(target, ERROR_NOT_FOUND);
+    return target->filter;
+}
+
 /* One item needs no memory. */
 static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)
 {

@@ -34,6 +34,9 @@ struct target {
 void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode);
 void target_close(struct target *target);
 
+/* A filter, of any kind. False when an error was replied; the target is closed then. */
+bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode);
+
 /* The error that says why there is no filter; the target is closed. */
 int target_refuse(struct target *target, const char *when_missing);
 
