@@ -32,7 +32,7 @@ def encode(*words):
 
 
 class Connection:
-    def __init__(self, port, timeout=60):
+    def __init__(self, port, timeout=300):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

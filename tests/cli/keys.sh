@@ -101,7 +101,7 @@ is "adding nothing new leaves the file alone" "$modified" "$(stat -c '%i %Y' g)"
 mkfifo slow
 exec 8<>slow
 echo alpha >&8
-timeout 20 "$ROOST" check -q f <slow
+timeout 300 "$ROOST" check -q f <slow
 is "check -q stops at the first key" 0 $?
 "$ROOST" check f <slow >"$output/stream" &
 stream=$!

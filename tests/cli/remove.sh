@@ -79,7 +79,7 @@ for kind in bloom cuckoo; do
 done
 mkfifo never
 exec 8<>never
-timeout 20 "$ROOST" remove bloom <never >"$output/out" 2>"$output/err"
+timeout 300 "$ROOST" remove bloom <never >"$output/out" 2>"$output/err"
 is "and says so before it waits for keys" 2 $?
 exec 8>&-
 refuses "a file that is missing" '^roost: missing: No such file' remove missing a

@@ -138,7 +138,7 @@ rm -f d colon:file
 stranger() {
     local before
     before=$(snapshot)
-    PATH=$PWD/bin:$PATH timeout 30 "$ROOST" sync a host:b --rsh "$3" >"$output/out" 2>"$output/err"
+    PATH=$PWD/bin:$PATH timeout 300 "$ROOST" sync a host:b --rsh "$3" >"$output/out" 2>"$output/err"
     status=$?
     grep '^roost: ' "$output/err" >"$output/ours"
     mv "$output/ours" "$output/err"
@@ -257,7 +257,7 @@ mkfifo request
 exec 8<>request
 "$ROOST" serve b <request >/dev/null 8>&- &
 server=$!
-holds "a peer that falls silent keeps nobody from the file" timeout 20 "$ROOST" add b meanwhile
+holds "a peer that falls silent keeps nobody from the file" timeout 300 "$ROOST" add b meanwhile
 exec 8>&-
 wait $server
 rm -f request

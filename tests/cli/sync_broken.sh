@@ -91,7 +91,7 @@ verdict "all of it is there, and equal"
 "$ROOST" add a 'and on'
 is "and we are still who we were" "$actors" "$(field a actor)"
 export MEANWHILE="rm a"
-timeout 20 "$ROOST" sync a "host:$PWD/b" --rsh "$PWD/shells/late" "${there[@]}" >"$output/out" 2>"$output/err"
+timeout 300 "$ROOST" sync a "host:$PWD/b" --rsh "$PWD/shells/late" "${there[@]}" >"$output/out" 2>"$output/err"
 is "the file is taken away meanwhile" "2 no" "$? $([ -e a ] && echo yes || echo no)"
 one_line '^roost: a: No such file or directory$'
 verdict "the file is taken away meanwhile: one line"
@@ -102,13 +102,13 @@ export MEANWHILE="sleep 0.1"
 for ((i = 0; i < 5; i++)); do
     "$ROOST" add a "left $i"
     "$ROOST" add b "right $i"
-    timeout 60 "$ROOST" sync -q a "host:$PWD/b" --rsh "$PWD/shells/late" "${there[@]}" &
+    timeout 300 "$ROOST" sync -q a "host:$PWD/b" --rsh "$PWD/shells/late" "${there[@]}" &
     pids=($!)
-    timeout 60 "$ROOST" sync -q b "host:$PWD/a" --rsh "$PWD/shells/late" "${there[@]}" &
+    timeout 300 "$ROOST" sync -q b "host:$PWD/a" --rsh "$PWD/shells/late" "${there[@]}" &
     pids+=($!)
-    timeout 60 "$ROOST" sync -q a b &
+    timeout 300 "$ROOST" sync -q a b &
     pids+=($!)
-    timeout 60 "$ROOST" sync -q b a &
+    timeout 300 "$ROOST" sync -q b a &
     pids+=($!)
     for pid in "${pids[@]}"; do
         wait $pid || echo "sync $pid: exit $?"

@@ -27,7 +27,7 @@ def test_a_cluster_of_six():
     with servers(*[node] * 6) as nodes:
         addresses = [f"127.0.0.1:{s.port}" for s in nodes]
         subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes"], check=True,
-                       stdout=subprocess.DEVNULL, timeout=120)
+                       stdout=subprocess.DEVNULL, timeout=300)
         for s in nodes:
             wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
         wait_for(lambda: sum(s.client.info("replication")["role"] == "slave" and
@@ -92,7 +92,7 @@ def move_slots(nodes, count):
     wait_for(lambda: subprocess.run(["redis-cli", "--cluster", "check", f"127.0.0.1:{source.port}"], stdout=subprocess.DEVNULL).returncode == 0,
              "the nodes to agree")
     subprocess.run(["redis-cli", "--cluster", "reshard", f"127.0.0.1:{source.port}", "--cluster-from", identity(source), "--cluster-to",
-                    identity(destination), "--cluster-slots", str(count), "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=240)
+                    identity(destination), "--cluster-slots", str(count), "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=300)
     wait_for(lambda: all(slots_of(s) == slots_of(destination) for s in nodes), "the nodes to agree")
     assert slots_of(destination)[0] == destination.port
 

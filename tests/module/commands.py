@@ -230,12 +230,12 @@ def test_keyspace_events():
     with server("--notify-keyspace-events", "AKEd") as s:
         listener = s.client.pubsub()
         listener.psubscribe("__keyspace@0__:*")
-        assert listener.get_message(timeout=60)["type"] == "psubscribe"
+        assert listener.get_message(timeout=300)["type"] == "psubscribe"
         s("BF.ADD", "b", "x"), s("BF.ADD", "b", "x"), s("CF.ADD", "c", "x"), s("CF.DEL", "c", "x")
         s("ROOST.CREATE", "r", "CAPACITY", "5")
         heard = []
         while "roost.create" not in heard:
-            message = listener.get_message(timeout=60)
+            message = listener.get_message(timeout=300)
             assert message, heard
             heard.append(message["data"].decode())
         assert heard == ["bf.add", "cf.add", "cf.del", "roost.create"], heard

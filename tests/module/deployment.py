@@ -411,7 +411,7 @@ def node():
 
 def make_cluster(nodes, replicas):
     subprocess.run(["redis-cli", "--cluster", "create", *[f"127.0.0.1:{s.port}" for s in nodes], "--cluster-replicas", str(replicas), "--cluster-yes"],
-                   check=True, stdout=subprocess.DEVNULL, timeout=120)
+                   check=True, stdout=subprocess.DEVNULL, timeout=300)
     for s in nodes:
         wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
 

@@ -124,7 +124,7 @@ def test_effects_of_exchanges_reach_replicas():
 
 
 def roost(*arguments, status=0):
-    done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=120)
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=300)
     assert done.returncode == status, done.stderr
     return done.stdout
 
@@ -154,7 +154,7 @@ def test_a_sync_through_hiredis():
         return
     with servers(*[lambda: Server(port=free_port())] * 2) as (a, replica):
         replicate(replica, a)
-        done = subprocess.run([client, a.path], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([client, a.path], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 and done.stdout.count("ok ") == 5, done.stdout
         caught_up(replica, a)
         same_digests(a, replica, ["sync-bloom", "sync-scalable", "sync-cuckoo", "sync-set", "sync-multi"])
@@ -181,7 +181,7 @@ def test_roost_sync_with_a_key():
                     assert s("ROOST.EXISTS", key, "here-0", "here-1", "here-2") == [0, 0, 1]
                     roost("check", path, "-q", "here-0", "here-1", status=1)
         def complaint(peer):
-            done = subprocess.run([PROGRAM, "sync", path, peer], capture_output=True, text=True, timeout=120)
+            done = subprocess.run([PROGRAM, "sync", path, peer], capture_output=True, text=True, timeout=300)
             assert done.returncode == 2 and "secret" not in done.stderr and done.stderr.count("\n") == 1, done.stderr
             return done.stderr
         assert "WRONGPASS" in complaint(f"redis://syncer:secret@{address}/b") or "invalid" in complaint(f"redis://syncer:secret@{address}/b")

@@ -18,7 +18,7 @@ def fetch():
     os.makedirs(FOLDER, exist_ok=True)
     try:
         return subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", FOLDER, "redis@5"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120).returncode == 0
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
@@ -29,4 +29,4 @@ if not fetch():
 with server() as s:
     environment = dict(os.environ, SOCKET=s.path, NODE_MODULES=os.path.join(FOLDER, "node_modules"))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clients.mjs")
-    sys.exit(subprocess.run(["node", script], env=environment, timeout=120).returncode)
+    sys.exit(subprocess.run(["node", script], env=environment, timeout=300).returncode)

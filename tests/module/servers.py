@@ -22,7 +22,7 @@ MODULE = os.environ.get("ROOST_MODULE", os.path.join(ROOT, "build", "roost.so"))
 KIND = os.environ.get("SERVER", "redis")
 VALKEY = os.path.join(ROOT, "build", "servers", "valkey", "usr", "bin", "valkey-server")
 PROGRAM = VALKEY if KIND == "valkey" else shutil.which("redis-server") or "/usr/bin/redis-server"
-PATIENCE = int(os.environ.get("ROOST_PATIENCE", "60"))  # seconds that a condition may take on a machine that is busy
+PATIENCE = int(os.environ.get("ROOST_PATIENCE", "300"))  # seconds that a condition may take on a machine that is busy
 
 
 def wait_for(condition, what, patience=PATIENCE):

@@ -43,12 +43,18 @@ def merge_at_once(s, key, frame):
 
 
 class Waiting:
-    """A client that has sent a command and waits for its answer."""
+    """A client whose command the server has begun, and that waits for its answer."""
 
     def __init__(self, s, *command):
         self.server, self.speaker = s, Speaker(s, 2)
+        client = self.speaker("CLIENT", "ID")
+        before = self.last_command_of(client)
         parts = [str(a).encode() if not isinstance(a, bytes) else a for a in command]
         self.speaker.socket.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+        wait_for(lambda: self.last_command_of(client) != before, "the command")
+
+    def last_command_of(self, client):
+        return self.server("CLIENT", "LIST", "ID", client).split(b" cmd=")[1].split()[0]
 
     def answer(self):
         answer = self.speaker.read()

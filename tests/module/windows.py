@@ -35,7 +35,7 @@ def info_of(s, key, *full):
 
 
 def roost(*arguments, status=0):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=120)
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=300)
     assert done.returncode == status, done.stderr
     return (done.stdout + done.stderr).decode()
 
@@ -185,7 +185,7 @@ def test_settings_commands_and_events():
     with server("--notify-keyspace-events", "AKEd") as s:
         listener = s.client.pubsub()
         listener.psubscribe("__keyspace@0__:*")
-        assert listener.get_message(timeout=60)["type"] == "psubscribe"
+        assert listener.get_message(timeout=300)["type"] == "psubscribe"
         for name, value in ("window-ms", 24 * HOUR), ("counter-window-ms", 48 * HOUR), ("window-capacity", 500), ("window-fpr", "0.001"):
             assert s("CONFIG", "SET", f"roost.{name}", value) == b"OK"
         for name, value in ("window-ms", 0), ("counter-window-ms", -1), ("window-capacity", 0), ("window-fpr", "1"), ("window-fpr", "nan"), ("window-ahead-ms", -1):
@@ -193,7 +193,7 @@ def test_settings_commands_and_events():
         s("ROOST.SEEN", "w", "x"), s("ROOST.SEEN", "w", "x"), s("ROOST.INCR", "c", "x", 1), s("ROOST.INCR", "c", "x", 1), s("ROOST.SEEN", "other", "x", "WINDOW", 5000)
         heard = []
         while len(heard) < 3:
-            message = listener.get_message(timeout=60)
+            message = listener.get_message(timeout=300)
             assert message, heard
             heard.append(message["data"].decode())
         assert heard == ["roost.seen", "roost.incr", "roost.seen"], heard
