@@ -4,23 +4,14 @@
 #ifndef FILTER_BLOOM_H
 #define FILTER_BLOOM_H
 
+#include "bloom_size.h"
 #include "kind.h"
 #include "../base/memory.h"
 
 #define BLOCK_BYTES 64
-#define BLOCK_BITS  512
-#define BLOCK_WORDS 8
 /* The digest is taken over chunks of this many bytes. */
-#define CHUNK_BYTES       4096
-#define CHUNK_WORDS       (CHUNK_BYTES / 8)
-#define MOST_PROBES       64
-#define MOST_BLOCK_PROBES 16
-#define MOST_BLOOM_BITS   (UINT64_C(1) << 56)
-
-struct bloom_geometry {
-    uint64_t bits;   /* m: a multiple of BLOCK_BITS in the blocked layout */
-    uint32_t probes; /* k */
-};
+#define CHUNK_BYTES 4096
+#define CHUNK_WORDS (CHUNK_BYTES / 8)
 
 /* The bits of a blocked filter as its kernels see them. */
 struct bloom_blocks {
@@ -66,23 +57,6 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
     mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
     return scale_to_range(mixed ^ mixed >> 32, bits);
 }
-
-/* ---- sizes: bloom_size.c --------------------------------------------------------------------------------------- */
-
-/* ROOST_INVALID for a rate out of reach, ROOST_TOO_LARGE for a capacity. */
-roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
-roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr);
-/* Whether there are arrays of this layout for the rate, for as long as there is memory. */
-bool bloom_keeps_rate(roost_layout layout, double fpr);
-
-/* The exact false-positive rate of a blocked filter whose blocks hold Poisson(keys_a_block) keys. */
-double bloom_blocked_rate(uint32_t probes, double keys_a_block);
-
-/* The chance that one key of its block leaves a given bit alone. */
-double bloom_blocked_survival(uint32_t probes);
-
-/* What a filter of exactly so many elements errs by, in either layout. */
-double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double elements);
 
 /* ---- for those who keep Bloom filters as parts: bloom.c ------------------------------------------------------------
  */

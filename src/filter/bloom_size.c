@@ -23,36 +23,112 @@
  * one.
  *
  * Where s = 0 all words are alike: what counts of T is how many words have t of its bits, for each t, and the sum has
- * 45 terms for sixteen probes, not 3^8. That is how rates are told (bloom_rate). Sizes are searched by the walk: they
- * are part of configurations, which have to be the same everywhere, and near the lowest rates the two differ by noise.
+ * 45 terms for sixteen probes, not 3^8. That is how rates are told (bloom_rate).
  *
- * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6). The search runs in steps of 1/64
- * bit a key, so that rounding in the last place of exp() does not make two machines disagree.
+ * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6).
+ *
+ * Sizes come from integers. A series does not state the sizes of its tables, so all machines must find the same ones,
+ * and doubles do not: a compiler may fuse a multiplication and an addition, libraries round exp() and pow() each in
+ * their own way, and near 10^-9 the sum above loses most of its digits to cancellation.
+ *
+ * For the blocked layout the number of bits a key is in 64ths, and the rates of all such numbers that are of use, 5,535
+ * of them, are in a table (bloom_block_rates.c) as bits of doubles. Positive doubles are ordered as their bits are, so
+ * a binary search for the first that is not above the promised rate is the whole computation. The table is that of
+ * bloom_blocked_rate as gcc 12 and glibc 2.36 computed it on x86-64 without fused multiply-add: it gives the sizes of
+ * all frames that were written there before there was a table. It falls strictly, so that there is one first, and it is
+ * right within 0.07 %, less than a step.
+ *
+ * For the classic layout logarithm and power are computed in fixed point (base/logarithm.h), to 58 bits or more.
  */
-#include "bloom.h"
+#include "bloom_size.h"
 
 #include <math.h>
+
+#include "../base/binary64.h"
+#include "../base/logarithm.h"
 
 #define STEPS_A_BIT        64
 #define MOST_BITS_A_KEY    1024
 #define SMALL_CAPACITY     65536
 #define LEAST_BLOCKED_RATE 1e-9 /* below, the signs of the sum cancel into the noise of doubles */
 
+/* ---- classic ----------------------------------------------------------------------------------------------------- */
+
+/* log2(e) in units of 2^-63. */
+#define LOG2_E UINT64_C(0xb8aa3b295c17f0bc)
+/* What is taken for a rounding error: of the probes, and of the bits as a part of a trillion. */
+#define PROBES_NOISE (((fixed)1 << FRACTION_BITS) / 1000000000)
+#define TRILLION     UINT64_C(1000000000000)
+
+uint32_t bloom_probes_for(double rate)
+{
+    fixed exact = minus_log2_of_double(bits_of_double(rate));
+    return exact <= PROBES_NOISE ? 1 : (uint32_t)((exact - PROBES_NOISE - 1) >> FRACTION_BITS) + 1;
+}
+
+uint32_t bloom_nearest_probes(double rate)
+{
+    fixed exact = minus_log2_of_double(bits_of_double(rate)), half = (fixed)1 << (FRACTION_BITS - 1);
+    uint32_t nearest = (uint32_t)((exact + half) >> FRACTION_BITS);
+    return nearest ? nearest : 1;
+}
+
+/* The first 64 bits of a number above 0, which are to be shifted left by as many as it says (or right). */
+static uint64_t leading_bits(uint128 number, int *shift)
+{
+    uint64_t upper = (uint64_t)(number >> 64);
+    *shift = upper ? 1 + (int)highest_bit(upper) : (int)highest_bit((uint64_t)number) - 63;
+    return (uint64_t)(*shift >= 0 ? number >> *shift : number << -*shift);
+}
+
+/* rate^(1/probes); 0 for what is below 2^-128. */
+static fraction root_of(double rate, uint32_t probes)
+{
+    uint64_t bits = bits_of_double(rate);
+    return probes == 1 ? fraction_of_double(bits) : power_of_half(minus_log2_of_double(bits) / probes);
+}
+
+/*
+ * k n / -ln(1 - eps^(1/k)) = k n log2(e) / -log2(1 - eps^(1/k)), less `off` trillionths of it, rounded up. Each factor
+ * is right to 58 bits or more. The number is not rational, so rounded up is one more than rounded down.
+ */
+static uint64_t bits_for(uint64_t elements, uint32_t probes, double rate, unsigned off)
+{
+    fraction root = root_of(rate, probes);
+    fixed denominator = root ? minus_log2_of_rest(root) : 0;
+    if (elements == 0 || elements > UINT64_MAX / probes || denominator == 0)
+        return elements ? UINT64_MAX : 1;
+    int up, down;
+    uint64_t dividend = leading_bits((uint128)(elements * probes) * LOG2_E, &up);
+    uint128 quotient = ((uint128)dividend << 64) / leading_bits(denominator, &down);
+    quotient -= quotient / TRILLION * off;
+    /* quotient * 2^(up - 63) / 2^(64 + down - FRACTION_BITS) */
+    int shift = 64 + 63 - FRACTION_BITS + down - up;
+    if (shift < 3)
+        return UINT64_MAX;
+    return shift > 127 ? 1 : (uint64_t)(quotient >> shift) + 1;
+}
+
+uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate)
+{
+    return bits_for(elements, probes, rate, 0);
+}
+
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
 {
-    double probes = ceil(-log2(fpr) - 1e-9);
-    probes = probes < 1 ? 1 : probes;
-    double bits = -probes * (double)capacity / log1p(-pow(fpr, 1 / probes));
-    bits = ceil(bits * (1 - 1e-12));
-    if (capacity < SMALL_CAPACITY)
-        bits += probes * probes + 1;
+    uint32_t probes = bloom_probes_for(fpr);
     if (probes > MOST_PROBES)
         return ROOST_INVALID;
-    if (!(bits < (double)MOST_BLOOM_BITS))
+    uint64_t bits = bits_for(capacity, probes, fpr, 1);
+    if (capacity < SMALL_CAPACITY && bits < MOST_BLOOM_BITS)
+        bits += probes * probes + 1;
+    if (bits >= MOST_BLOOM_BITS)
         return ROOST_TOO_LARGE;
-    *geometry = (struct bloom_geometry){(uint64_t)bits, (uint32_t)probes};
+    *geometry = (struct bloom_geometry){bits, probes};
     return ROOST_OK;
 }
+
+/* ---- blocked: the rate ------------------------------------------------------------------------------------------- */
 
 /* A walk over the words that sums over all T; `avoid[start]` is the product over the words before this one. */
 struct rate_walk {
@@ -145,40 +221,52 @@ double bloom_blocked_survival(uint32_t probes)
     return pow(1 - 1 / 64.0, probes / 8) * (1 - (probes % 8) / 512.0);
 }
 
+/* ---- blocked: the size ------------------------------------------------------------------------------------------- */
+
 /* Where each number of probes begins to need the fewest bits; eight, the fastest, wins wherever it is within 2 %. */
-static uint32_t best_probes(double fpr)
-{
-    static const struct {
-        double from;
-        uint32_t probes;
-    } table[] = {{0.35, 1}, {0.17, 2}, {0.075, 3}, {0.042, 4}, {0.020, 5}, {0.0125, 6}, {0.0003, 8}, {0.00001, 12}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (fpr >= table[i].from)
-            return table[i].probes;
-    return MOST_BLOCK_PROBES;
-}
+static const struct row {
+    double from;
+    uint32_t probes, first_step; /* and the first row of bloom_block_rates is for so many 64ths of a bit a key */
+    uint32_t first, count;       /* rows of bloom_block_rates */
+} rows[] = {{0.35, 1, 2, 0, 148},
+            {0.17, 2, 144, 148, 100},
+            {0.075, 3, 240, 248, 116},
+            {0.042, 4, 350, 364, 83},
+            {0.020, 5, 431, 447, 106},
+            {0.0125, 6, 536, 553, 68},
+            {0.0003, 8, 618, 621, 631},
+            {0.00001, 12, 1214, 1252, 713},
+            {LEAST_BLOCKED_RATE, MOST_BLOCK_PROBES, 1921, 1965, 3570}};
 
 bool bloom_keeps_rate(roost_layout layout, double fpr)
 {
     return fpr < 1 && (layout == ROOST_BLOCKED ? fpr >= LEAST_BLOCKED_RATE : fpr > 0);
 }
 
-roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
+/* The fewest 64ths of a bit a key that keep the rate. */
+static uint64_t steps_for(const struct row *row, uint64_t rate)
 {
-    uint32_t probes = best_probes(fpr);
-    uint64_t low = 0, high = MOST_BITS_A_KEY * STEPS_A_BIT;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (bloom_blocked_rate(probes, (double)BLOCK_BITS * STEPS_A_BIT / (double)middle) <= fpr)
+    uint32_t low = 0, high = row->count - 1;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (bloom_block_rates[row->first + middle] <= rate)
             high = middle;
         else
-            low = middle;
+            low = middle + 1;
     }
-    if (fpr < LEAST_BLOCKED_RATE || high == MOST_BITS_A_KEY * STEPS_A_BIT)
+    return row->first_step + low;
+}
+
+roost_status bloom_size_blocked(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
+{
+    const struct row *row = rows;
+    if (!bloom_keeps_rate(ROOST_BLOCKED, fpr))
         return ROOST_INVALID;
     if (capacity > MOST_BLOOM_BITS / MOST_BITS_A_KEY)
         return ROOST_TOO_LARGE;
-    uint64_t blocks = divide_up((uint64_t)(((uint128)capacity * high) / STEPS_A_BIT) + 1, BLOCK_BITS);
-    *geometry = (struct bloom_geometry){blocks * BLOCK_BITS, probes};
+    while (bits_of_double(fpr) < bits_of_double(row->from))
+        row++;
+    uint128 bits = (uint128)capacity * steps_for(row, bits_of_double(fpr)) / STEPS_A_BIT + 1;
+    *geometry = (struct bloom_geometry){divide_up((uint64_t)bits, BLOCK_BITS) * BLOCK_BITS, row->probes};
     return ROOST_OK;
 }

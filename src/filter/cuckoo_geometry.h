@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "roost/filter.h"
-#include "../base/bits.h"
+#include "../base/binary64.h"
 
 /*
  * Tables of a series nest: bucket and fingerprint of a finer table begin with those of a coarser one, so that elements
@@ -184,11 +184,18 @@ static inline struct place place_of_class(uint64_t key, struct cuckoo_geometry g
     return place_in(bucket | (uint32_t)(pair & ((1u << geometry.level) - 1)), fingerprint, geometry);
 }
 
-/* The chance that an element falls into one given class: two buckets, one fingerprint. */
+/* The chance that an element falls into one given class: two buckets, one fingerprint. Widths of fingerprints are
+   chosen by it, so it has to be the same everywhere. */
+static inline struct binary64 exact_class_probability(struct cuckoo_geometry geometry)
+{
+    struct binary64 bases = binary64_of_integer((UINT64_C(1) << (geometry.bits - geometry.extra_bits)) - 1);
+    bases.exponent += (int)geometry.extra_bits;
+    return binary64_divide(binary64_divide(binary64_of_integer(2), binary64_of_integer(geometry.buckets)), bases);
+}
+
 static inline double class_probability(struct cuckoo_geometry geometry)
 {
-    double bases = (double)((UINT64_C(1) << (geometry.bits - geometry.extra_bits)) - 1);
-    return 2.0 / (double)geometry.buckets / (bases * (double)(UINT64_C(1) << geometry.extra_bits));
+    return double_of_binary64(exact_class_probability(geometry));
 }
 
 #endif

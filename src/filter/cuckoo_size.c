@@ -1,7 +1,5 @@
 #include "cuckoo_size.h"
 
-#include <math.h>
-
 /* How full a table gets by random kicks, less a little so that the last insertions stay cheap. In 1/1000. */
 static uint32_t load_target(uint32_t bucket_size)
 {
@@ -38,7 +36,11 @@ roost_status cuckoo_size(struct cuckoo_geometry *geometry, const roost_config *c
 
 double cuckoo_rate_at_capacity(const roost_config *config, struct cuckoo_geometry geometry)
 {
-    return fmin((double)config->capacity * class_probability(geometry), nextafter(1, 0));
+    if (config->capacity == 0)
+        return 0;
+    struct binary64 capacity = binary64_of_integer(config->capacity);
+    uint64_t rate = bits_of_double(double_of_binary64(binary64_multiply(capacity, exact_class_probability(geometry))));
+    return double_of_bits(rate < BITS_OF_ONE ? rate : BITS_OF_ONE - 1);
 }
 
 uint32_t cuckoo_bits_for(const roost_config *config, struct cuckoo_geometry geometry, uint32_t fewest, uint32_t most)

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "../base/binary64.h"
 #include "../base/entropy.h"
 #include "../base/hash.h"
 
@@ -56,27 +57,13 @@ roost_config roost_config_default(void)
 /* ---- configuration -------------------------------------------------------------------------------------------------
  */
 
-static uint64_t double_bits(double number)
-{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
-static double double_of_bits(uint64_t bits)
-{
-    double number;
-    memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
 void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
     const roost_config *config = &filter->config;
     write_byte(writer, (uint8_t)config->kind | (config->scalable ? SCALABLE : 0));
     write_byte(writer, (uint8_t)config->layout);
     write_varint(writer, config->capacity);
-    write_fixed64(writer, double_bits(config->fpr));
+    write_fixed64(writer, bits_of_double(config->fpr));
     write_varint(writer, config->seed ^ ROOST_DEFAULT_SEED);
     write_byte(writer, (uint8_t)config->fingerprint_bits);
     write_byte(writer, (uint8_t)config->bucket_size);

@@ -21,8 +21,6 @@
  */
 #include "series_plan.h"
 
-#include <math.h>
-
 #include "bloom.h"
 #include "cuckoo_size.h"
 #include "kind.h"
@@ -37,11 +35,16 @@
 #define MOST_BLOOM_DOUBLINGS 40
 #define MOST_THINNING        6 /* 64 times the buckets: beyond that a larger first fingerprint is the better choice */
 
+/* As IEEE doubles compute it, in this order; frames depend on it, so it is computed in integers (base/binary64.h). */
 static double rate_part(const roost_config *config, uint32_t index)
 {
+    struct binary64 part = binary64_of_double(config->fpr);
     if (config->schedule == ROOST_HALVING)
-        return ldexp(config->fpr, -(int)index - 1);
-    return config->fpr * QUADRATIC_PART / ((double)(index + 1) * (double)(index + 1));
+        part.exponent -= (int)index + 1;
+    else
+        part = binary64_divide(binary64_multiply(part, binary64_of_double(QUADRATIC_PART)),
+                               binary64_of_integer((uint64_t)(index + 1) * (index + 1)));
+    return double_of_binary64(part);
 }
 
 static uint32_t most_bits(const roost_config *config)
@@ -59,9 +62,10 @@ static uint32_t spare_bits(const roost_config *config, uint32_t bits)
 }
 
 /* The rate of a table that every writer has filled. */
-static double rate_when_full(const roost_config *config, struct cuckoo_geometry geometry, uint64_t capacity)
+static struct binary64 rate_when_full(const roost_config *config, struct cuckoo_geometry geometry, uint64_t capacity)
 {
-    return (double)config->writers * (double)capacity * class_probability(geometry);
+    struct binary64 entries = binary64_multiply(binary64_of_integer(config->writers), binary64_of_integer(capacity));
+    return binary64_multiply(entries, exact_class_probability(geometry));
 }
 
 /* The fewest bits with which a table of this level keeps its part, if there are any. */
@@ -74,7 +78,7 @@ static bool plan_bits(struct table_plan *plan, const roost_config *config, struc
         geometry.bits = bits;
         geometry.extra_bits = bits - base;
         plan->geometry = geometry;
-        if (rate_when_full(config, geometry, plan->capacity) <= plan->fpr)
+        if (binary64_at_most(rate_when_full(config, geometry, plan->capacity), binary64_of_double(plan->fpr)))
             return true;
     }
     return false;
@@ -109,12 +113,11 @@ bool series_plan_table(struct table_plan *plan, const roost_config *config, uint
     uint32_t most = most_doublings(config, buckets), level = index * highest_bit(config->growth);
     level = level < most ? level : most;
     *plan = (struct table_plan){.fpr = rate_part(config, index)};
-    if (config->capacity > UINT64_MAX >> (level + 1))
+    if (config->capacity > UINT64_MAX >> (level + 1) || !(plan->fpr > 0))
         return false;
     plan->capacity = config->capacity << level;
     plan->share = plan->capacity / config->writers;
-    return config->kind == ROOST_BLOOM ? plan->share > 0 && plan->fpr > 0
-                                       : plan_cuckoo(plan, config, buckets, level, index);
+    return config->kind == ROOST_BLOOM ? plan->share > 0 : plan_cuckoo(plan, config, buckets, level, index);
 }
 
 uint64_t series_most_elements(const roost_config *config, uint32_t buckets)

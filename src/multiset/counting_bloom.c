@@ -32,9 +32,10 @@
 #include "count_code.h"
 #include "multiset.h"
 #include "../base/hash.h"
+#include "../filter/bloom_size.h"
 
-#define MOST_PROBES          64
 #define MOST_CELLS           (UINT64_C(1) << 48)
+#define LN2                  UINT64_C(0xb17217f7d1cf79ac) /* ln 2, in units of 2^-64 */
 #define FEWEST_COUNTER_BITS  4
 #define MOST_COUNTER_BITS    32
 #define DEFAULT_COUNTER_BITS 16
@@ -66,27 +67,34 @@ static bool sizes_are_sound(const roost_multiset_config *config)
            config->counter_bits >= FEWEST_COUNTER_BITS && config->counter_bits <= MOST_COUNTER_BITS;
 }
 
+/* (m / n) ln 2, to the nearest. */
+static uint32_t best_probes(const roost_multiset_config *config)
+{
+    uint128 twice = ((uint128)config->cells * LN2) >> 63;
+    uint128 probes = (twice + config->capacity) / ((uint128)config->capacity * 2);
+    return probes < 1 ? 1 : probes < MOST_PROBES ? (uint32_t)probes : MOST_PROBES;
+}
+
 /* k = (m / n) ln 2; for a rate k = log2(1 / rate), rounded up, and the m that then keeps it, with k^2 + 1 more: the
    formula is a limit for large filters. */
 static roost_status counting_bloom_resolve(roost_multiset_config *config)
 {
-    const double ln2 = 0.693147180559945309;
     if (config->fingerprint_bits || config->buckets || (config->cells ? config->fpr != 0 : config->fpr == 0))
         return ROOST_INVALID;
     config->bucket_size = 0;
     config->counter_bits = config->counter_bits ? config->counter_bits : DEFAULT_COUNTER_BITS;
     if (config->cells == 0) {
-        double probes = config->probes ? config->probes : fmax(1, ceil(-log2(config->fpr) - 1e-9));
-        double cells = ceil(-probes * (double)config->capacity / log1p(-pow(config->fpr, 1 / probes)));
-        cells += probes * probes + 1;
-        if (!(probes <= MOST_PROBES) || !(cells <= (double)MOST_CELLS))
-            return probes <= MOST_PROBES ? ROOST_TOO_LARGE : ROOST_INVALID;
-        config->probes = (uint32_t)probes;
-        config->cells = (uint64_t)cells;
+        uint32_t probes = config->probes ? config->probes : bloom_probes_for(config->fpr);
+        if (probes > MOST_PROBES)
+            return ROOST_INVALID;
+        uint64_t cells = bloom_bits_for(config->capacity, probes, config->fpr);
+        if (cells > MOST_CELLS - probes * probes - 1)
+            return ROOST_TOO_LARGE;
+        config->probes = probes;
+        config->cells = cells + probes * probes + 1;
     }
     if (config->probes == 0)
-        config->probes =
-            (uint32_t)fmin(MOST_PROBES, fmax(1, round((double)config->cells / (double)config->capacity * ln2)));
+        config->probes = best_probes(config);
     return sizes_are_sound(config) ? ROOST_OK : ROOST_INVALID;
 }
 

@@ -88,7 +88,7 @@ static struct bloom_mapping make_mapping(struct roost_reconcile *session, uint32
     uint64_t bits;
     uint32_t rounded;
     do
-        bloom_mapping_size(&bits, &rounded, exp2(-(double)probes), count);
+        bloom_mapping_size(&bits, &rounded, ldexp(1, -(int)probes), count);
     while (bits > MOST_FILTER_BITS && --probes > 0);
     bits = bits < MOST_FILTER_BITS ? bits : MOST_FILTER_BITS;
     bloom_mapping_init(&mapping, bits, rounded, pair_seed(session->salt, 0, dbf_of(session)->filters++));

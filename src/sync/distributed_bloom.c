@@ -24,17 +24,17 @@
  */
 #include "distributed_bloom.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "../base/hash.h"
+#include "../filter/bloom_size.h"
 
 void bloom_mapping_size(uint64_t *bits, uint32_t *probes, double fpr, uint64_t elements)
 {
-    double k = fmin(MOST_BLOOM_PROBES, fmax(1, round(-log2(fpr))));
-    double m = ceil(-k * (double)(elements ? elements : 1) / log1p(-pow(fpr, 1 / k)));
-    *probes = (uint32_t)k;
-    *bits = m < 0x1p62 ? (uint64_t)m : UINT64_C(1) << 62;
+    uint32_t nearest = bloom_nearest_probes(fpr);
+    *probes = nearest < MOST_BLOOM_PROBES ? nearest : MOST_BLOOM_PROBES;
+    uint64_t exact = bloom_bits_for(elements ? elements : 1, *probes, fpr), most = UINT64_C(1) << 62;
+    *bits = exact < most ? exact : most;
 }
 
 uint64_t pair_seed(uint64_t id, uint64_t other_id, uint64_t round)

@@ -52,6 +52,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../base/binary64.h"
 #include "../base/hash.h"
 
 #define MOST_WINDOW  (UINT64_C(1) << 50)
@@ -534,7 +535,9 @@ static roost_status choose_sizes(roost_config *config)
 {
     struct bloom_geometry geometry = {config->slot_bits, config->slot_probes};
     uint64_t share = divide_up(config->capacity, config->past + 1);
-    double rate = GROW_AT * config->fpr / (config->past + 2);
+    double rate = double_of_binary64(
+        binary64_divide(binary64_multiply(binary64_of_double(GROW_AT), binary64_of_double(config->fpr)),
+                        binary64_of_integer(config->past + 2)));
     share += divide_up(share, PRECISION / 2); /* so that a share, and what rounding takes, fits in before it grows */
     roost_status status = ROOST_OK;
     if (config->slot_bits == 0 && config->slot_probes == 0)
