@@ -23,7 +23,7 @@ all: build/build.ninja
 build/build.ninja:
 	@packaging/dependencies build
 	@packaging/apart header build || echo "roost: redismodule.h cannot be had: the module is left out (make module tries again)"
-	@meson setup build --prefix $(PREFIX) --libdir lib >/dev/null
+	@meson setup build --prefix /usr/local --libdir lib >/dev/null
 
 module: build/build.ninja
 	@packaging/apart header build
@@ -60,12 +60,13 @@ bench-link: module
 	@packaging/dependencies redis
 	@bench/link.py --csv bench/link.csv
 
-# A build folder of its own, so that another PREFIX leaves build/ alone; the loader is told where it is its own system.
+# build/ is set up for /usr/local; another PREFIX has a build folder of its own. The loader is told where it is its own system.
+install_folder = $(if $(filter /usr/local,$(PREFIX)),build,build-install)
 install: all
-	@test -f build-install/build.ninja || meson setup build-install >/dev/null
-	@meson configure build-install --prefix $(PREFIX) --libdir lib >/dev/null
-	@packaging/installed build-install | xargs ninja -C build-install --quiet
-	@meson install -C build-install --quiet --no-rebuild
+	@test -f $(install_folder)/build.ninja || meson setup $(install_folder) >/dev/null
+	@test $(install_folder) = build || meson configure $(install_folder) --prefix $(PREFIX) --libdir lib >/dev/null
+	@packaging/installed $(install_folder) | xargs ninja -C $(install_folder) --quiet
+	@meson install -C $(install_folder) --quiet --no-rebuild
 	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
 
 bench: all

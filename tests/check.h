@@ -29,6 +29,28 @@ static inline uint64_t test_seed(uint64_t otherwise)
 }
 
 /*
+ * Every test runs twice in `make check`: as shipped, and under sanitizers, where it takes three to five times as long. A
+ * long one does all of its rounds as shipped, and the first quarter of them under sanitizers.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+static inline uint64_t rounds_of(uint64_t all)
+{
+    return SANITIZED ? (all + 3) / 4 : all;
+}
+
+/* How many random worlds a test tries; ROOST_TEST_WORLDS=N overrides it, for campaigns. */
+static inline uint64_t count_of_worlds(uint64_t all)
+{
+    const char *given = getenv("ROOST_TEST_WORLDS");
+    return given ? strtoull(given, NULL, 0) : rounds_of(all);
+}
+
+/*
  * The operating system's entropy, for all that a test runs: numbers from a seed. A test whose outcome hangs on what the
  * system draws fails once in a thousand runs, where nobody can repeat it.
  */

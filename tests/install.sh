@@ -7,16 +7,16 @@ check() { # description, command
 }
 root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
-check "installs" make --no-print-directory install DESTDIR="$root" PREFIX=/usr
-lib=$root/usr/lib
-for file in usr/include/roost.h usr/include/roost/filter.h usr/include/roost/gossip.h usr/include/roost/multiset.h \
-    usr/include/roost/status.h usr/include/roost/sync.h usr/bin/roost \
-    usr/share/man/man1/roost.1 usr/lib/libroost.a usr/lib/pkgconfig/roost.pc; do
+check "installs" make --no-print-directory install DESTDIR="$root"
+lib=$root/usr/local/lib
+for file in usr/local/include/roost.h usr/local/include/roost/filter.h usr/local/include/roost/gossip.h usr/local/include/roost/multiset.h \
+    usr/local/include/roost/status.h usr/local/include/roost/sync.h usr/local/bin/roost \
+    usr/local/share/man/man1/roost.1 usr/local/lib/libroost.a usr/local/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
 done
 unit=$lib/systemd/system/roost-link.service
-check "has the unit, which starts what was installed" grep -q '^ExecStart=/usr/bin/roost link ' "$unit"
-check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null || sed 's,=/usr/bin/roost,=$root/usr/bin/roost,' '$unit' >'$root/roost-link.service' &&
+check "has the unit, which starts what was installed" grep -q '^ExecStart=/usr/local/bin/roost link ' "$unit"
+check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null || sed 's,=/usr/local/bin/roost,=$root/usr/local/bin/roost,' '$unit' >'$root/roost-link.service' &&
     ! systemd-analyze verify --man=no '$root/roost-link.service' 2>&1 | grep 'roost-link.service:[0-9]'"
 [ ! -f build/roost.so ] || check "has the module" test -f "$lib/roost/roost.so"
 check "has a shared library" test -e "$lib/libroost.so"
@@ -31,5 +31,5 @@ for how in "" --static; do
 done
 check "only the public names are exported" sh -c "! nm -D --defined-only '$lib/libroost.so' | awk '{print \$3}' | grep -v '^roost_' | grep ."
 check "a C++ program may include it" sh -c "! command -v g++ >/dev/null || echo '#include <roost.h>
-int main() { return roost_version() == nullptr; }' | g++ -x c++ - -I'$root/usr/include' -L'$lib' -lroost -o '$root/cxx'"
+int main() { return roost_version() == nullptr; }' | g++ -x c++ - -I'$root/usr/local/include' -L'$lib' -lroost -o '$root/cxx'"
 exit $fail

@@ -86,10 +86,10 @@ static void promise_is_kept_at_capacity(void **state)
         for (size_t i = 0; i < COUNT_OF(rates); i++)
             for (size_t j = 0; j < COUNT_OF(capacities); j++) {
                 /* the mean over many fillings, since one small filter may be unlucky */
-                uint64_t fillings = 1 + 40000 / capacities[j], probes = 2000000 / fillings;
+                uint64_t fillings = 1 + 40000 / capacities[j];
                 double sum = 0;
-                fillings = fillings > 2000 ? 2000 : fillings;
-                probes = 600000 / fillings;
+                fillings = rounds_of(fillings > 2000 ? 2000 : fillings);
+                uint64_t probes = rounds_of(600000) / fillings;
                 roost_config config = bloom_config((roost_layout)layout, capacities[j], rates[i]);
                 for (uint64_t filling = 0; filling < fillings; filling++) {
                     roost_filter *filter = new_filter(&config);

@@ -231,8 +231,7 @@ static void what_was_brought_is_left_out(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(22));
     struct scenery scene;
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    uint64_t worlds = given ? strtoull(given, NULL, 0) : 10 * EVERY_KIND;
+    uint64_t worlds = count_of_worlds(10 * EVERY_KIND);
     for (uint64_t number = 0; number < worlds; number++) {
         scenery_open(&scene, number, &random);
         for (uint32_t left = 40 + random_choice(&random, 80); left > 0; left--)

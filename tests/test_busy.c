@@ -122,8 +122,7 @@ static void both_may_change_between_messages(void **state)
 {
     (void)state;
     struct random_source random = random_from_seed(test_seed(33));
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    uint64_t worlds = given ? strtoull(given, NULL, 0) : 10 * EVERY_KIND;
+    uint64_t worlds = count_of_worlds(10 * EVERY_KIND);
     memset(&seen, 0, sizeof seen);
     for (uint64_t number = 0; number < worlds; number++) {
         struct scenery scene;

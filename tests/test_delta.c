@@ -364,8 +364,7 @@ static void deltas_converge_in_random_worlds(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(21));
     static struct world world;
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    uint64_t worlds = given ? strtoull(given, NULL, 0) : 300;
+    uint64_t worlds = count_of_worlds(300);
     for (uint64_t number = 0; number < worlds; number++) {
         world_open(&world, number, &random);
         for (uint32_t left = random_choice(&random, 300); left > 0; left--)

@@ -127,7 +127,7 @@ static void forged_frames_are_refused_or_canonical(void **state)
         roost_buffer frame;
         assert_ok(roost_filter_encode(filter, &frame));
         uint8_t *forged = malloc(frame.size);
-        for (int round = 0; round < 40000; round++) {
+        for (int round = 0; round < (int)rounds_of(40000); round++) {
             memcpy(forged, frame.data, frame.size);
             for (uint32_t change = 1 + random_choice(&random, 3); change > 0; change--)
                 forged[7 + random_choice(&random, (uint32_t)frame.size - 15)] ^=
@@ -178,7 +178,7 @@ static void small_frames_cannot_take_all_memory(void **state)
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
         roost_config config = kind ? cuckoo_config(8, 4, 1) : bloom_config(ROOST_BLOCKED, 1, 0.01);
-        config.capacity = 2000000000;
+        config.capacity = 200000000;
         roost_filter *filter = NULL;
         roost_environment limited = {.memory_limit = 1 << 20};
         assert_int_equal(roost_filter_new(&filter, &config, &limited), ROOST_TOO_LARGE);

@@ -656,7 +656,7 @@ static void random_forgeries_do_no_harm(void **state)
             roost_buffer frame = some_frame(&config, delta);
             roost_filter *victim = victim_of(&config);
             uint8_t *forged = malloc(frame.size);
-            for (int round = 0; round < 1500; round++) {
+            for (int round = 0; round < (int)rounds_of(1500); round++) {
                 memcpy(forged, frame.data, frame.size);
                 for (uint32_t change = 1 + random_choice(&random, 4); change > 0; change--) {
                     size_t at = 28 + random_choice(&random, (uint32_t)frame.size - 36);
@@ -676,7 +676,7 @@ static void random_forgeries_do_no_harm(void **state)
             roost_filter_free(victim);
         }
     printf("%llu refused, %llu taken\n", (unsigned long long)refused, (unsigned long long)taken);
-    assert_true(refused > 2000 && taken > 2000);
+    assert_true(refused > 500 && taken > 500);
 }
 
 int main(void)

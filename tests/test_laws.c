@@ -165,8 +165,7 @@ static void laws_hold_in_random_worlds(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(6));
     uint64_t refused = 0;
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    uint64_t worlds = given ? strtoull(given, NULL, 0) : 3000;
+    uint64_t worlds = count_of_worlds(3000);
     for (uint64_t number = 0; number < worlds; number++) {
         struct world world;
         world_open(&world, number, &random);
@@ -386,8 +385,7 @@ static void observed_remove_laws_hold(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(16));
     static struct remove_world world;
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    uint64_t worlds = given ? strtoull(given, NULL, 0) : 600;
+    uint64_t worlds = count_of_worlds(600);
     for (uint64_t number = 0; number < worlds; number++) {
         remove_world_open(&world, number, &random);
         for (uint32_t step = random_choice(&random, 400); step > 0; step--)

@@ -610,7 +610,7 @@ static void low_rates_grow(void **state)
         for (uint64_t key = 0; key < N; key++)
             assert_true(holds(filter, hash_for_key(key)));
         uint64_t wrong = 0;
-        for (uint64_t key = 0; key < 1000000; key++)
+        for (uint64_t key = 0; key < rounds_of(1000000); key++)
             wrong += holds(filter, hash_for_key(UINT64_C(1) << 40 | key));
         assert_true(wrong <= 3); /* one is promised, at four times as many entries */
         assert_true(info_of(filter).promise_holds);
@@ -1084,14 +1084,14 @@ static void broken_frames_are_refused(void **state)
             }
             size_t from = start + configuration, size = frame.size - 8 - from;
             const uint8_t *body = frame.data + from;
-            for (size_t cut = 0; cut < size; cut += 1 + size / 200) {
+            for (size_t cut = 0; cut < size; cut += 1 + size / rounds_of(200)) {
                 forged = frame_of(teller, body, cut, delta ? 2 : 1);
                 assert_int_not_equal(receive(victim, &forged, &decoded), ROOST_OK);
                 assert_int_not_equal(decoded, ROOST_OK);
                 roost_buffer_release(&forged);
             }
             uint8_t *flipped = malloc(size);
-            for (uint32_t i = 0; i < 400; i++) {
+            for (uint32_t i = 0; i < rounds_of(400); i++) {
                 memcpy(flipped, body, size);
                 for (uint32_t j = 1 + random_choice(&random, 3); j > 0; j--)
                     flipped[random_choice(&random, i % 2 ? (uint32_t)size : 24)] ^=

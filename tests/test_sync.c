@@ -165,12 +165,6 @@ static void step_life(struct world *world)
         sleep_and_wake(world, at);
 }
 
-static uint64_t count_of_worlds(uint64_t otherwise)
-{
-    const char *given = getenv("ROOST_TEST_WORLDS");
-    return given ? strtoull(given, NULL, 0) : otherwise;
-}
-
 static void left_alone_both_become_the_merge(void **state)
 {
     (void)state;
