@@ -450,6 +450,52 @@ def move_slot(cluster, key):
     return len(moved)
 
 
+# A resolver that knows 127.0.0.1 by the name that is in $NAME, once the file $NAMES is there; until then it is silent. Other names have no address.
+RESOLVER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (hints->ai_flags & AI_NUMERICHOST)
+        return real(host, service, hints, addresses);
+    while (access(getenv("NAMES"), F_OK) != 0)
+        usleep(10000);
+    return strcmp(host, getenv("NAME")) == 0 ? real("127.0.0.1", service, hints, addresses) : EAI_NONAME;
+}
+"""
+
+
+def test_a_name_server_that_does_not_answer_holds_up_nobody():
+    folder = tempfile.mkdtemp(prefix="roost-")
+    source, library, names = (os.path.join(folder, name) for name in ("resolver.c", "resolver.so", "names"))
+    with open(source, "w") as file:
+        file.write(RESOLVER)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    silent = {"LD_PRELOAD": library, "NAME": "tokyo.example", "NAMES": names, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    try:
+        with servers(region(), region(), region()) as (a, b, c):
+            with Link(urls=[url(a), url(b), f"redis://tokyo.example:{c.port}"], environment=silent) as link:
+                for i in range(20):  # each arrives although every attempt to reach the third waits for the name server
+                    a("BF.ADD", "filter", f"a{i}"), b("BF.ADD", "filter", f"b{i}")
+                    wait_for(lambda: found(a, "filter", [f"b{i}"]) and found(b, "filter", [f"a{i}"]), "what the other has")
+                wait_for(lambda: link.of("trouble"), "a word about the third")
+                assert {event["text"] for event in link.of("trouble")} == {f"tokyo.example:{c.port}: its name cannot be looked up: no name server answers"}
+                assert c("DBSIZE") == 0
+                open(names, "w").close()
+                wait_in_step((a, b, c), ["filter"])
+            os.unlink(names)
+            # the name server is away when it ends, too
+            with Link(urls=[url(a), f"redis://tokyo.example:{c.port}"], environment=silent) as link:
+                wait_for(lambda: link.of("trouble"), "a word about the other")
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_a_cluster_is_a_region():
     with servers(region(), cluster_node, cluster_node, cluster_node) as (a, *nodes):
         make_cluster(nodes, 0)
