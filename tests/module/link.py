@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """roost link: regions that are real servers, filled apart, deleted from, restarted, restored; links that are killed and doubled."""
+import contextlib
 import json
 import os
 import shutil
@@ -591,6 +592,18 @@ def test_figures_for_prometheus():
             for s in slow:
                 s.close()
             wait_for(lambda: figures(port), "the endpoint to live on")
+            slow, answered = [], 0
+            for i in range(60):  # nobody is shut out by those who say nothing, or little
+                for _ in range(4):
+                    slow.append(socket.create_connection(("127.0.0.1", port)))
+                for s in slow[-8:]:
+                    with contextlib.suppress(OSError):  # cut off for being slow
+                        s.sendall(b"GET /met"[i % 8:i % 8 + 1])
+                with contextlib.suppress(AssertionError, OSError):  # we may be slow ourselves, on a busy machine
+                    answered += figures(port)["roost_link_keys"] == 1
+            for s in slow:
+                s.close()
+            assert answered >= 55, answered
             assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.0 404")
             a.kill()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 0, "a peer to be down")
