@@ -207,6 +207,8 @@ static int run(const struct arguments *arguments)
                   sync_with(&syncing, peer);
     peer_close(&syncing.peer);
     filter_file_close(&syncing.file);
+    if (peer)
+        explicit_bzero(peer, strlen(peer));
     free(peer);
     return synced ? EXIT_FINE : EXIT_TROUBLE;
 }

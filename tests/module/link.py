@@ -665,6 +665,28 @@ def test_no_secret_is_seen():
                 with open(f"/proc/{link.process.pid}/{name}", "rb") as file:
                     assert secret.encode() not in file.read(), name
             assert secret not in json.dumps(link.events)
+        # before anything else is done, and whatever a start may wait for: the certificates are in a pipe that nobody writes to
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "certificates")
+            os.mkfifo(pipe)
+
+            def is_read():
+                try:
+                    return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                except OSError:
+                    return None
+            starting = subprocess.Popen([ROOST, "link", f"rediss://linker:{secret}@127.0.0.1:1", f"rediss://:{secret}@127.0.0.1:2", "--cacert", pipe],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            writer = wait_for(is_read, "the link to read certificates")
+            with open(f"/proc/{starting.pid}/cmdline", "rb") as file:
+                assert secret.encode() not in file.read()
+            os.close(writer)
+            assert starting.wait(PATIENCE) == 2
+        for words in ("info", f"redis://me:{secret}@host/key"), ("sync", "a", "b", f"redis://me:{secret}@host/key"), \
+                ("sync", f"redis://me:{secret}@host/key", "b"), (f"redis://me:{secret}@host/key",), ("reconcile", "a", f"redis://me:{secret}@host/key"), \
+                ("link", f"redis://me:{secret}@host/path", "redis://:1"), ("link", f"redis://me:{secret}@ho st", "redis://:1"):
+            said = subprocess.run([ROOST, *words], capture_output=True, text=True, timeout=PATIENCE)
+            assert said.returncode == 2 and said.stderr.startswith("roost: ") and secret not in said.stdout + said.stderr, (words, said)
         wrong = once(urls=[url(a, ":another-word@"), url(b)])
         assert wrong[0] == 2 and "another-word" not in wrong[2] and f"127.0.0.1:{a.port}" in wrong[2], wrong
         with tempfile.TemporaryDirectory() as folder:
