@@ -156,7 +156,8 @@ static bool fill_standard_descriptors(void)
     return true;
 }
 
-/* Verbs that talk to servers get copies of URLs with passwords; for others they are what the list of processes shows. */
+/* Verbs that talk to servers get copies of URLs with passwords; for others they are what the list of processes shows.
+ */
 static bool hide_passwords(char **words, size_t count)
 {
     bool talks = count > 0 && (strcmp(words[0], "sync") == 0 || strcmp(words[0], "link") == 0), any = false;

@@ -16,9 +16,9 @@
  * is for its own user alone; but we put nothing there.)
  *
  * What is left is the time between exec and main, in which the kernel and the linker show the arguments as they were
- * given: about a millisecond, and nothing that we do comes earlier. Executing the program anew, with the password handed
- * over in some other way, would not help: that, too, begins after main. So whoever types such a URL at a terminal is
- * told of the ways that have no such moment.
+ * given: about a millisecond, and nothing that we do comes earlier. Executing the program anew, with the password
+ * handed over in some other way, would not help: that, too, begins after main. So whoever types such a URL at a
+ * terminal is told of the ways that have no such moment.
  */
 #include "secrets.h"
 
