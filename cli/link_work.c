@@ -213,15 +213,60 @@ void work_conflict(struct work *work, unsigned a, unsigned b)
     work->conflicts[b] |= one_region(a);
 }
 
+void work_refuse(struct work *work, unsigned source, unsigned destination)
+{
+    work->ahead[destination] |= one_region(source);
+    work_avoid_sync(work, source, destination);
+}
+
+bool work_refuses(const struct work *work, unsigned source, unsigned destination)
+{
+    return work->ahead[destination] & one_region(source);
+}
+
+void work_avoid_sync(struct work *work, unsigned a, unsigned b)
+{
+    work->unsynced[a] |= one_region(b);
+    work->unsynced[b] |= one_region(a);
+}
+
+bool work_any_refusal(const struct work *work)
+{
+    for (unsigned region = 0; region < work->regions; region++)
+        if (work->ahead[region])
+            return true;
+    return false;
+}
+
 bool work_any_conflict(const struct work *work)
 {
     for (unsigned region = 0; region < work->regions; region++)
         if (work->conflicts[region])
             return true;
-    return false;
+    return work_any_refusal(work);
 }
 
+/* That a sync failed is remembered: what it would bring is pushed as well. */
 void work_forget_conflicts(struct work *work)
 {
     memset(work->conflicts, 0, sizeof work->conflicts);
+    memset(work->ahead, 0, sizeof work->ahead);
+}
+
+static bool has_more(struct work *work, unsigned source, unsigned destination)
+{
+    const struct view *from = &work->row->views[source], *to = &work->row->views[destination];
+    if (!from->known || !to->known || from->generation > to->generation)
+        return true;
+    if (from->generation < to->generation || !from->value)
+        return false;
+    return !to->value || !work_knows(work, source, destination) || work_has_news(work, source, destination);
+}
+
+bool work_is_unfinished(struct work *work, unsigned a, unsigned b)
+{
+    bool there = !work_refuses(work, a, b), back = !work_refuses(work, b, a);
+    if (work_conflicts(work, a, b) || views_agree(&work->row->views[a], &work->row->views[b]))
+        return false;
+    return (there && back) || (there && has_more(work, a, b)) || (back && has_more(work, b, a));
 }

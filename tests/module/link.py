@@ -451,6 +451,67 @@ def move_slot(cluster, key):
     return len(moved)
 
 
+def test_clocks_that_differ():
+    """One is 300 s ahead, with windows of 20 s. What can travel does, whatever the order of regions; who is wrong is told; nothing is lost, nothing counts twice."""
+    weights, totals = {}, {}
+
+    def count(order, key, ids, right):
+        for i in ids:
+            for s in order:
+                assert s("ROOST.INCR", key, f"{s.port} {i}", weights[s])[1] == 1
+                totals[key] = totals.get(key, 0) + weights[s]
+        everywhere = sum(weights[s] for s in right) * (ids[-1] + 1)
+        for s in order:
+            expected = everywhere if s in right else totals[key]
+            wait_for(lambda: s("ROOST.GET", key) == expected, f"{expected} at {weights[s]}")
+
+    with servers(region(clock=1), region(clock=1), region(clock=301)) as (a, b, c):
+        weights.update({a: 1, b: 1000, c: 1000000})
+        for s in a, b, c:
+            s("CONFIG", "SET", "roost.counter-window-ms", 20000), s("CONFIG", "SET", "roost.window-ms", 20000)
+        orders = (a, b, c), (c, a, b), (a, c), (c, a)
+        for number, order in enumerate(orders):
+            key, right = f"counter {number}", [s for s in order if s is not c]
+            for s in order:
+                s("ROOST.INCR", key, f"{s.port} 0", weights[s])
+                totals[key] = totals.get(key, 0) + weights[s]
+            with Link(*order) as link:
+                for i in range(1, 5):  # when it runs, too
+                    count(order, key, [i], right)
+                wait_for(lambda: link.of("clock"), "the verdict")
+                if len(right) == 2:
+                    a("ROOST.SEEN", f"window {number}", "x"), c("ROOST.SEEN", f"window {number}", "y")
+                    wait_for(lambda: found(b, f"window {number}", ["x"]), "what is right to go on")
+                [verdict] = link.of("clock")
+                assert verdict["peer"] == f"127.0.0.1:{c.port}" and abs(verdict["ahead_ms"] - 300000) < 30000, verdict
+                assert not link.of("conflict") and not link.of("ahead"), link.events
+        status, _, said = once(c, a)
+        assert status == 1 and said.count("\n") == 1 and said.startswith(f"roost: 127.0.0.1:{c.port}: its clock is ") and " s ahead of those of others" in said, (status, said)
+        b("ACL", "SETUSER", "default", "-time")  # whoever may not ask is told what is known
+        with Link(b, c) as link:
+            b("ROOST.INCR", "counter of two", "b", 1), c("ROOST.INCR", "counter of two", "c", 1)
+            wait_for(lambda: link.of("ahead"), "that something is refused")
+            assert link.of("ahead")[0]["peer"] == f"127.0.0.1:{c.port}" and link.of("ahead")[0]["refused_by"] == f"127.0.0.1:{b.port}" and not link.of("clock")
+        b("ACL", "SETUSER", "default", "+time")
+        with Link(a, b, c) as link:
+            a("ROOST.INCR", "counter 0", f"{a.port} last", weights[a]), c("ROOST.INCR", "counter 0", f"{c.port} last", weights[c])
+            totals["counter 0"] += weights[a] + weights[c]
+            wait_for(lambda: link.of("clock"), "the verdict")
+            for s in a, b:  # as if the clock of the third had been set right, and the time had come
+                s.set_clock(301)
+            wait_in_step((a, b, c), [f"counter {number}" for number in range(len(orders))])
+            for number in range(len(orders)):
+                assert a("ROOST.GET", f"counter {number}") == totals[f"counter {number}"]
+            # now one is behind, which keeps nobody from the others
+            b.set_clock(1)
+            wait_for(lambda: int(b("TIME")[0]) < int(a("TIME")[0]) - 200, "the clock to be wrong")
+            for s in a, b, c:
+                s("ROOST.INCR", "late", f"{s.port}", weights[s])
+            for s, value in (a, 1001001), (c, 1001001), (b, 1000):
+                wait_for(lambda: s("ROOST.GET", "late") == value, f"{value} where it can be")
+            wait_for(lambda: any(event["peer"] == f"127.0.0.1:{b.port}" and event["ahead_ms"] < -270000 for event in link.of("clock")), "the verdict")
+
+
 # A resolver that knows 127.0.0.1 by the name that is in $NAME, once the file $NAMES is there; until then it is silent. Other names have no address.
 RESOLVER = """
 #define _GNU_SOURCE
@@ -700,7 +761,7 @@ def test_no_secret_is_seen():
 
 
 def test_a_user_with_the_rights_that_the_manual_names():
-    commands = "roost.summary roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking".split()
+    commands = "roost.summary roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking time".split()
     with servers(region(), region()) as (a, b):
         for s in a, b:
             s("ACL", "SETUSER", "linker", "on", ">word", "~*", "-@all", *["+" + command for command in commands])
