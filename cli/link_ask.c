@@ -104,7 +104,7 @@ static void conflict_with_all(struct work *work, unsigned region)
 static void refuse(struct work *work, unsigned region, int other, const char *text)
 {
     if (other >= 0 && is_clock_error(text)) {
-        work_refuse(work, (unsigned)other, region);
+        work_note_ahead(work, (unsigned)other, region);
         region_of(work, region)->figures.errors++;
         clock_refused(work, (unsigned)other, region);
         return;

@@ -185,7 +185,7 @@ static void note_clocks(struct clocks *clocks, bool all)
 static bool anything_is_refused(const struct engine *engine)
 {
     for (const struct work *work = engine->works; work; work = work->after)
-        if (work_any_refusal(work))
+        if (work_any_ahead(work))
             return true;
     return false;
 }
@@ -209,7 +209,7 @@ static void compared(struct clocks *clocks)
     judge_all(clocks);
     note_clocks(clocks, set);
     if (set)
-        engine_try_refused(clocks->engine);
+        engine_try_ahead(clocks->engine);
     if (!clocks->timer)
         clocks->timer = timer_add(clocks->engine->loop, COMPARE_EVERY, compare_again, clocks);
 }

@@ -278,17 +278,17 @@ static void wake(struct engine *engine, struct work *work)
     uint64_t now = now_of(engine), due = work->begun ? work->begun + engine->settings->interval : now;
     if (work->running)
         return;
-    if (work_any_conflict(work) && !work_any_refusal(work) && work->retry > work->begun + CHANGED_PAUSE)
+    if (work_any_conflict(work) && !work_any_ahead(work) && work->retry > work->begun + CHANGED_PAUSE)
         work->retry = work->begun + CHANGED_PAUSE;
     if (work->in_trouble && work->due != NEVER && work->due > due)
         due = work->due;
     engine_schedule(engine, work->row, due > now ? due : now);
 }
 
-void engine_try_refused(struct engine *engine)
+void engine_try_ahead(struct engine *engine)
 {
     for (struct work *work = engine->works; work; work = work->after) {
-        if (!work_any_refusal(work))
+        if (!work_any_ahead(work))
             continue;
         work->retry = 0;
         wake(engine, work);

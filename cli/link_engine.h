@@ -101,7 +101,7 @@ void engine_round_over(struct work *work);
 /* The last command about a name that is not worked on was answered. */
 void engine_settle(struct work *work);
 /* Clocks were set: what was ahead of one may be taken now. */
-void engine_try_refused(struct engine *engine);
+void engine_try_ahead(struct engine *engine);
 /* A region was asked, was answered by, or has been silent for too long. */
 void engine_asked(struct region *region);
 void engine_answered(struct region *region);

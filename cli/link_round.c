@@ -194,7 +194,7 @@ static bool seed_from(struct work *work, unsigned source, region_set wanting, ui
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(wanting, region) && !work_conflicts(work, source, region) && !work_refuses(work, source, region))
+        if (has(wanting, region) && !work_conflicts(work, source, region) && !work_is_ahead(work, source, region))
             willing |= one_region(region);
     if (!willing || stall(work))
         return willing != 0;
@@ -234,7 +234,7 @@ static bool differ(const struct work *work, unsigned a, unsigned b)
 static bool has_to_tell(struct work *work, region_set known, unsigned source, unsigned destination)
 {
     return has(known, source) && has(known, destination) && differ(work, source, destination) &&
-           !work_refuses(work, source, destination) && work_knows(work, source, destination) &&
+           !work_is_ahead(work, source, destination) && work_knows(work, source, destination) &&
            work_has_news(work, source, destination);
 }
 
@@ -284,7 +284,7 @@ static bool sync_both(struct work *work, unsigned asking, unsigned answering)
    take it. Later on there are cursors. */
 static bool tell_whole(struct work *work, unsigned source, unsigned destination)
 {
-    if (work_refuses(work, source, destination) || work_knows(work, source, destination))
+    if (work_is_ahead(work, source, destination) || work_knows(work, source, destination))
         return false;
     if (!stall(work))
         transfer_whole(work, source, one_region(destination), view_of(work, source)->generation);
@@ -299,7 +299,7 @@ static bool is_synced(const struct work *work, unsigned a, unsigned b)
 /* Or none. */
 static bool is_one_way(const struct work *work, unsigned a, unsigned b)
 {
-    return work_refuses(work, a, b) || work_refuses(work, b, a);
+    return work_is_ahead(work, a, b) || work_is_ahead(work, b, a);
 }
 
 static bool tell_both(struct work *work, unsigned a, unsigned b)

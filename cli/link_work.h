@@ -100,9 +100,9 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
 bool work_conflicts(const struct work *work, unsigned a, unsigned b);
 void work_conflict(struct work *work, unsigned a, unsigned b);
 /* One way: the destination does not take what the source has, since it is ahead of its clock. */
-void work_refuse(struct work *work, unsigned source, unsigned destination);
-bool work_refuses(const struct work *work, unsigned source, unsigned destination);
-bool work_any_refusal(const struct work *work);
+void work_note_ahead(struct work *work, unsigned source, unsigned destination);
+bool work_is_ahead(const struct work *work, unsigned source, unsigned destination);
+bool work_any_ahead(const struct work *work);
 /* A sync between the two fails, whichever of them it is that refuses. */
 void work_avoid_sync(struct work *work, unsigned a, unsigned b);
 
