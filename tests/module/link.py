@@ -16,7 +16,7 @@ import redis
 from cluster import owners
 from deployment import make_cluster, myself, node as cluster_node
 from deployment import authority, certificate, tls_server
-from servers import PATIENCE, ROOT, Server, free_port, run, server, servers, wait_for
+from servers import PATIENCE, ROOT, Server, free_port, name_server, run, server, servers, wait_for
 
 ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
 FAST = "--interval=20ms"
@@ -512,33 +512,10 @@ def test_clocks_that_differ():
             wait_for(lambda: any(event["peer"] == f"127.0.0.1:{b.port}" and event["ahead_ms"] < -270000 for event in link.of("clock")), "the verdict")
 
 
-# A resolver that knows 127.0.0.1 by the name that is in $NAME, once the file $NAMES is there; until then it is silent. Other names have no address.
-RESOLVER = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <netdb.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
-{
-    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
-    if (hints->ai_flags & AI_NUMERICHOST)
-        return real(host, service, hints, addresses);
-    while (access(getenv("NAMES"), F_OK) != 0)
-        usleep(10000);
-    return strcmp(host, getenv("NAME")) == 0 ? real("127.0.0.1", service, hints, addresses) : EAI_NONAME;
-}
-"""
-
-
 def test_a_name_server_that_does_not_answer_holds_up_nobody():
     folder = tempfile.mkdtemp(prefix="roost-")
-    source, library, names = (os.path.join(folder, name) for name in ("resolver.c", "resolver.so", "names"))
-    with open(source, "w") as file:
-        file.write(RESOLVER)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    silent = {"LD_PRELOAD": library, "NAME": "tokyo.example", "NAMES": names, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    names = os.path.join(folder, "names")
+    silent = name_server(folder, names)
     try:
         with servers(region(), region(), region()) as (a, b, c):
             with Link(urls=[url(a), url(b), f"redis://tokyo.example:{c.port}"], environment=silent) as link:

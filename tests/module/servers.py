@@ -46,6 +46,41 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def compiled(folder, name, text):
+    """A library that takes the place of functions of the C library, for LD_PRELOAD."""
+    source, library = (os.path.join(folder, name + ending) for ending in (".c", ".so"))
+    if not os.path.exists(library):
+        with open(source, "w") as file:
+            file.write(text)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+NAME_SERVER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (hints->ai_flags & AI_NUMERICHOST)
+        return real(host, service, hints, addresses);
+    while (access(getenv("NAMES"), F_OK) != 0)
+        usleep(10000);
+    return strstr(host, ".example") ? real("127.0.0.1", service, hints, addresses) : EAI_NONAME;
+}
+"""
+
+
+def name_server(folder, names):
+    """The environment of a program for which all names in .example are 127.0.0.1, and nobody answers while the file `names` is missing."""
+    return {"LD_PRELOAD": compiled(folder, "names", NAME_SERVER), "NAMES": names,
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
 WRONG_CLOCK = """
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -141,12 +176,7 @@ class Server:
 
     def wrong_clock(self):
         """A library that puts the time off by what is in the file; looked at every now and then."""
-        source, library = (os.path.join(self.folder, name) for name in ("clock.c", "clock.so"))
-        if not os.path.exists(library):
-            with open(source, "w") as file:
-                file.write(WRONG_CLOCK)
-            subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-        return library
+        return compiled(self.folder, "clock", WRONG_CLOCK)
 
     def lost_its_port(self):
         return self.port and self.process.poll() is not None and "already in use" in self.log()
