@@ -63,6 +63,12 @@ bool is_remote_name(const char *name)
     return host_end(name) != NULL;
 }
 
+bool is_url(const char *name)
+{
+    const char *scheme_end = strstr(name, "://");
+    return scheme_end && strcspn(name, "/@") > (size_t)(scheme_end - name);
+}
+
 /* HOST as a remote shell wants it: without the brackets around an address. */
 static char *copy_host(const char *name)
 {
