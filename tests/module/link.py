@@ -703,6 +703,9 @@ def test_no_secret_is_seen():
                 with open(f"/proc/{link.process.pid}/{name}", "rb") as file:
                     assert secret.encode() not in file.read(), name
             assert secret not in json.dumps(link.events)
+        with tempfile.TemporaryDirectory() as folder:  # a pipe is refused, and not waited for
+            os.mkfifo(os.path.join(folder, "pipe"), 0o600)
+            assert once(a, b, options=["--password-file", os.path.join(folder, "pipe")])[::2] == (2, f"roost: {folder}/pipe: is not a file\n")
         # before anything else is done, and whatever a start may wait for: the certificates are in a pipe that nobody writes to
         with tempfile.TemporaryDirectory() as folder:
             pipe = os.path.join(folder, "certificates")
