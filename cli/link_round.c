@@ -23,11 +23,10 @@
  * key of another type, no memory). The rest of the name's regions goes on. Windows and counters whose times are ahead
  * of the clock of another region are not taken there, but what that one has is taken here: a conflict in one direction.
  * Syncs, which carry both, end at the first refusal; so such regions push whole states, then deltas, as far as they are
- * taken. What a server cannot do at the moment, or
- * does not answer, ends the round, and the name is tried again after a pause that doubles. A round does not wait for
- * ever, since the other regions would wait with it: where a region has been silent for some seconds, the engine gives
- * the round up and goes on without that region. What was asked stays under way, and each reply is good whenever it
- * comes, for it speaks of states and not of rounds.
+ * taken. What a server cannot do at the moment, or does not answer, ends the round, and the name is tried again after a
+ * pause that doubles. A round does not wait for ever, since the other regions would wait with it: where a region has
+ * been silent for some seconds, the engine gives the round up and goes on without that region. What was asked stays
+ * under way, and each reply is good whenever it comes, for it speaks of states and not of rounds.
  */
 #include "link_round.h"
 
