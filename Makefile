@@ -50,7 +50,7 @@ check-link: module
 	@packaging/dependencies redis
 	@packaging/apart valkey build/servers || echo "without Valkey"
 	@tests/module/link_access.py
-	@for regions in mixed pairs failover; do tests/module/link_chaos.py --seconds $(LINK_SECONDS) --regions $$regions || exit 1; done
+	@for regions in mixed pairs failover; do tests/module/link_chaos.py --seconds $(LINK_SECONDS) --regions $$regions --clocks --names || exit 1; done
 
 bench-redis: module
 	@packaging/dependencies redis

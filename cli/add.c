@@ -9,7 +9,7 @@ static bool add_keys(const char *name, roost_filter *filter, bool *changed, cons
 
 /* An element that is added again survives a removal, elsewhere, that only saw the first addition: that has to be kept.
  */
-static struct key_change change = {.apply = add_keys, .effect = "new", .renews = true};
+static struct key_change change = {.apply = add_keys, .effect = "new", .renews = true, .adds = true};
 
 static const struct option options[] = {
     {.name = "verbose",
@@ -52,7 +52,8 @@ const struct verb verb_add = {
     .summary = "add keys to a filter",
     .details = "Adds the keys; without any, those on standard input, one a line. A KEY of - means\n"
                "standard input, too; behind -- it is a key like any other. A key is the bytes before\n"
-               "the newline, unchanged. Either all keys are added or, on trouble, none.\n",
+               "the newline, unchanged. Either all keys are added or, on trouble, none. A line on\n"
+               "standard error tells when FILE holds more than it was made for.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -1,7 +1,7 @@
 /*
  * hiredis writes commands and parses replies; the way there is ours, so that it can be TLS and never blocks:
  *
- *     resolve -> connect (each address in turn) -> TLS handshake -> AUTH -> commands
+ *     look up -> connect (each address in turn) -> TLS handshake -> AUTH -> commands
  *
  * Commands wait in a queue until they are written, and in a second one until they are answered; n commands may be under
  * way at once. Two kinds hold back what follows until they are answered: AUTH, lest something be done as somebody else,
@@ -14,14 +14,13 @@
  * one that nobody asked for. Callbacks may do anything, closing the connection included: its memory is then given back
  * when the outermost of its own functions returns (`busy`).
  *
- * Names are resolved before the connection is begun, and the whole program waits for that; addresses need none.
+ * Names are looked up without waiting for them (resolver.c).
  */
 #include "connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -33,10 +32,13 @@
 #include <unistd.h>
 
 #include "byte_buffer.h"
+#include "messages.h"
 #include "reply_reader.h"
+#include "resolver.h"
 #include "tls.h"
 
 /* milliseconds */
+#define LOOKUP_PATIENCE  30000
 #define CONNECT_PATIENCE 5000
 #define ANSWER_PATIENCE  30000
 #define WAITING_PATIENCE 120000
@@ -61,13 +63,14 @@ struct queue {
     struct pending *first, **end;
 };
 
-enum state { CONNECTING, SHAKING_HANDS, OPEN, FAILED };
+enum state { LOOKING_UP, CONNECTING, SHAKING_HANDS, OPEN, FAILED };
 
 struct connection {
     struct access *access;
     enum state state;
     char *host;
-    struct addrinfo *addresses, *address; /* all, and the one that is tried */
+    struct lookup *lookup;
+    const struct addrinfo *address; /* the one that is tried */
     int descriptor, database, port;
     struct watch *watch;
     struct timer *deadline;
@@ -91,10 +94,15 @@ bool access_open(struct access *access, struct event_loop *loop, struct server_n
 {
     static const struct connection_options usual;
     options = options ? options : &usual;
-    *access = (struct access){
-        .loop = loop, .name = *name, .patience = options->patience ? options->patience : ANSWER_PATIENCE};
+    *access = (struct access){.loop = loop,
+                              .name = *name,
+                              .resolver = resolver_new(loop),
+                              .patience = options->patience ? options->patience : ANSWER_PATIENCE,
+                              .lookup_patience = LOOKUP_PATIENCE};
     *name = (struct server_name){0};
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
+    if (!access->resolver)
+        return complain(access->name.host, "%s", strerror(errno));
     if (access->name.tls)
         access->trust = tls_trust_new(options, access->name.host);
     return !access->name.tls || access->trust;
@@ -104,7 +112,9 @@ void access_release(struct access *access)
 {
     server_name_release(&access->name);
     tls_trust_free(access->trust);
+    resolver_free(access->resolver);
     access->trust = NULL;
+    access->resolver = NULL;
 }
 
 /* ---- commands -------------------------------------------------------------------------------------------------- */
@@ -203,8 +213,7 @@ static void shut(struct connection *connection)
 static void connection_free(struct connection *connection)
 {
     shut(connection);
-    if (connection->addresses)
-        freeaddrinfo(connection->addresses);
+    lookup_end(connection->lookup);
     reply_reader_free(connection->reader);
     byte_buffer_release(&connection->out);
     free(connection->host);
@@ -214,6 +223,8 @@ static void connection_free(struct connection *connection)
 static void end(struct connection *connection)
 {
     shut(connection);
+    lookup_end(connection->lookup);
+    connection->lookup = NULL;
     answer_all(&connection->sent, connection->trouble);
     answer_all(&connection->unsent, connection->trouble);
 }
@@ -300,7 +311,9 @@ static void look_at_the_clock(void *context)
     uint64_t now = event_loop_now(connection->access->loop);
     connection->deadline = NULL;
     enter(connection);
-    if (connection->state == CONNECTING && next_address(connection)) {
+    if (connection->state == LOOKING_UP) {
+        fail(connection, NO_NAME_SERVER);
+    } else if (connection->state == CONNECTING && next_address(connection)) {
         begin_connecting(connection);
     } else if (connection->state != OPEN) {
         fail(connection, "no connection within %d s", CONNECT_PATIENCE / 1000);
@@ -660,30 +673,31 @@ static void begin_connecting(struct connection *connection)
     set_deadline(connection, event_loop_now(connection->access->loop) + CONNECT_PATIENCE);
 }
 
-static void resolve(struct connection *connection)
+static void looked_up(void *context, const struct addrinfo *addresses, const char *trouble)
 {
-    char service[16];
-    struct addrinfo hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    snprintf(service, sizeof service, "%d", connection->port);
-    int problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
-    hints.ai_flags = AI_NUMERICSERV;
-    if (problem)
-        problem = getaddrinfo(connection->host, service, &hints, &connection->addresses);
-    if (problem)
-        fail(connection, "%s", problem == EAI_SYSTEM ? strerror(errno) : gai_strerror(problem));
+    struct connection *connection = context;
+    enter(connection);
+    connection->state = CONNECTING;
+    connection->address = addresses;
+    if (addresses)
+        begin_connecting(connection);
+    else
+        fail(connection, "%s", trouble);
+    leave(connection);
 }
 
 /* From the loop, so that whoever opened a connection has it before it can fail. */
 static void begin(void *context)
 {
     struct connection *connection = context;
+    struct access *access = connection->access;
     connection->deadline = NULL;
     enter(connection);
-    resolve(connection);
-    connection->address = connection->addresses;
-    if (connection->state != FAILED)
-        begin_connecting(connection);
+    connection->lookup = lookup_begin(access->resolver, connection->host, connection->port, looked_up, connection);
+    if (connection->lookup)
+        set_deadline(connection, event_loop_now(access->loop) + access->lookup_patience);
+    else
+        fail(connection, "no memory");
     leave(connection);
 }
 

@@ -9,6 +9,7 @@
 #include "server_name.h"
 
 struct connection;
+struct resolver;
 struct tls_trust;
 
 /* What the connections of a deployment have in common. */
@@ -16,11 +17,14 @@ struct access {
     struct event_loop *loop;
     struct server_name name; /* the login, and the host that certificates are for */
     struct tls_trust *trust; /* NULL: without TLS */
-    uint64_t patience;       /* milliseconds without a sign of life */
-    uint64_t sent, received; /* bytes on the wire */
+    struct resolver *resolver;
+    uint64_t patience;        /* milliseconds without a sign of life */
+    uint64_t lookup_patience; /* the same, for the addresses of a name; what is found later is kept for the next one */
+    uint64_t sent, received;  /* bytes on the wire */
 };
 
-/* Complains where there is no trust to be had for rediss://. Release it in any case. The name is taken over. */
+/* Complains where there is no trust to be had for rediss://, or no memory. Release it in any case. The name is taken
+ * over. */
 bool access_open(struct access *access, struct event_loop *loop, struct server_name *name,
                  const struct connection_options *options);
 void access_release(struct access *access);

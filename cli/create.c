@@ -11,6 +11,7 @@
 #define DEFAULT_FPR            0.01
 #define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
 #define DEFAULT_WRITERS        4     /* see writers in roost/filter.h */
+#define MOST_WRITERS           1024
 
 /* Of the fingerprints of an orcuckoo filter; see fingerprint_bits and entry_bits in roost/filter.h. */
 #define LEAST_SET_BITS      16
@@ -109,9 +110,9 @@ static const struct option options[] = {
      .type = OPTION_COUNT,
      .place = &settings.writers,
      .value = "R",
-     .help = "how many replicas will add at once, 1 to 65535 (default\n4); has no effect on filters of fixed size",
+     .help = "how many replicas will add at once, 1 to 1024 (default 4);\nhas no effect on filters of fixed size",
      .least = 1,
-     .most = 65535},
+     .most = MOST_WRITERS},
     {.name = "force",
      .letter = 'f',
      .type = OPTION_SWITCH,

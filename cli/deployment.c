@@ -34,6 +34,7 @@
 
 /* milliseconds */
 #define SHORTEST_PAUSE   100
+#define LOOKUP_PATIENCE  2000 /* then it is told, and tried again: an answer that comes late is waited for by then */
 #define LONGEST_PAUSE    10000
 #define STEADY           10000 /* up for so long: earlier failures are forgotten */
 #define CHECK_INTERVAL   5000
@@ -550,6 +551,7 @@ static bool begin(struct deployment *deployment, struct server_name *name, const
     deployment->nodes = node_new(owner, name->host, name->port, NULL);
     if (!access_open(&owner->access, deployment->loop, name, options))
         return false;
+    owner->access.lookup_patience = LOOKUP_PATIENCE;
     turn_soon(deployment);
     return (owner->needs_bytes && deployment->name && deployment->nodes && deployment->turn) ||
            complain_plainly("no memory");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "messages.h"
 #include "numbers.h"
 
 void print_elements(const roost_filter *filter)
@@ -17,6 +18,27 @@ void print_elements(const roost_filter *filter)
         printf(", more%s than it was made for: the promised rate no longer holds",
                roost_filter_config(filter)->scalable ? " writers" : "");
     printf("\n");
+}
+
+void warn_of_promise(const char *name, const roost_filter *filter)
+{
+    const roost_config *config = roost_filter_config(filter);
+    char capacity[THINGS_ROOM], promised[NUMBER_ROOM], now[NUMBER_ROOM];
+    roost_info info;
+    roost_filter_info(filter, &info);
+    if (info.promise_holds)
+        return;
+    format_percent(promised, config->fpr, 3);
+    format_percent(now, info.fpr_now, 3);
+    if (config->scalable) {
+        complain(name, "was made for fewer writers than it has: %s false positives now, %s promised", now, promised);
+        return;
+    }
+    format_things(capacity, config->capacity, "element");
+    complain(name,
+             "was made for %s and holds more: %s false positives now, %s promised; a new filter with a larger "
+             "--capacity, or --scalable, keeps the rate",
+             capacity, now, promised);
 }
 
 void json_elements(struct json *json, const roost_filter *filter)

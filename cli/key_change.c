@@ -80,6 +80,8 @@ int change_keys(const struct key_change *change, const struct arguments *argumen
     interrupt_catch();
     bool done = filter_file_open(&file, arguments->operands[0]) && change_all(change, &file, arguments, &tally) &&
                 (!is_worth_saving(change, file.filter, &tally) || filter_file_save(&file));
+    if (done && change->adds && tally.keys > 0)
+        warn_of_promise(file.name, file.filter);
     if (done && change->json)
         report_json(change, file.filter, &tally);
     else if (done && change->verbose)

@@ -13,6 +13,7 @@ struct key_change {
     const char *effect;    /* what a report calls a key that made a difference */
     const char *no_effect; /* and one that did not; NULL: not worth a word */
     bool renews;           /* even without effect, a key leaves something to be kept in an observed-remove filter */
+    bool adds;             /* says so where the filter holds more than it was made for by then */
     bool verbose, json;
 };
 

@@ -122,7 +122,8 @@ const struct verb verb_link = {
         "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
         "in one region arrives in all others, and digests are equal when clients pause. Nothing is kept here:\n"
         "stop it, start it, run it twice.\n"
-        "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL.\n"
+        "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL, where others\n"
+        "on this machine can read it in the instant in which roost starts.\n"
         "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.\n",
     .options = options,
     .operands = operands,

@@ -4,6 +4,7 @@
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
 
+#include "link_clock.h"
 #include "link_replies.h"
 #include "link_report.h"
 #include "link_round.h"
@@ -102,6 +103,12 @@ static void conflict_with_all(struct work *work, unsigned region)
 
 static void refuse(struct work *work, unsigned region, int other, const char *text)
 {
+    if (other >= 0 && is_clock_error(text)) {
+        work_note_ahead(work, (unsigned)other, region);
+        region_of(work, region)->figures.errors++;
+        clock_refused(work, (unsigned)other, region);
+        return;
+    }
     bool known_already = other >= 0 && work_conflicts(work, region, (unsigned)other);
     if (other >= 0 && is_configuration_error(text))
         work_conflict(work, region, (unsigned)other);

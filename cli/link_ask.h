@@ -46,7 +46,9 @@ typedef void taken(void *context, const struct redisReply *reply);
 void ask(struct work *work, uint32_t serial, unsigned region, struct words words, taken *take, void *context);
 
 /* Whether there is a reply that is none of the errors; `other` is the region from which it came, or -1. Errors are
-   dealt with: as trouble, as a conflict, or as a view that is not known any more. */
+   dealt with: as trouble, as a conflict, as something that is ahead of a clock, or as a view that is not known any
+   more.
+ */
 bool is_answer(struct work *work, unsigned region, int other, const struct redisReply *reply);
 void refuse_nonsense(struct work *work, unsigned region);
 

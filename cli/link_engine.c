@@ -52,6 +52,7 @@
 
 #include "interrupt.h"
 #include "link_ask.h"
+#include "link_clock.h"
 #include "link_listen.h"
 #include "link_metrics.h"
 #include "link_report.h"
@@ -209,12 +210,11 @@ static void rest(struct engine *engine, struct row *row)
 }
 
 /* Whether two regions that can be asked still have something to do with each other. */
-static bool is_unfinished(const struct work *work, region_set ready)
+static bool is_unfinished(struct work *work, region_set ready)
 {
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = a + 1; b < work->regions; b++)
-            if (ready & one_region(a) && ready & one_region(b) && !work_conflicts(work, a, b) &&
-                !views_agree(&work->row->views[a], &work->row->views[b]))
+            if (ready & one_region(a) && ready & one_region(b) && work_is_unfinished(work, a, b))
                 return true;
     return false;
 }
@@ -278,11 +278,21 @@ static void wake(struct engine *engine, struct work *work)
     uint64_t now = now_of(engine), due = work->begun ? work->begun + engine->settings->interval : now;
     if (work->running)
         return;
-    if (work_any_conflict(work) && work->retry > work->begun + CHANGED_PAUSE)
+    if (work_any_conflict(work) && !work_any_ahead(work) && work->retry > work->begun + CHANGED_PAUSE)
         work->retry = work->begun + CHANGED_PAUSE;
     if (work->in_trouble && work->due != NEVER && work->due > due)
         due = work->due;
     engine_schedule(engine, work->row, due > now ? due : now);
+}
+
+void engine_try_ahead(struct engine *engine)
+{
+    for (struct work *work = engine->works; work; work = work->after) {
+        if (!work_any_ahead(work))
+            continue;
+        work->retry = 0;
+        wake(engine, work);
+    }
 }
 
 static bool is_news(const struct view *old, const struct view *view)
@@ -543,7 +553,7 @@ static void check_once(struct engine *engine)
             return;
         }
     }
-    if (!all_ready(engine) || !is_done(engine, &changing, &failing))
+    if (!all_ready(engine) || !is_done(engine, &changing, &failing) || clocks_are_compared(engine))
         return;
     if (changing)
         report_left(engine, changing);
@@ -600,6 +610,7 @@ static bool start(struct engine *engine)
 static void stop_all(struct engine *engine)
 {
     engine->stopping = true;
+    clocks_release(engine);
     report_stop(engine);
     metrics_close(engine->metrics);
     for (unsigned i = 0; i < engine->count; i++)

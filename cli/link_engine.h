@@ -5,7 +5,7 @@
  *     link_listen.c     ROOST.SUMMARY: what each primary says it holds
  *     link_round.c      the work on one name: probe, seed, exchange, sync
  *     link_ask.c        a command to a region;  link_transfer.c  frames;  link_sync.c  comparisons
- *     link_work.c       who has told whom how much
+ *     link_work.c       who has told whom how much;  link_clock.c  whose clock is wrong
  *     link_report.c     lines, events and figures;  link_metrics.c  the figures for Prometheus
  */
 #ifndef CLI_LINK_ENGINE_H
@@ -75,6 +75,7 @@ struct engine {
 
     struct report *report;
     struct metrics *metrics;
+    struct clocks *clocks; /* NULL as long as nobody has refused anything for its time */
 };
 
 /* All of it, until a signal comes or, with `once`, everything is done; the exit status. */
@@ -99,6 +100,8 @@ region_set engine_ready_regions(const struct engine *engine, const struct row *r
 void engine_round_over(struct work *work);
 /* The last command about a name that is not worked on was answered. */
 void engine_settle(struct work *work);
+/* Clocks were set: what was ahead of one may be taken now. */
+void engine_try_ahead(struct engine *engine);
 /* A region was asked, was answered by, or has been silent for too long. */
 void engine_asked(struct region *region);
 void engine_answered(struct region *region);

@@ -4,6 +4,10 @@
  * of those who are connected, and who takes longer than some seconds is cut off. Nothing that a client does makes the
  * link wait.
  *
+ * Nor does it shut out others. When all places are taken, the visitor who has been here longest leaves for the one who
+ * comes: a scraper sends its request with the connection and has its answer at once, so whoever is still here when
+ * sixteen others have come after him is none. The same where the process has no descriptor left for another visitor.
+ *
  *     GET /metrics   200 and the figures;   another path 404;   another method 405;   no request 400
  */
 #define _GNU_SOURCE
@@ -25,13 +29,16 @@
 
 #define MOST_VISITORS   16
 #define LONGEST_REQUEST 4096
+#define WAITING_ROOM    128  /* those who are not let in yet */
 #define PATIENCE        5000 /* milliseconds */
+#define PAUSE           1000
 
 struct visitor {
     struct metrics *metrics;
     int descriptor; /* -1: nobody */
     struct watch *watch;
     struct timer *patience;
+    uint64_t number; /* of those who came */
     size_t read, written;
     char request[LONGEST_REQUEST + 1];
     struct byte_buffer answer;
@@ -41,6 +48,8 @@ struct metrics {
     struct engine *engine;
     int descriptor;
     struct watch *watch;
+    struct timer *pause;
+    uint64_t came;
     struct visitor visitors[MOST_VISITORS];
 };
 
@@ -236,26 +245,66 @@ static void visitor_ready(void *context, unsigned events)
     write_answer(visitor);
 }
 
+/* A place that is free, or that of the visitor who has been here longest. */
+static struct visitor *place_of_next(struct metrics *metrics)
+{
+    struct visitor *oldest = &metrics->visitors[0];
+    for (size_t i = 0; i < MOST_VISITORS; i++) {
+        struct visitor *visitor = &metrics->visitors[i];
+        if (visitor->descriptor < 0)
+            return visitor;
+        if (visitor->number < oldest->number)
+            oldest = visitor;
+    }
+    return oldest;
+}
+
+static void let_in(struct metrics *metrics, int descriptor)
+{
+    struct event_loop *loop = metrics->engine->loop;
+    struct visitor *visitor = place_of_next(metrics);
+    dismiss(visitor);
+    visitor->descriptor = descriptor;
+    visitor->number = ++metrics->came;
+    visitor->watch = watch_add(loop, descriptor, READABLE, visitor_ready, visitor);
+    visitor->patience = timer_add(loop, PATIENCE, too_slow, visitor);
+    if (visitor->watch && visitor->patience)
+        visitor_ready(visitor, READABLE);
+    else
+        dismiss(visitor);
+}
+
+static void look_again(void *context)
+{
+    struct metrics *metrics = context;
+    metrics->pause = NULL;
+    watch_change(metrics->watch, READABLE);
+}
+
+/* There is no descriptor for the visitor at the door: all leave; if there is none, we look again later. */
+static void make_room(struct metrics *metrics)
+{
+    bool any = false;
+    for (size_t i = 0; i < MOST_VISITORS; i++) {
+        any |= metrics->visitors[i].descriptor >= 0;
+        dismiss(&metrics->visitors[i]);
+    }
+    if (any || metrics->pause)
+        return;
+    metrics->pause = timer_add(metrics->engine->loop, PAUSE, look_again, metrics);
+    if (metrics->pause)
+        watch_change(metrics->watch, 0);
+}
+
 static void welcome(void *context, unsigned events)
 {
     struct metrics *metrics = context;
-    struct event_loop *loop = metrics->engine->loop;
     (void)events;
     int descriptor = accept4(metrics->descriptor, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (descriptor < 0)
-        return;
-    for (size_t i = 0; i < MOST_VISITORS; i++) {
-        struct visitor *visitor = &metrics->visitors[i];
-        if (visitor->descriptor >= 0)
-            continue;
-        visitor->descriptor = descriptor;
-        visitor->watch = watch_add(loop, descriptor, READABLE, visitor_ready, visitor);
-        visitor->patience = timer_add(loop, PATIENCE, too_slow, visitor);
-        if (!visitor->watch || !visitor->patience)
-            dismiss(visitor);
-        return;
-    }
-    close(descriptor);
+    if (descriptor >= 0)
+        let_in(metrics, descriptor);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        make_room(metrics);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -268,7 +317,7 @@ static int listen_on(uint16_t port)
     if (descriptor < 0)
         return -1;
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && listen(descriptor, 16) == 0)
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && listen(descriptor, WAITING_ROOM) == 0)
         return descriptor;
     int reason = errno;
     close(descriptor);
@@ -303,6 +352,7 @@ void metrics_close(struct metrics *metrics)
         return;
     for (size_t i = 0; i < MOST_VISITORS; i++)
         dismiss(&metrics->visitors[i]);
+    timer_remove(metrics->pause);
     watch_remove(metrics->watch);
     if (metrics->descriptor >= 0)
         close(metrics->descriptor);

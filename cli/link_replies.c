@@ -244,6 +244,12 @@ bool is_configuration_error(const char *text)
     return strncmp(text, "ERR ", 4) == 0 && strcmp(text + 4, roost_status_text(ROOST_MISMATCH)) == 0;
 }
 
+bool is_clock_error(const char *text)
+{
+    const char *expected = roost_status_text(ROOST_CLOCK);
+    return strncmp(text, "ERR ", 4) == 0 && strncmp(text + 4, expected, strlen(expected)) == 0;
+}
+
 bool is_outdated_error(const char *text)
 {
     static const char *const outdated[] = {"STALE", "ERR no such session", "ERR not found", NULL};

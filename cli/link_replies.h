@@ -66,6 +66,8 @@ bool field_is(const struct redisReply *reply, const char *name, const char *text
 bool is_passing_error(const char *text);
 /* The two filters have other configurations. */
 bool is_configuration_error(const char *text);
+/* What was to be taken in is ahead of the server's clock. */
+bool is_clock_error(const char *text);
 /* The generation of a name is another one by now, or a sync was forgotten. */
 bool is_outdated_error(const char *text);
 

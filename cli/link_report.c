@@ -36,15 +36,20 @@ static uint32_t hash_text(const char *text)
     return hash | 1;
 }
 
+static void printable_bytes(char text[NAME_ROOM], int database, roost_bytes name)
+{
+    const unsigned char *bytes = name.data;
+    size_t size = name.size < LONGEST_NAME ? name.size : LONGEST_NAME;
+    text += database ? sprintf(text, "(database %d) ", database) : 0;
+    for (size_t i = 0; i < size; i++)
+        text +=
+            bytes[i] < 0x20 || bytes[i] == 0x7f ? sprintf(text, "\\x%02x", bytes[i]) : sprintf(text, "%c", bytes[i]);
+    strcpy(text, size < name.size ? "..." : "");
+}
+
 static void printable_name(char text[NAME_ROOM], const struct row *row)
 {
-    size_t size = row->name_size < LONGEST_NAME ? row->name_size : LONGEST_NAME;
-    text += row->database ? sprintf(text, "(database %d) ", row->database) : 0;
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)row->name[i];
-        text += byte < 0x20 || byte == 0x7f ? sprintf(text, "\\x%02x", byte) : sprintf(text, "%c", byte);
-    }
-    strcpy(text, size < row->name_size ? "..." : "");
+    printable_bytes(text, row->database, (roost_bytes){row->name, row->name_size});
 }
 
 static void event_begin(struct json *json, const char *event)
@@ -204,6 +209,48 @@ void report_conflict(struct region *region, struct work *work, const char *text)
     event_row(&json, work->row);
     json_text(&json, "text", text);
     event_end(&json);
+}
+
+void report_clock(struct region *region, int database, roost_bytes name, int64_t ahead)
+{
+    struct json json;
+    char text[NAME_ROOM];
+    if (speaks_json(region)) {
+        event_begin(&json, "clock");
+        event_region(&json, region);
+        json_integer(&json, "ahead_ms", ahead);
+        json_count(&json, "database", (uint64_t)database);
+        json_bytes(&json, "key", name);
+        event_end(&json);
+        return;
+    }
+    printable_bytes(text, database, name);
+    complain(
+        deployment_name(region->deployment),
+        "its clock is %lld s %s those of others: set it right. Until then windows and counters (key %s is one) %s; "
+        "an operation that is repeated in another region may count twice",
+        (long long)((ahead < 0 ? -ahead : ahead) + 500) / 1000, ahead < 0 ? "behind" : "ahead of", text,
+        ahead < 0 ? "leave it, but do not reach it" : "reach it, but do not leave it");
+}
+
+void report_ahead(struct region *region, struct region *refusing, int database, roost_bytes name)
+{
+    struct json json;
+    char text[NAME_ROOM];
+    if (speaks_json(region)) {
+        event_begin(&json, "ahead");
+        event_region(&json, region);
+        json_text(&json, "refused_by", deployment_name(refusing->deployment));
+        json_count(&json, "database", (uint64_t)database);
+        json_bytes(&json, "key", name);
+        event_end(&json);
+        return;
+    }
+    printable_bytes(text, database, name);
+    complain(deployment_name(region->deployment),
+             "windows and counters (key %s is one) hold times that are ahead of the clock of %s, which takes them when "
+             "its clock is there: compare the clocks of the two",
+             text, deployment_name(refusing->deployment));
 }
 
 void report_writers(struct region *region, const struct row *row, int64_t writers)

@@ -19,6 +19,11 @@ void report_trouble_at(struct region *region, const char *who, const char *text)
 void report_work(struct region *region, const struct row *row, const char *event, uint64_t bytes);
 /* A region refuses a name; told once for each text. */
 void report_conflict(struct region *region, struct work *work, const char *text);
+/* The clock of a region is ahead of that of others by so many milliseconds, or behind; the name is one that is refused
+   for it. */
+void report_clock(struct region *region, int database, roost_bytes name, int64_t ahead);
+/* What a region holds is ahead of the clock of another one, and is not taken there; why is not known. */
+void report_ahead(struct region *region, struct region *refusing, int database, roost_bytes name);
 /* A filter whose promised rate is for fewer writers than there are regions. */
 void report_writers(struct region *region, const struct row *row, int64_t writers);
 /* Names of numbered databases, where one of the regions is a cluster. */

@@ -20,11 +20,13 @@
  * digest would be another one, and the next delta from B would be asked for since b-4 without the span 4-5.
  *
  * What a server refuses is a conflict between two regions (another configuration) or of one region with all others (a
- * key of another type, no memory). The rest of the name's regions goes on. What a server cannot do at the moment, or
- * does not answer, ends the round, and the name is tried again after a pause that doubles. A round does not wait for
- * ever, since the other regions would wait with it: where a region has been silent for some seconds, the engine gives
- * the round up and goes on without that region. What was asked stays under way, and each reply is good whenever it
- * comes, for it speaks of states and not of rounds.
+ * key of another type, no memory). The rest of the name's regions goes on. Windows and counters whose times are ahead
+ * of the clock of another region are not taken there, but what that one has is taken here: a conflict in one direction.
+ * Syncs, which carry both, end at the first refusal; so such regions push whole states, then deltas, as far as they are
+ * taken. What a server cannot do at the moment, or does not answer, ends the round, and the name is tried again after a
+ * pause that doubles. A round does not wait for ever, since the other regions would wait with it: where a region has
+ * been silent for some seconds, the engine gives the round up and goes on without that region. What was asked stays
+ * under way, and each reply is good whenever it comes, for it speaks of states and not of rounds.
  */
 #include "link_round.h"
 
@@ -191,7 +193,7 @@ static bool seed_from(struct work *work, unsigned source, region_set wanting, ui
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(wanting, region) && !work_conflicts(work, source, region))
+        if (has(wanting, region) && !work_conflicts(work, source, region) && !work_is_ahead(work, source, region))
             willing |= one_region(region);
     if (!willing || stall(work))
         return willing != 0;
@@ -231,7 +233,8 @@ static bool differ(const struct work *work, unsigned a, unsigned b)
 static bool has_to_tell(struct work *work, region_set known, unsigned source, unsigned destination)
 {
     return has(known, source) && has(known, destination) && differ(work, source, destination) &&
-           work_knows(work, source, destination) && work_has_news(work, source, destination);
+           !work_is_ahead(work, source, destination) && work_knows(work, source, destination) &&
+           work_has_news(work, source, destination);
 }
 
 /* One delta for all that have come to the same cursor. */
@@ -276,6 +279,33 @@ static bool sync_both(struct work *work, unsigned asking, unsigned answering)
     return sync_two(work, asking, answering);
 }
 
+/* Between regions whose clocks differ there are no syncs: each pushes the whole of what it has, and one of them may
+   take it. Later on there are cursors. */
+static bool tell_whole(struct work *work, unsigned source, unsigned destination)
+{
+    if (work_is_ahead(work, source, destination) || work_knows(work, source, destination))
+        return false;
+    if (!stall(work))
+        transfer_whole(work, source, one_region(destination), view_of(work, source)->generation);
+    return true;
+}
+
+static bool is_synced(const struct work *work, unsigned a, unsigned b)
+{
+    return !has(work->unsynced[a], b);
+}
+
+/* Or none. */
+static bool is_one_way(const struct work *work, unsigned a, unsigned b)
+{
+    return work_is_ahead(work, a, b) || work_is_ahead(work, b, a);
+}
+
+static bool tell_both(struct work *work, unsigned a, unsigned b)
+{
+    return is_synced(work, a, b) ? sync_both(work, a, b) : tell_whole(work, a, b) || tell_whole(work, b, a);
+}
+
 /* Those that are joined to a region by pairs that know both ways: deltas will pass from one to the other. */
 static region_set joined(struct work *work, region_set known, unsigned region)
 {
@@ -286,7 +316,7 @@ static region_set joined(struct work *work, region_set known, unsigned region)
             for (unsigned b = 0; b < work->regions; b++)
                 if (has(before, a) && has(known, b) && a != b && !work_conflicts(work, a, b) &&
                     (views_agree(view_of(work, a), view_of(work, b)) ||
-                     (work_knows(work, a, b) && work_knows(work, b, a))))
+                     (work_knows(work, a, b) && work_knows(work, b, a) && !is_one_way(work, a, b))))
                     found |= one_region(b);
     }
     return found;
@@ -297,8 +327,8 @@ static bool sync_unjoined(struct work *work, region_set known)
     for (unsigned a = 0; a < work->regions; a++) {
         region_set reached = has(known, a) ? joined(work, known, a) : 0;
         for (unsigned b = a + 1; b < work->regions; b++)
-            if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b))
-                return sync_both(work, a, b);
+            if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b) && tell_both(work, a, b))
+                return true;
     }
     return false;
 }
@@ -319,7 +349,7 @@ static bool sync_doubted(struct work *work, region_set known)
         return false;
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = a + 1; b < work->regions; b++) {
-            if (!has(known, a) || !has(known, b) || !differ(work, a, b))
+            if (!has(known, a) || !has(known, b) || !differ(work, a, b) || is_one_way(work, a, b))
                 continue;
             if (work->verified) {
                 work->verified = false;

@@ -31,6 +31,17 @@ struct session {
 
 static void take_asked(void *context, const redisReply *reply);
 
+/* One of the two is ahead of the clock of the other. Which one a sync does not tell: a side that refuses something says
+   so to the other, whose error that is then. The round goes on with pushes. */
+static bool is_ahead(struct session *session, const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ERROR || !is_clock_error(reply->str))
+        return false;
+    work_avoid_sync(session->work, session->asking, session->answering);
+    free(session);
+    return true;
+}
+
 static roost_bytes generation_word(char text[24], uint64_t generation)
 {
     snprintf(text, 24, "%llu", (unsigned long long)generation);
@@ -92,6 +103,8 @@ static void take_answer(void *context, const redisReply *reply)
 {
     struct session *session = context;
     struct work *work = session->work;
+    if (is_ahead(session, reply))
+        return;
     bool fine = is_answer(work, session->answering, (int)session->asking, reply);
     if (fine && reply->type != REDIS_REPLY_STRING)
         refuse_nonsense(work, session->answering);
@@ -121,6 +134,8 @@ static void take_asked(void *context, const redisReply *reply)
     struct session *session = context;
     struct work *work = session->work;
     struct asked asked;
+    if (is_ahead(session, reply))
+        return;
     bool fine = is_answer(work, session->asking, (int)session->answering, reply);
     bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->name;
     if (fine && !sense)

@@ -90,12 +90,15 @@ static void note_pair(struct work *work, unsigned source, unsigned destination, 
     *pair = (struct pair){cursor, at};
 }
 
+/* What the source had of others. That it knew an earlier life of one of them is of no use to anybody, and must not take
+   the place of what the destination knows of the present one. */
 void work_has_until(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor)
 {
     note_pair(work, source, destination, at, cursor);
     for (unsigned other = 0; other < work->regions; other++) {
         const struct pair *pair = work_pair(work, other, source);
-        if (pair->at.incarnation == cursor.incarnation && pair->at.sequence <= cursor.sequence)
+        if (pair->at.incarnation == cursor.incarnation && pair->at.sequence <= cursor.sequence &&
+            pair->cursor.incarnation == work->row->views[other].cursor.incarnation)
             note_pair(work, other, destination, at, pair->cursor);
     }
 }
@@ -173,15 +176,18 @@ void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cur
     spans->list[spans->count++] = (struct span){from.sequence, to.sequence, known_by};
 }
 
+/* That the destination has what is in a span is known of it as it is now; when it got that, is not. So the pair speaks
+   of the present point of the destination from then on: of an earlier one it would claim too much. */
 bool work_has_news(struct work *work, unsigned source, unsigned destination)
 {
     struct pair *pair = work_pair(work, source, destination);
-    const struct spans *spans =
-        work->spans && pair->at.incarnation == work->lives[destination] ? &work->spans[source] : NULL;
+    roost_cursor present = work->row->views[destination].cursor;
+    bool lives = pair->at.incarnation == work->lives[destination] && pair->at.incarnation == present.incarnation;
+    const struct spans *spans = work->spans && lives ? &work->spans[source] : NULL;
     for (size_t i = 0; spans && spans->incarnation == pair->cursor.incarnation && i < spans->count; i++)
         if (spans->list[i].from <= pair->cursor.sequence && spans->list[i].to > pair->cursor.sequence &&
             spans->list[i].known_by & one_region(destination))
-            pair->cursor.sequence = spans->list[i].to;
+            *pair = (struct pair){{pair->cursor.incarnation, spans->list[i].to}, present};
     return pair->cursor.sequence < work->row->views[source].cursor.sequence;
 }
 
@@ -213,15 +219,60 @@ void work_conflict(struct work *work, unsigned a, unsigned b)
     work->conflicts[b] |= one_region(a);
 }
 
+void work_note_ahead(struct work *work, unsigned source, unsigned destination)
+{
+    work->ahead[destination] |= one_region(source);
+    work_avoid_sync(work, source, destination);
+}
+
+bool work_is_ahead(const struct work *work, unsigned source, unsigned destination)
+{
+    return work->ahead[destination] & one_region(source);
+}
+
+void work_avoid_sync(struct work *work, unsigned a, unsigned b)
+{
+    work->unsynced[a] |= one_region(b);
+    work->unsynced[b] |= one_region(a);
+}
+
+bool work_any_ahead(const struct work *work)
+{
+    for (unsigned region = 0; region < work->regions; region++)
+        if (work->ahead[region])
+            return true;
+    return false;
+}
+
 bool work_any_conflict(const struct work *work)
 {
     for (unsigned region = 0; region < work->regions; region++)
         if (work->conflicts[region])
             return true;
-    return false;
+    return work_any_ahead(work);
 }
 
+/* That a sync failed is remembered: what it would bring is pushed as well. */
 void work_forget_conflicts(struct work *work)
 {
     memset(work->conflicts, 0, sizeof work->conflicts);
+    memset(work->ahead, 0, sizeof work->ahead);
+}
+
+static bool has_more(struct work *work, unsigned source, unsigned destination)
+{
+    const struct view *from = &work->row->views[source], *to = &work->row->views[destination];
+    if (!from->known || !to->known || from->generation > to->generation)
+        return true;
+    if (from->generation < to->generation || !from->value)
+        return false;
+    return !to->value || !work_knows(work, source, destination) || work_has_news(work, source, destination);
+}
+
+bool work_is_unfinished(struct work *work, unsigned a, unsigned b)
+{
+    bool there = !work_is_ahead(work, a, b), back = !work_is_ahead(work, b, a);
+    if (work_conflicts(work, a, b) || views_agree(&work->row->views[a], &work->row->views[b]))
+        return false;
+    return (there && back) || (there && has_more(work, a, b)) || (back && has_more(work, b, a));
 }

@@ -54,7 +54,9 @@ struct work {
     uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */
 
     region_set conflicts[MOST_REGIONS]; /* who does not take from whom, both ways */
-    uint64_t retry;                     /* when that is tried again */
+    region_set ahead[MOST_REGIONS];     /* by destination: sources whose times are ahead of its clock, one way */
+    region_set unsynced[MOST_REGIONS];  /* who cannot sync for that reason: each pushes what it has to the other */
+    uint64_t retry;                     /* when conflicts, and what was ahead, are tried again */
     uint32_t complaints[MOST_REGIONS];  /* a hash of what was said last of each */
 
     unsigned regions;
@@ -97,7 +99,18 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
 
 bool work_conflicts(const struct work *work, unsigned a, unsigned b);
 void work_conflict(struct work *work, unsigned a, unsigned b);
+/* One way: the destination does not take what the source has, since it is ahead of its clock. */
+void work_note_ahead(struct work *work, unsigned source, unsigned destination);
+bool work_is_ahead(const struct work *work, unsigned source, unsigned destination);
+bool work_any_ahead(const struct work *work);
+/* A sync between the two fails, whichever of them it is that refuses. */
+void work_avoid_sync(struct work *work, unsigned a, unsigned b);
+
+/* Of either kind. */
 bool work_any_conflict(const struct work *work);
 void work_forget_conflicts(struct work *work);
+
+/* Whether two whose views do not agree still have something to tell each other, as far as they may. */
+bool work_is_unfinished(struct work *work, unsigned a, unsigned b);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deployment.h"
 #include "interrupt.h"
 #include "messages.h"
 #include "progress.h"
@@ -155,8 +156,26 @@ static bool fill_standard_descriptors(void)
     return true;
 }
 
+/* Verbs that talk to servers get copies of URLs with passwords; for others they are what the list of processes shows.
+ */
+static bool hide_passwords(char **words, size_t count)
+{
+    bool talks = count > 0 && (strcmp(words[0], "sync") == 0 || strcmp(words[0], "link") == 0), any = false;
+    if (talks && !secrets_take(words, count, &any))
+        return complain_plainly("no memory");
+    for (size_t i = 0; !talks && i < count; i++)
+        secrets_hide(words[i]);
+    if (any && isatty(STDERR_FILENO))
+        complain_plainly("others on this machine can read a password in a URL at the moment in which roost starts; "
+                         "ROOST_PASSWORD in the environment, or link --password-file, keeps it from them");
+    return true;
+}
+
 int main(int count, char **words)
 {
+    bool hidden = hide_passwords(words + 1, count > 0 ? (size_t)count - 1 : 0);
+    if (!hidden)
+        return EXIT_TROUBLE;
     if (!fill_standard_descriptors())
         return EXIT_TROUBLE;
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is then an error that a write reports */

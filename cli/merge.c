@@ -95,6 +95,8 @@ static int run(const struct arguments *arguments)
     interrupt_catch();
     bool merged =
         filter_file_lock(&merging.file, arguments->operands[0]) && merge_all(&merging, arguments) && save(&merging);
+    if (merged && merging.grew)
+        warn_of_promise(arguments->operands[0], merging.file.filter);
     if (merged)
         report(&merging);
     filter_file_close(&merging.file);

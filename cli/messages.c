@@ -12,6 +12,7 @@
 
 #include "interrupt.h"
 #include "progress.h"
+#include "server_name.h"
 
 #define LONGEST_LINE 6000
 
@@ -38,13 +39,25 @@ static void write_line(const char *text)
     (void)written; /* where standard error is closed there is nobody left to tell */
 }
 
+/* A subject is a word of the user's, and may be a URL with a password. */
+static int begin_message(char *text, size_t room, const char *subject)
+{
+    size_t length = 0;
+    const char *password = subject ? password_within(subject, &length) : NULL;
+    if (!subject)
+        return snprintf(text, room, "roost: ");
+    if (!password)
+        return snprintf(text, room, "roost: %s: ", subject);
+    return snprintf(text, room, "roost: %.*s***%s: ", (int)(password - subject), subject, password + length);
+}
+
 /* Whoever failed because a signal came need not say so: main does, once. */
 static void write_message(const char *subject, const char *format, va_list values)
 {
     char text[LONGEST_LINE];
     if (interrupted())
         return;
-    int size = subject ? snprintf(text, sizeof text, "roost: %s: ", subject) : snprintf(text, sizeof text, "roost: ");
+    int size = begin_message(text, sizeof text, subject);
     if (size > 0 && (size_t)size < sizeof text)
         vsnprintf(text + size, sizeof text - (size_t)size, format, values);
     write_line(text);

@@ -15,15 +15,6 @@
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static bool names_no_peer(const char *name)
-{
-    const char *scheme_end = strstr(name, "://");
-    if (!scheme_end || strcspn(name, "/@") < (size_t)(scheme_end - name))
-        return false;
-    complain(name, "a peer is a path, HOST:PATH or redis://HOST/KEY");
-    return true;
-}
-
 /* Of a file that is yet to be made, the directory tells. */
 static char *absolute_path(const char *path)
 {
@@ -67,8 +58,8 @@ bool peer_open(struct peer *peer, const char *name, const struct remote_shell *s
     *peer = (struct peer){.name = name, .is_server = is_server_name(name)};
     if (peer->is_server)
         return open_key(peer, name, ours);
-    if (names_no_peer(name))
-        return false;
+    if (is_url(name))
+        return complain(name, "a peer is a path, HOST:PATH or redis://HOST/KEY");
     peer->is_remote = is_remote_name(name);
     peer->known_as = peer->is_remote ? strdup(name) : absolute_path(name);
     if (!peer->known_as)

@@ -328,6 +328,8 @@ static bool reconcile(struct reconciling *work)
 static bool open_sides(struct reconciling *work, const char *a, const char *b)
 {
     bool a_is_remote = is_remote_name(a), b_is_remote = is_remote_name(b);
+    if (is_url(a) || is_url(b))
+        return complain(is_url(a) ? a : b, "a file is a path or HOST:PATH");
     if (a_is_remote && b_is_remote)
         return complain(b, "only one of the two may be on another machine");
     work->near_is_a = !a_is_remote;

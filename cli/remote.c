@@ -2,6 +2,17 @@
  * The process at our end of the connection (ssh, as a rule) is a child that is never left behind: whatever happens, it
  * is told to end, by closing its pipes, then by a signal, and waited for. Its standard error is ours, so that
  * passwords, warnings and the complaints of the other end reach the user as they do with rsync and git.
+ *
+ * A peer may be named by somebody else than whoever runs the program, and ssh has options that run commands on this
+ * machine. So what is checked is the very word that ssh is given, with the brackets of an address gone:
+ *
+ *     [-oProxyCommand=x]:PATH    ->  -oProxyCommand=x    refused
+ *     me@[::1]:PATH              ->  me@::1
+ *
+ * Neither the word nor the user or the host in it may begin with a dash or be empty, and characters with which a shell
+ * could be made to run something are refused as recent versions of ssh do: older ones put user and host into the
+ * ProxyCommand of the user's own settings as they are. Beside that ssh itself is told by "--" that no options follow.
+ * Another COMMAND is not: it may be a script that takes its first argument for the host.
  */
 #define _GNU_SOURCE
 #include "remote.h"
@@ -52,16 +63,48 @@ bool is_remote_name(const char *name)
     return host_end(name) != NULL;
 }
 
-/* HOST as a remote shell wants it: without the brackets. */
+bool is_url(const char *name)
+{
+    const char *scheme_end = strstr(name, "://");
+    return scheme_end && strcspn(name, "/@") > (size_t)(scheme_end - name);
+}
+
+/* HOST as a remote shell wants it: without the brackets around an address. */
 static char *copy_host(const char *name)
 {
-    char *host = strndup(name, (size_t)(host_end(name) - name)), *end = host;
-    for (const char *from = host; from && *from; from++)
-        if (*from != '[' && *from != ']')
-            *end++ = *from;
-    if (end)
-        *end = '\0';
+    char *host = strndup(name, (size_t)(host_end(name) - name));
+    char *at = host ? strchr(host, '@') : NULL, *address = at ? at + 1 : host;
+    size_t size = address ? strlen(address) : 0;
+    if (size >= 2 && address[0] == '[' && address[size - 1] == ']') {
+        memmove(address, address + 1, size - 2);
+        address[size - 2] = '\0';
+    }
     return host;
+}
+
+static bool is_option_or_empty(const char *word)
+{
+    return *word == '\0' || *word == '@' || *word == '-';
+}
+
+static bool has_any(const char *word, const char *refused)
+{
+    for (; *word; word++)
+        if ((unsigned char)*word < ' ' || *word == 0x7f || strchr(refused, *word))
+            return true;
+    return false;
+}
+
+/* Of what is passed on. Whoever reads it takes the last @ for the end of the user. */
+static bool host_is_sound(const char *name, const char *host)
+{
+    const char *at = strrchr(host, '@'), *address = at ? at + 1 : host;
+    if (is_option_or_empty(host) || is_option_or_empty(address))
+        return complain(name, "a host must stand before the colon, and not begin with a dash; a path that has a colon "
+                              "is written ./PATH");
+    if (has_any(host, "'`\";&<>|(){}[]") || has_any(address, " $\\"))
+        return complain(name, "has characters that no host and no user has; a path that has a colon is written ./PATH");
+    return true;
 }
 
 /*
@@ -110,17 +153,25 @@ static void release_command(struct command *command)
     free(command->words);
 }
 
+static bool is_ssh(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strcmp(slash ? slash + 1 : program, DEFAULT_SHELL) == 0;
+}
+
 static bool make_command(struct command *command, const char *name, const struct remote_shell *shell)
 {
     const char *path = host_end(name) + 1;
     *command = (struct command){strdup(shell->command), copy_host(name), quote_path(path), NULL};
-    command->words = malloc((strlen(shell->command) + 8) * sizeof *command->words);
+    command->words = malloc((strlen(shell->command) + 9) * sizeof *command->words);
     if (!command->shell || !command->host || !command->path || !command->words)
         return false;
     size_t count = 0;
     char *rest = NULL;
     for (char *word = strtok_r(command->shell, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest))
         command->words[count++] = word;
+    if (is_ssh(command->words[0]))
+        command->words[count++] = (char *)"--";
     command->words[count++] = command->host;
     command->words[count++] = (char *)shell->roost;
     command->words[count++] = (char *)"serve";
@@ -132,16 +183,14 @@ static bool make_command(struct command *command, const char *name, const struct
     return true;
 }
 
-/* A host that begins with a dash would be an option of ssh, and there are options that run programs here. */
-static bool name_is_sound(const char *name, const struct remote_shell *shell)
+static bool request_is_sound(const char *name, const struct remote_shell *shell)
 {
-    const char *end = host_end(name);
-    if (end == name || name[0] == '-')
-        return complain(name, "a host must stand before the colon; a path that has one is written ./PATH");
-    if (end[1] == '\0')
+    if (host_end(name)[1] == '\0')
         return complain(name, "a path is missing behind the colon");
     if (shell->command[strspn(shell->command, BLANKS)] == '\0')
         return complain("--rsh", "must name a program");
+    if (shell->roost[0] == '-')
+        return complain("--roost", "must name a program, and not begin with a dash");
     return true;
 }
 
@@ -197,11 +246,12 @@ bool remote_start(struct remote *remote, const char *name, const struct remote_s
 {
     struct command command;
     *remote = (struct remote){.name = name, .shell = shell};
-    if (!name_is_sound(name, shell))
+    if (!request_is_sound(name, shell))
         return false;
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
     bool made = make_command(&command, name, shell);
-    bool started = made ? start_with_pipes(remote, command.words) : complain(name, "%s", strerror(ENOMEM));
+    bool started = made ? host_is_sound(name, command.host) && start_with_pipes(remote, command.words)
+                        : complain(name, "%s", strerror(ENOMEM));
     release_command(&command);
     return started;
 }

@@ -38,6 +38,9 @@ struct remote {
 /* Whether the name has the form HOST:PATH: a colon before any slash, as for scp and rsync. */
 bool is_remote_name(const char *name);
 
+/* Whether it looks like a URL, which is none of these. */
+bool is_url(const char *name);
+
 /* Starts the program at the other end. Complains where that fails. */
 bool remote_start(struct remote *remote, const char *name, const struct remote_shell *shell);
 

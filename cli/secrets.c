@@ -10,12 +10,20 @@
  * those that begin with # say nothing; of two lines for the same server the later one counts. A file that others can
  * read is refused, as ssh does with its keys.
  *
- * Command lines can be read by everybody on the machine. So a URL among the arguments has its password overwritten once
- * it has been read: with as many stars, since the arguments cannot be made shorter in place.
+ * Command lines can be read by everybody on the machine. So passwords in URLs among the arguments are overwritten, with
+ * as many stars, since arguments cannot be made shorter in place: that is the first thing that main does, and the verbs
+ * that need them work on copies. From there on they stand nowhere but in our own memory. (The environment of a process
+ * is for its own user alone; but we put nothing there.)
+ *
+ * What is left is the time between exec and main, in which the kernel and the linker show the arguments as they were
+ * given: about a millisecond, and nothing that we do comes earlier. Executing the program anew, with the password
+ * handed over in some other way, would not help: that, too, begins after main. So whoever types such a URL at a
+ * terminal is told of the ways that have no such moment.
  */
 #include "secrets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +107,21 @@ static bool is_private(const char *file, FILE *stream)
     return true;
 }
 
+/* A pipe is not waited for: it is refused. */
+static FILE *open_file(const char *file)
+{
+    int descriptor = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *stream = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
+    int error = errno;
+    if (descriptor >= 0 && !stream)
+        close(descriptor);
+    errno = error;
+    return stream;
+}
+
 static bool read_file(struct secrets *secrets, const char *file)
 {
-    FILE *stream = fopen(file, "re");
+    FILE *stream = open_file(file);
     if (!stream)
         return complain(file, "%s", strerror(errno));
     bool fine = is_private(file, stream) && read_lines(secrets, file, stream);
@@ -140,6 +160,23 @@ void secrets_hide(char *url)
     const char *password = password_within(url, &length);
     if (password)
         memset(url + (password - url), '*', length);
+}
+
+bool secrets_take(char **words, size_t count, bool *any)
+{
+    size_t length;
+    *any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!password_within(words[i], &length))
+            continue;
+        char *copy = strdup(words[i]);
+        secrets_hide(words[i]);
+        if (!copy)
+            return false;
+        words[i] = copy;
+        *any = true;
+    }
+    return true;
 }
 
 /* ---- whose it is ----------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "deployment.h"
+#include "elements.h"
 #include "interrupt.h"
 #include "json.h"
 #include "lending.h"
@@ -188,6 +189,8 @@ static bool sync_with(struct syncing *syncing, const char *peer)
         return printf("%s and %s are the same file: nothing to do\n", syncing->file.name, peer) >= 0;
     if (!syncing->equal && !exchange_until_equal(syncing))
         return false;
+    if (syncing->changed)
+        warn_of_promise(syncing->file.name, syncing->file.filter);
     report(syncing);
     return true;
 }
@@ -204,6 +207,8 @@ static int run(const struct arguments *arguments)
                   sync_with(&syncing, peer);
     peer_close(&syncing.peer);
     filter_file_close(&syncing.file);
+    if (peer)
+        explicit_bzero(peer, strlen(peer));
     free(peer);
     return synced ? EXIT_FINE : EXIT_TROUBLE;
 }

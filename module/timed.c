@@ -1,6 +1,8 @@
 /* See timed.h. */
 #include "timed.h"
 
+#include <stdio.h>
+
 #include "settings.h"
 
 #define MICROSECONDS    1000 /* in a millisecond */
@@ -59,6 +61,18 @@ bool timed_is_ahead(const struct filter_value *filter)
         return false;
     roost_window_info_of(filter->filter, &info);
     return info.newest > latest_of(filter);
+}
+
+const char *timed_clock_error(const struct filter_value *filter)
+{
+    static char text[160];
+    roost_window_info info;
+    roost_window_info_of(filter->filter, &info);
+    uint64_t now = timed_now(), ahead = info.newest > now ? (info.newest - now) / MICROSECONDS / 1000 : 0;
+    snprintf(text, sizeof text,
+             "ERR the clock is wrong: the key holds times that are %llu s ahead of it, which is more than its window",
+             (unsigned long long)ahead);
+    return text;
 }
 
 uint64_t timed_grant(const struct filter_value *filter)

@@ -49,6 +49,8 @@ uint64_t timed_now(void);
 
 /* Before a change: what may be taken in, by the clock. Not `bounded`: everything, since somebody else has decided. */
 void timed_bound(struct filter_value *filter, bool bounded);
+/* What is said where the clock is further behind what a key holds than its window; good until the next call. */
+const char *timed_clock_error(const struct filter_value *filter);
 /* Whether it holds what would not be taken in. */
 bool timed_is_ahead(const struct filter_value *filter);
 

@@ -19,7 +19,6 @@
 #include "timed.h"
 
 #define SLICE                 64 /* additions between two deltas */
-#define ERROR_CLOCK           "ERR the clock is wrong: the key holds times that are more than its window ahead"
 #define ERROR_OTHER           "ERR the key was made with another WINDOW"
 #define ERROR_ID              "ERR the id must have from 1 to 65536 bytes"
 #define ERROR_AMOUNT          "ERR value is not an integer or out of range"
@@ -62,10 +61,10 @@ static bool wants_memory(roost_status status)
     return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE;
 }
 
-static const char *error_of(roost_status status)
+static const char *error_of(const struct target *target, roost_status status)
 {
     return status == ROOST_OK         ? NULL
-           : status == ROOST_CLOCK    ? ERROR_CLOCK
+           : status == ROOST_CLOCK    ? timed_clock_error(target->filter)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
            : wants_memory(status)     ? ERROR_MEMORY
                                       : "ERR no further actor can be had";
@@ -143,7 +142,8 @@ int seen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!open_to_change(&target, ctx, argv[1], &making))
         return REDISMODULE_OK;
     roost_bytes key = argument_bytes(argv[2]);
-    error = has_this_window(&target, &making, argc) ? error_of(see(&target, &seen, &done, &key, 1)) : ERROR_OTHER;
+    error =
+        has_this_window(&target, &making, argc) ? error_of(&target, see(&target, &seen, &done, &key, 1)) : ERROR_OTHER;
     target_close(&target);
     return error ? RedisModule_ReplyWithError(ctx, error) : RedisModule_ReplyWithBool(ctx, seen);
 }
@@ -159,9 +159,9 @@ int mseen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return REDISMODULE_OK;
     size_t count = (size_t)argc - 2;
     bool *seen = pool_switches(ctx, count);
-    roost_status status = see(&target, seen, &done, argument_keys(ctx, argv + 2, count), count);
+    const char *error = error_of(&target, see(&target, seen, &done, argument_keys(ctx, argv + 2, count), count));
     target_close(&target);
-    return reply_switches_until(ctx, seen, done, error_of(status));
+    return reply_switches_until(ctx, seen, done, error);
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ int incr_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, ERROR_AMOUNT);
     if (!open_to_change(&target, ctx, argv[1], &making))
         return REDISMODULE_OK;
-    const char *error = error_of(count(&target, &applied, id, amount));
+    const char *error = error_of(&target, count(&target, &applied, id, amount));
     if (error) {
         RedisModule_ReplyWithError(ctx, error);
     } else {

@@ -7,13 +7,15 @@
  * A server here holds for each name an exact set of at most 64 elements with a generation and a journal, and answers
  * the commands that a link sends as the module does. In each episode clients add and delete everywhere while
  * connections break (with commands carried out or not), servers fall silent, restart, go back to a backup, lose names
- * without a word, another link carries whole states to and fro, and our link is stopped and begun again. Then all that
- * ends, and the link has an hour, which takes some milliseconds.
+ * without a word, another link carries whole states to and fro, and our link is stopped and begun again. In some
+ * episodes clocks are wrong, too: what was added where the clock is ahead is taken nowhere else. Then all that ends,
+ * the clocks last, and the link has an hour, which takes some milliseconds.
  *
  * What must hold:
  * - always, but for episodes in which we set cursors too far ourselves: no cursor is too far. Where the engine believes
  * that one region has all that another had at a cursor, in lives that still last, it is so. This is the only thing that
  * could lose elements silently.
+ * - when nothing but clocks is wrong any more: those that are ahead have all that others have.
  * - at the end: all regions hold the same generation and the same set of every name; no element is there that was added
  *   to a generation that was deleted; and none is missing that was added to the last one where nothing was lost since.
  */
@@ -25,6 +27,7 @@
 
 #include "../cli/link_engine.h"
 #include "../cli/link_metrics.h"
+#include "../cli/machine.h"
 
 enum {
     MOST_SERVERS = 4,
@@ -58,6 +61,7 @@ struct name {
 
 struct server {
     uint64_t life, sequence, frozen_until;
+    bool ahead; /* its clock */
     struct name names[NAMES];
     struct name backup[NAMES];
     struct deployment *deployment;
@@ -67,7 +71,8 @@ static struct {
     uint64_t seed, episode, now, order;
     uint64_t random;
     unsigned servers, steps, interval;
-    bool quiet;
+    bool quiet, clocks_wrong;
+    uint64_t future[NAMES]; /* elements that were added where the clock was ahead */
     struct server server[MOST_SERVERS];
     struct engine *engine;
     unsigned elements[NAMES]; /* how many were ever added */
@@ -76,7 +81,7 @@ static struct {
         unsigned server;
         bool safe;
     } added[NAMES][ELEMENTS];
-    uint64_t pulls, pushes, syncs, checks, breaks, deaths, spoilt;
+    uint64_t pulls, pushes, syncs, checks, breaks, deaths, spoilt, refused;
 } world;
 
 static uint64_t draw(uint64_t below)
@@ -402,6 +407,31 @@ static redisReply *do_pull(struct name *name, char **words, size_t count)
     return reply;
 }
 
+/* A server whose clock is not ahead does not take what is. */
+static bool is_refused(const struct server *server, const struct name *name, uint64_t mask)
+{
+    bool refused = !server->ahead && mask & world.future[name - server->names];
+    world.refused += refused;
+    return refused;
+}
+
+static redisReply *refuse_future(void)
+{
+    char text[120];
+    snprintf(text, sizeof text, "ERR %s", roost_status_text(ROOST_CLOCK));
+    return reply_error(text);
+}
+
+static redisReply *do_time(const struct server *server)
+{
+    char seconds[24];
+    snprintf(seconds, sizeof seconds, "%" PRIu64, machine_time() / 1000000 + (server->ahead ? 300 : 0));
+    redisReply *reply = reply_array(2);
+    reply->element[0] = reply_text(seconds);
+    reply->element[1] = reply_text("0");
+    return reply;
+}
+
 static const char *push_outcome(struct server *server, struct name *name, uint64_t generation, const char *frame,
                                 size_t size)
 {
@@ -430,7 +460,11 @@ static const char *push_outcome(struct server *server, struct name *name, uint64
 
 static redisReply *do_push(struct server *server, struct name *name, char **words, const size_t *sizes)
 {
-    uint64_t from = name->next, life = name->incarnation;
+    uint64_t from = name->next, life = name->incarnation, mask = 0;
+    if (sizes[3])
+        memcpy(&mask, words[3] + 1, 8);
+    if (strtoull(words[2], NULL, 10) >= name->generation && is_refused(server, name, mask))
+        return refuse_future();
     redisReply *reply = reply_array(5);
     reply->element[0] = reply_text(push_outcome(server, name, strtoull(words[2], NULL, 10), words[3], sizes[3]));
     reply->element[1] = reply_number(name->generation);
@@ -458,6 +492,8 @@ static redisReply *do_ask(struct server *server, struct name *name, char **words
     if (count == 3)
         return reply->element[1] = reply_frame('S', name->mask), reply;
     memcpy(&mask, words[3] + 1, 8);
+    if (words[3][0] == 'T' || is_refused(server, name, mask)) /* refused by the other side, or here */
+        return freeReplyObject(reply), refuse_future();
     if (take_mask(name, mask))
         changed(server, name);
     reply->element[1] = reply_nil();
@@ -476,6 +512,8 @@ static redisReply *do_sync(struct server *server, struct name *name, char **word
     if (strtoull(words[4], NULL, 10) != name->generation)
         return reply_error("STALE another generation");
     memcpy(&mask, words[2] + 1, 8);
+    if (is_refused(server, name, mask))
+        return reply_frame('T', 0);
     if (take_mask(name, mask))
         changed(server, name);
     return reply_frame('S', name->mask);
@@ -483,6 +521,8 @@ static redisReply *do_sync(struct server *server, struct name *name, char **word
 
 static redisReply *carry_out(struct server *server, char **words, const size_t *sizes, size_t count)
 {
+    if (strcmp(words[0], "TIME") == 0)
+        return do_time(server);
     struct name *name = &server->names[name_number((roost_bytes){words[1], 2})];
     if (strcmp(words[0], "ROOST.PULL") == 0)
         return do_pull(name, words, count);
@@ -776,6 +816,7 @@ static void client_adds(unsigned number)
     if (!name->value)
         put_value(name, name->generation, 0);
     take_element(name, element);
+    world.future[i] |= (uint64_t)server->ahead << element;
     world.added[i][element] = (struct added){name->generation, number, true};
     changed(server, name);
 }
@@ -835,7 +876,8 @@ static void another_link(unsigned from, unsigned to)
     const struct name *name = &world.server[from].names[i];
     char frame[9] = {'W'};
     memcpy(frame + 1, &name->mask, 8);
-    push_outcome(&world.server[to], &world.server[to].names[i], name->generation, frame, name->value ? 9 : 0);
+    if (!is_refused(&world.server[to], &world.server[to].names[i], name->mask))
+        push_outcome(&world.server[to], &world.server[to].names[i], name->generation, frame, name->value ? 9 : 0);
 }
 
 /* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
@@ -886,6 +928,10 @@ static void something_happens(void)
 {
     const uint64_t *share = shares[world.episode % EPISODE_KINDS == STORMY];
     uint64_t chance = draw(1000);
+    if (world.clocks_wrong && draw(40) == 0) {
+        struct server *server = &world.server[draw(world.servers)];
+        server->ahead = !server->ahead;
+    }
     for (enum happening what = ADD; what < HAPPENINGS; chance -= share[what++])
         if (chance < share[what]) {
             happen(what, (unsigned)draw(world.servers));
@@ -973,6 +1019,38 @@ static void print_state(void)
         }
 }
 
+/* Of each name, nobody has anything that one whose clock is ahead does not have. */
+static bool those_ahead_have_all(void)
+{
+    for (unsigned i = 0; i < NAMES; i++)
+        for (unsigned a = 0; a < world.servers; a++)
+            for (unsigned b = 0; world.server[a].ahead && b < world.servers; b++) {
+                const struct name *one = &world.server[a].names[i], *other = &world.server[b].names[i];
+                if (other->generation > one->generation ||
+                    (other->generation == one->generation && other->value && (!one->value || other->mask & ~one->mask)))
+                    return false;
+            }
+    return true;
+}
+
+/* Whether that is so, or clocks are right; clocks are set right then. */
+static bool clocks_are_over(uint64_t quiet_since)
+{
+    if (!world.clocks_wrong)
+        return true;
+    bool all = those_ahead_have_all();
+    if (!all && world.now - quiet_since > PATIENCE)
+        print_state();
+    CHECK(all || world.now - quiet_since <= PATIENCE, "what can travel has not after an hour");
+    if (!all)
+        return false;
+    for (unsigned s = 0; s < world.servers; s++)
+        world.server[s].ahead = false;
+    memset(world.future, 0, sizeof world.future);
+    world.clocks_wrong = false;
+    return true;
+}
+
 static void world_step(void *context)
 {
     struct event_loop *loop = context;
@@ -986,10 +1064,12 @@ static void world_step(void *context)
     if (!world.quiet)
         quiet_since = world.now;
     world.quiet = true;
-    bool equal = all_equal();
+    if (world.clocks_wrong && clocks_are_over(quiet_since))
+        quiet_since = world.now;
+    bool equal = !world.clocks_wrong && all_equal();
     if (!equal && world.now - quiet_since > PATIENCE)
         print_state();
-    CHECK(equal || world.now - quiet_since <= PATIENCE, "not in step after an hour");
+    CHECK(equal || world.clocks_wrong || world.now - quiet_since <= PATIENCE, "not in step after an hour");
     if (equal && world.engine->names_behind == 0)
         event_loop_stop(loop);
     else
@@ -1004,15 +1084,18 @@ static void run_episode(uint64_t episode)
     char *urls[MOST_SERVERS];
     memset(world.server, 0, sizeof world.server);
     memset(world.elements, 0, sizeof world.elements);
+    memset(world.future, 0, sizeof world.future);
     world.episode = episode;
     world.random = world.seed ^ episode * UINT64_C(0xd1342543de82ef95);
     world.servers = 2 + (unsigned)draw(MOST_SERVERS - 1);
     world.steps = 0;
     world.quiet = false;
+    world.clocks_wrong = episode % EPISODE_KINDS != SPOILING && draw(4) == 0;
     for (unsigned i = 0; i < world.servers; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%u", i);
         urls[i] = numbers[i];
         begin_server(&world.server[i]);
+        world.server[i].ahead = world.clocks_wrong && draw(2);
     }
     struct link_settings settings = {.urls = urls, .count = world.servers, .interval = 1 + draw(200), .quiet = true};
     do
@@ -1022,19 +1105,47 @@ static void run_episode(uint64_t episode)
     check_elements();
 }
 
+/*
+ * What a push wrote at B is known to A, which took the same frame, later than what the pair B to A speaks of. When the
+ * cursor is moved over it, it must not be claimed that A had it before: C, to whom A told its earlier state, has not.
+ */
+static void check_spans(void)
+{
+    enum { A, B, C };
+    struct rows rows;
+    rows_begin(&rows, 3);
+    struct row *row = rows_get(&rows, 0, (roost_bytes){"n0", 2});
+    for (unsigned region = 0; region < 3; region++)
+        row->views[region] =
+            (struct view){.known = true, .value = true, .digest = {{(uint8_t)region}}, .cursor = {16 + region, 9}};
+    struct work *work = work_new(row, 3);
+    work_has_until(work, B, A, (roost_cursor){16 + A, 7}, (roost_cursor){16 + B, 8});
+    CHECK(work_has_news(work, B, A), "before the span");
+    work_wrote(work, B, (roost_cursor){16 + B, 8}, (roost_cursor){16 + B, 9}, (uint64_t[MOST_REGIONS]){16 + A, 16 + B});
+    CHECK(!work_has_news(work, B, A), "A took the same frame");
+    work_has_until(work, A, C, (roost_cursor){16 + C, 9}, (roost_cursor){16 + A, 8});
+    CHECK(work_pair(work, B, C)->cursor.sequence < 9, "C was told what A had before");
+    work_has_until(work, A, C, (roost_cursor){16 + C, 10}, (roost_cursor){16 + A, 9});
+    CHECK(work_pair(work, B, C)->cursor.sequence == 9, "C was told what A has now");
+    work_free(work);
+    rows_release(&rows);
+}
+
 int main(int count, char **words)
 {
     uint64_t episodes = count > 1 ? strtoull(words[1], NULL, 10) : 300;
     const char *seed = getenv("ROOST_TEST_SEED");
     world.seed = seed ? strtoull(seed, NULL, 10) : 20240607;
     printf("# seed %" PRIu64 "\n", world.seed);
+    check_spans();
     for (uint64_t episode = 0; episode < episodes; episode++)
         run_episode(episode);
     printf("# %" PRIu64 " pulls, %" PRIu64 " pushes, %" PRIu64 " syncs, %" PRIu64 " cursors checked, %" PRIu64
-           " broken connections, %" PRIu64 " backups restored, %" PRIu64 " cursors spoilt\n",
-           world.pulls, world.pushes, world.syncs, world.checks, world.breaks, world.deaths, world.spoilt);
+           " broken connections, %" PRIu64 " backups restored, %" PRIu64 " cursors spoilt, %" PRIu64 " times refused\n",
+           world.pulls, world.pushes, world.syncs, world.checks, world.breaks, world.deaths, world.spoilt,
+           world.refused);
     CHECK(world.pulls > 10 * episodes && world.syncs > episodes && world.checks > 10 * episodes &&
-              world.spoilt > episodes,
+              world.spoilt > episodes && world.refused > episodes,
           "there was no work");
     printf("ok %" PRIu64 " episodes end in step\n", episodes);
     return 0;

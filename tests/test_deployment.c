@@ -2,14 +2,18 @@
  * The parts of a deployment that need no server (cli/): the loop, names of servers, slots, and the reader of replies,
  * all but the first with input that means ill. What needs servers is in tests/module/deployment.py.
  */
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <pthread.h>
 
 #include "../cli/cluster_slots.h"
 #include "../cli/event_loop.h"
 #include "../cli/reply_reader.h"
+#include "../cli/resolver.h"
 #include "../cli/secrets.h"
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
@@ -196,6 +200,224 @@ static void nobody_starves(void **state)
     event_loop_run(stage.loop);
     assert_true(stage.chain > 20);
     stage_close(&stage);
+}
+
+/* ---- addresses of names ---------------------------------------------------------------------------------------- */
+
+/*
+ * A name server that answers when it is told to. Takes the place of the C library's function for the whole program:
+ * names that end in ".slow" stand for 127.0.0.1 once they are released, other ones for nothing.
+ */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool released;
+    int asked, asking, most;
+} name_server = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0, 0, 0};
+
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    size_t size = strlen(host);
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (hints->ai_flags & AI_NUMERICHOST)
+        return real(host, service, hints, addresses);
+    pthread_mutex_lock(&name_server.lock);
+    name_server.asked++;
+    name_server.asking++;
+    name_server.most = name_server.asking > name_server.most ? name_server.asking : name_server.most;
+    while (!name_server.released)
+        pthread_cond_wait(&name_server.changed, &name_server.lock);
+    name_server.asking--;
+    pthread_mutex_unlock(&name_server.lock);
+    return size > 5 && strcmp(host + size - 5, ".slow") == 0 ? real("127.0.0.1", service, hints, addresses)
+           : strcmp(host, "again") == 0                      ? EAI_AGAIN
+                                                             : EAI_NONAME;
+}
+
+static void name_server_answers(bool released)
+{
+    pthread_mutex_lock(&name_server.lock);
+    name_server.released = released;
+    pthread_cond_broadcast(&name_server.changed);
+    pthread_mutex_unlock(&name_server.lock);
+}
+
+static int name_server_was_asked(void)
+{
+    pthread_mutex_lock(&name_server.lock);
+    int asked = name_server.asked;
+    pthread_mutex_unlock(&name_server.lock);
+    return asked;
+}
+
+static int most_at_once(void)
+{
+    pthread_mutex_lock(&name_server.lock);
+    int most = name_server.most;
+    pthread_mutex_unlock(&name_server.lock);
+    return most;
+}
+
+static bool name_server_is_idle(void)
+{
+    pthread_mutex_lock(&name_server.lock);
+    bool idle = name_server.asking == 0;
+    pthread_mutex_unlock(&name_server.lock);
+    return idle;
+}
+
+struct inquiry {
+    struct event_loop *loop;
+    struct lookup *lookup;
+    int answers, stop_after;
+    char said[600];
+};
+
+static void note_answer(void *context, const struct addrinfo *addresses, const char *trouble)
+{
+    struct inquiry *inquiry = context;
+    char host[64] = "";
+    if (addresses)
+        assert_int_equal(
+            getnameinfo(addresses->ai_addr, addresses->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST), 0);
+    snprintf(inquiry->said + strlen(inquiry->said), sizeof inquiry->said - strlen(inquiry->said), "[%s]",
+             addresses ? host : trouble);
+    if (++inquiry->answers == inquiry->stop_after)
+        event_loop_stop(inquiry->loop);
+}
+
+static void stop_loop(void *loop)
+{
+    event_loop_stop(loop);
+}
+
+static void run_for(struct event_loop *loop, uint64_t milliseconds)
+{
+    timer_add(loop, milliseconds, stop_loop, loop);
+    event_loop_run(loop);
+}
+
+/* A name server that says nothing: the loop runs on, addresses are found as ever, and who gives up is not called. */
+static void names_that_nobody_answers_hold_up_nobody(void **state)
+{
+    struct event_loop *loop = event_loop_new();
+    struct resolver *dead = resolver_new(loop), *other = resolver_new(loop);
+    struct inquiry silent = {.loop = loop}, quick = {.loop = loop, .stop_after = 3},
+                   late = {.loop = loop, .stop_after = 1};
+    (void)state;
+    name_server_answers(false);
+    int asked = name_server_was_asked();
+    silent.lookup = lookup_begin(dead, "a.slow", 6379, note_answer, &silent);
+    struct lookup *first = lookup_begin(dead, "127.0.0.1", 6379, note_answer, &quick);
+    struct lookup *second = lookup_begin(dead, "::1", 6379, note_answer, &quick);
+    struct lookup *third = lookup_begin(other, "127.0.0.2", 1, note_answer, &quick);
+    event_loop_run(loop);
+    assert_int_equal(quick.answers, 3);
+    assert_int_equal(silent.answers, 0);
+    lookup_end(silent.lookup);
+    /* Whoever tries again waits for the same answer. */
+    while (name_server_was_asked() == asked)
+        run_for(loop, 1);
+    late.lookup = lookup_begin(dead, "a.slow", 6379, note_answer, &late);
+    run_for(loop, 1);
+    name_server_answers(true);
+    event_loop_run(loop);
+    assert_int_equal(name_server_was_asked(), asked + 1);
+    assert_string_equal(late.said, "[127.0.0.1]");
+    assert_int_equal(silent.answers, 0);
+    lookup_end(late.lookup);
+    lookup_end(first);
+    lookup_end(second);
+    lookup_end(third);
+    resolver_free(dead);
+    resolver_free(other);
+    event_loop_free(loop);
+}
+
+/* Of many names of one deployment four are asked at a time; those of another one do not wait for them. */
+static void look_ups_are_bounded(void **state)
+{
+    struct event_loop *loop = event_loop_new();
+    struct resolver *resolver = resolver_new(loop), *other = resolver_new(loop);
+    struct inquiry many = {.loop = loop, .stop_after = 21};
+    struct lookup *lookups[21];
+    char name[16];
+    (void)state;
+    name_server_answers(false);
+    name_server.most = 0;
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "%d.slow", i);
+        lookups[i] = lookup_begin(resolver, name, 6379, note_answer, &many);
+    }
+    lookups[20] = lookup_begin(other, "other.slow", 6379, note_answer, &many);
+    while (most_at_once() < 5) /* four, and that of the other */
+        run_for(loop, 1);
+    name_server_answers(true);
+    event_loop_run(loop);
+    assert_int_equal(many.answers, 21);
+    assert_int_equal(most_at_once(), 5);
+    for (size_t i = 0; i < COUNT_OF(lookups); i++)
+        lookup_end(lookups[i]);
+    resolver_free(resolver);
+    resolver_free(other);
+    event_loop_free(loop);
+}
+
+static void answers_of_name_servers(void **state)
+{
+    struct event_loop *loop = event_loop_new();
+    struct resolver *resolver = resolver_new(loop);
+    struct inquiry inquiry = {.loop = loop, .stop_after = 2}, kept = {.loop = loop, .stop_after = 1},
+                   never = {.loop = loop};
+    (void)state;
+    name_server_answers(true);
+    struct lookup *again = lookup_begin(resolver, "again", 1, note_answer, &inquiry), *none;
+    while (inquiry.answers < 1)
+        run_for(loop, 1);
+    none = lookup_begin(resolver, "none", 1, note_answer, &inquiry);
+    event_loop_run(loop);
+    char expected[200];
+    snprintf(expected, sizeof expected, "[%s][%s]", NO_NAME_SERVER, gai_strerror(EAI_NONAME));
+    assert_string_equal(inquiry.said, expected);
+    lookup_end(again);
+    lookup_end(none);
+
+    /* An answer for which nobody waits any more is kept for the next one, and for one only. */
+    name_server_answers(false);
+    struct lookup *left = lookup_begin(resolver, "kept.slow", 1, note_answer, &never);
+    int asked;
+    while ((asked = name_server_was_asked(), name_server_is_idle()))
+        run_for(loop, 1);
+    lookup_end(left);
+    name_server_answers(true);
+    while (!name_server_is_idle())
+        run_for(loop, 1);
+    run_for(loop, 20);
+    kept.lookup = lookup_begin(resolver, "kept.slow", 1, note_answer, &kept);
+    event_loop_run(loop);
+    assert_string_equal(kept.said, "[127.0.0.1]");
+    assert_int_equal(name_server_was_asked(), asked);
+    left = lookup_begin(resolver, "kept.slow", 1, note_answer, &kept);
+    while (kept.answers < 2)
+        run_for(loop, 1);
+    assert_int_equal(name_server_was_asked(), asked + 1);
+    lookup_end(kept.lookup);
+    lookup_end(left);
+
+    /* A thread that is still asking outlives the resolver. */
+    name_server_answers(false);
+    lookup_end(lookup_begin(resolver, "left.slow", 1, note_answer, &never));
+    left = lookup_begin(resolver, "behind.slow", 1, note_answer, &never);
+    while (name_server_is_idle())
+        run_for(loop, 1);
+    lookup_end(left);
+    resolver_free(resolver);
+    event_loop_free(loop);
+    name_server_answers(true);
+    while (!name_server_is_idle())
+        sched_yield();
+    assert_int_equal(never.answers, 0);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -536,6 +758,9 @@ int main(void)
         cmocka_unit_test(many_timers),
         cmocka_unit_test(watches_are_removed_within_callbacks),
         cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(names_that_nobody_answers_hold_up_nobody),
+        cmocka_unit_test(look_ups_are_bounded),
+        cmocka_unit_test(answers_of_name_servers),
         cmocka_unit_test(names_are_read),
         cmocka_unit_test(what_is_no_name),
         cmocka_unit_test(passwords_stay_hidden),

@@ -108,7 +108,7 @@ typedef struct roost_config {
     uint32_t entry_bits;       /* orcuckoo only: 64, or 32 (multiset, fingerprints of 8 bits); 0: 64 */
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
     bool scalable;             /* grows by further tables as long as elements come; `capacity` is that of the first */
-    uint32_t writers;          /* scalable only: how many replicas add at the same time, at most; 0: 4 */
+    uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
     uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
                                   8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
     roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */

@@ -92,8 +92,8 @@ refuses "16 bits for a rate that they cannot keep" '^roost: .*16 bits cannot kee
     create f --capacity 10 --kind orcuckoo --bits 16 --fpr 1e-6
 refuses "entries of 32 bits for a rate that they cannot keep" '^roost: .*8 bits cannot keep a rate of 0.001' \
     create f --capacity 10 --kind orcuckoo --multiset --entry 32 --fpr 0.1%
-for value in 0 65536 -1 many; do
-    refuses "--writers $value" 'must be a whole number from 1 to 65535' create f --capacity 10 --writers=$value
+for value in 0 1025 65536 -1 many; do
+    refuses "--writers $value" 'must be a whole number from 1 to 1024' create f --capacity 10 --writers=$value
 done
 
 # ---- numbers ----------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ made_with seed 0x526f6f7374 --capacity 10
 made_with seed 0xff --capacity 10 --seed 255
 made_with seed 0xabcdef --capacity 10 --seed 0xABCdef
 made_with seed 0xffffffffffffffff --capacity 10 --seed 18446744073709551615
-made_with capacity 10 --capacity 10 --writers 65535
+made_with capacity 10 --capacity 10 --writers 1024
 made_with capacity 7 --capacity 10 --capacity 7
 
 # With --bits alone the rate is what the bits give, not the default.

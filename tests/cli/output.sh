@@ -33,10 +33,33 @@ is "numbers follow no locale" '"fpr_promised":0.01' \
 roost info bloom
 grep -q '1 % promised' "$output/out" && grep -q 'of 1,000' "$output/out" && grep -q "$(digest bloom)" "$output/out"
 verdict "info tells what matters"
-seq 10000 | "$ROOST" add copy
+seq 10000 | "$ROOST" add copy 2>/dev/null
 roost info copy
 grep -q 'NO LONGER HOLDS' "$output/out"
 verdict "info says when the promise is void"
+
+# ---- more than it was made for ---------------------------------------------------------------------------------------------------
+
+"$ROOST" create full --capacity 100
+seq 100 | "$ROOST" add full 2>"$output/err"
+is "up to the capacity add is silent" '' "$(cat "$output/err")"
+cp full half
+seq 10000 >many
+"$ROOST" add full <many >"$output/out" 2>"$output/err"
+is "past it add succeeds" 0 $?
+one_line '^roost: full: was made for 100 elements and holds more: .* % false positives now, 1 % promised; .*--scalable'
+verdict "and says so, once"
+"$ROOST" add full one >"$output/out" 2>"$output/err"
+one_line '^roost: full: was made for 100 elements and holds more: 100 % false positives now'
+verdict "also where no key seems to be new any more"
+for verb in "merge half full" "sync -q half full"; do
+    cp half kept
+    "$ROOST" ${verb% half full} half full >"$output/out" 2>"$output/err"
+    one_line '^roost: half: was made for 100 elements and holds more'
+    verdict "$verb says it, too"
+    mv kept half
+done
+rm -f full half many
 roost add copy -v again
 grep -q 'the promised rate no longer holds' "$output/out"
 verdict "so does add -v"

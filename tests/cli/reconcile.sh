@@ -169,6 +169,10 @@ refuses "a directory" 'shells: Is a directory' reconcile shells a
 refuses "an unknown method" '--method magic: must be auto, riblt, dbf, ccf-query or ccf-decode' reconcile a b --method magic
 refuses "dbf for multisets" '--method dbf: is for sets' reconcile a b --method dbf --multiset
 refuses "riblt for multisets" '--method riblt: is for sets' reconcile a b --method riblt --multiset
+for name in ssh://host/b redis://host/key https://host/b; do
+    refuses "$name is no file" "^roost: $name: a file is a path or HOST:PATH" reconcile a $name
+    refuses "$name is none where it comes first" "^roost: $name: a file is a path or HOST:PATH" reconcile $name a
+done
 refuses "two other machines" 'only one of the two' reconcile host:a host:b
 refuses "--fetch into a pipe" 'not a regular file' reconcile -q /dev/stdin a --fetch </dev/null
 refuses "a peer that is no roost" 'does not speak.*it says: hello' reconcile a host:b --roost 'echo hello;:'

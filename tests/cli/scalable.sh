@@ -12,8 +12,8 @@ done
 for value in linear '' 1; do
     refuses "--schedule '$value'" '^roost: --schedule.*: must be quadratic or halving$' create f --scalable --schedule "$value"
 done
-for value in 0 65536 -1 many; do
-    refuses "--writers $value" 'must be a whole number from 1 to 65535' create f --scalable --writers=$value
+for value in 0 1025 65536 -1 many; do
+    refuses "--writers $value" 'must be a whole number from 1 to 1024' create f --scalable --writers=$value
 done
 refuses "--scalable takes no value" '^roost: --scalable: takes no value$' create f --scalable=yes
 refuses "--bits of a scalable cuckoo filter" '^roost: --bits: not with --scalable' create f --scalable --kind cuckoo --bits 12

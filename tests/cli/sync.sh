@@ -210,6 +210,37 @@ is "a peer that is missing there: both ends say so" \
     "$status $(snapshot) $(tr '\n' ' ' <"$output/err" | sed 's/ $//')"
 refuses "no host" '^roost: :b: a host must stand before the colon' sync a :b
 refuses "a host that is an option" '^roost: -oProxyCommand=x:b: a host must stand before the colon' sync a -- -oProxyCommand=x:b
+
+# What ssh is told: a host is never an option, in whatever form it is written. This ssh writes its arguments down.
+cat >bin/ssh <<'END'
+#!/bin/sh
+printf '<%s>' "$@" >>"$SSH_WORDS"
+echo >>"$SSH_WORDS"
+[ "$1" != -- ] || shift
+shift
+exec sh -c "$*"
+END
+chmod +x bin/ssh
+cp a lines
+: >"$output/words"
+for verb in sync reconcile; do
+    for peer in '[-oProxyCommand=touch owned]:x' '[-oProxyCommand=touch${IFS}owned]:x' '-oProxyCommand=x:b' '[-l]:x' 'me@[-oX]:x' 'me@-oX:x' \
+        '-oX@host:x' '[-oX@host]:x' 'me@you@-oX:x' '[[-oX]]:x' '][-oX:x' ']-oX:x' '[]:x' '@host:x' 'me@:x' 'me@[]:x' '[]-oX:x' \
+        'me@[]-oX:x' 'ho[st:x' '[host:x' '[host]x:x' 'me@[::1]x:x' $'-\noX:x' 'a b:x' '$(id):x' '`id`:x' 'a;b:x' $'a\nb:x' 'a\b:x' '`id`@host:x' 'a"b@host:x'; do
+        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH refuses "$verb: no host for ssh: $peer" '^roost: .*: (a host must stand before|has characters that no)' \
+            $verb --rsh ssh -- lines "$peer"
+        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH ROOST_RSH='' refuses "$verb: nor where ssh is not named: $peer" '^roost: .*: (a host must stand before|has characters that no)' \
+            $verb -- lines "$peer"
+    done
+    refuses "$verb: a program that is an option" '^roost: --roost: must name a program' $verb lines host:b --roost=-oProxyCommand=x
+done
+rm -f lines
+is "ssh was never started" '' "$(cat "$output/words")"
+for rsh in ssh "ssh -p 22" "$PWD/bin/ssh -o Batch=yes"; do
+    SSH_WORDS=$output/words PATH=$PWD/bin:$PATH "$ROOST" sync a "someone@[::1]:$PWD/b" -q --rsh "$rsh" --roost "$ROOST" 2>"$output/err"
+done
+is "before the host ssh is told that no options follow" \
+    "$(printf '%s<--><someone@::1><%s><serve><--><'"'%s/b'"'>\n' '' "$ROOST" "$PWD" '<-p><22>' "$ROOST" "$PWD" '<-o><Batch=yes>' "$ROOST" "$PWD")" "$(cat "$output/words")"
 refuses "no path" '^roost: host:: a path is missing behind the colon' sync a host:
 refuses "an empty shell" '^roost: --rsh: must name a program' sync a host:b --rsh ' '
 refuses "no shell at all" '^roost: --rsh: must not be empty' sync a host:b --rsh ''

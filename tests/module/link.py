@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """roost link: regions that are real servers, filled apart, deleted from, restarted, restored; links that are killed and doubled."""
+import contextlib
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ import redis
 from cluster import owners
 from deployment import make_cluster, myself, node as cluster_node
 from deployment import authority, certificate, tls_server
-from servers import PATIENCE, ROOT, Server, free_port, run, server, servers, wait_for
+from servers import PATIENCE, ROOT, Server, free_port, name_server, run, server, servers, wait_for
 
 ROOST = os.environ.get("ROOST", os.path.join(ROOT, "build", "roost"))
 FAST = "--interval=20ms"
@@ -450,6 +451,90 @@ def move_slot(cluster, key):
     return len(moved)
 
 
+def test_clocks_that_differ():
+    """One is 300 s ahead, with windows of 20 s. What can travel does, whatever the order of regions; who is wrong is told; nothing is lost, nothing counts twice."""
+    weights, totals = {}, {}
+
+    def count(order, key, ids, right):
+        for i in ids:
+            for s in order:
+                assert s("ROOST.INCR", key, f"{s.port} {i}", weights[s])[1] == 1
+                totals[key] = totals.get(key, 0) + weights[s]
+        everywhere = sum(weights[s] for s in right) * (ids[-1] + 1)
+        for s in order:
+            expected = everywhere if s in right else totals[key]
+            wait_for(lambda: s("ROOST.GET", key) == expected, f"{expected} at {weights[s]}")
+
+    with servers(region(clock=1), region(clock=1), region(clock=301)) as (a, b, c):
+        weights.update({a: 1, b: 1000, c: 1000000})
+        for s in a, b, c:
+            s("CONFIG", "SET", "roost.counter-window-ms", 20000), s("CONFIG", "SET", "roost.window-ms", 20000)
+        orders = (a, b, c), (c, a, b), (a, c), (c, a)
+        for number, order in enumerate(orders):
+            key, right = f"counter {number}", [s for s in order if s is not c]
+            for s in order:
+                s("ROOST.INCR", key, f"{s.port} 0", weights[s])
+                totals[key] = totals.get(key, 0) + weights[s]
+            with Link(*order) as link:
+                for i in range(1, 5):  # when it runs, too
+                    count(order, key, [i], right)
+                wait_for(lambda: link.of("clock"), "the verdict")
+                if len(right) == 2:
+                    a("ROOST.SEEN", f"window {number}", "x"), c("ROOST.SEEN", f"window {number}", "y")
+                    wait_for(lambda: found(b, f"window {number}", ["x"]), "what is right to go on")
+                [verdict] = link.of("clock")
+                assert verdict["peer"] == f"127.0.0.1:{c.port}" and abs(verdict["ahead_ms"] - 300000) < 30000, verdict
+                assert not link.of("conflict") and not link.of("ahead"), link.events
+        status, _, said = once(c, a)
+        assert status == 1 and said.count("\n") == 1 and said.startswith(f"roost: 127.0.0.1:{c.port}: its clock is ") and " s ahead of those of others" in said, (status, said)
+        b("ACL", "SETUSER", "default", "-time")  # whoever may not ask is told what is known
+        with Link(b, c) as link:
+            b("ROOST.INCR", "counter of two", "b", 1), c("ROOST.INCR", "counter of two", "c", 1)
+            wait_for(lambda: link.of("ahead"), "that something is refused")
+            assert link.of("ahead")[0]["peer"] == f"127.0.0.1:{c.port}" and link.of("ahead")[0]["refused_by"] == f"127.0.0.1:{b.port}" and not link.of("clock")
+        b("ACL", "SETUSER", "default", "+time")
+        with Link(a, b, c) as link:
+            a("ROOST.INCR", "counter 0", f"{a.port} last", weights[a]), c("ROOST.INCR", "counter 0", f"{c.port} last", weights[c])
+            totals["counter 0"] += weights[a] + weights[c]
+            wait_for(lambda: link.of("clock"), "the verdict")
+            for s in a, b:  # as if the clock of the third had been set right, and the time had come
+                s.set_clock(301)
+            wait_in_step((a, b, c), [f"counter {number}" for number in range(len(orders))])
+            for number in range(len(orders)):
+                assert a("ROOST.GET", f"counter {number}") == totals[f"counter {number}"]
+            # now one is behind, which keeps nobody from the others
+            b.set_clock(1)
+            wait_for(lambda: int(b("TIME")[0]) < int(a("TIME")[0]) - 200, "the clock to be wrong")
+            for s in a, b, c:
+                s("ROOST.INCR", "late", f"{s.port}", weights[s])
+            for s, value in (a, 1001001), (c, 1001001), (b, 1000):
+                wait_for(lambda: s("ROOST.GET", "late") == value, f"{value} where it can be")
+            wait_for(lambda: any(event["peer"] == f"127.0.0.1:{b.port}" and event["ahead_ms"] < -270000 for event in link.of("clock")), "the verdict")
+
+
+def test_a_name_server_that_does_not_answer_holds_up_nobody():
+    folder = tempfile.mkdtemp(prefix="roost-")
+    names = os.path.join(folder, "names")
+    silent = name_server(folder, names)
+    try:
+        with servers(region(), region(), region()) as (a, b, c):
+            with Link(urls=[url(a), url(b), f"redis://tokyo.example:{c.port}"], environment=silent) as link:
+                for i in range(20):  # each arrives although every attempt to reach the third waits for the name server
+                    a("BF.ADD", "filter", f"a{i}"), b("BF.ADD", "filter", f"b{i}")
+                    wait_for(lambda: found(a, "filter", [f"b{i}"]) and found(b, "filter", [f"a{i}"]), "what the other has")
+                wait_for(lambda: link.of("trouble"), "a word about the third")
+                assert {event["text"] for event in link.of("trouble")} == {f"tokyo.example:{c.port}: its name cannot be looked up: no name server answers"}
+                assert c("DBSIZE") == 0
+                open(names, "w").close()
+                wait_in_step((a, b, c), ["filter"])
+            os.unlink(names)
+            # the name server is away when it ends, too
+            with Link(urls=[url(a), f"redis://tokyo.example:{c.port}"], environment=silent) as link:
+                wait_for(lambda: link.of("trouble"), "a word about the other")
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_a_cluster_is_a_region():
     with servers(region(), cluster_node, cluster_node, cluster_node) as (a, *nodes):
         make_cluster(nodes, 0)
@@ -545,6 +630,18 @@ def test_figures_for_prometheus():
             for s in slow:
                 s.close()
             wait_for(lambda: figures(port), "the endpoint to live on")
+            slow, answered = [], 0
+            for i in range(60):  # nobody is shut out by those who say nothing, or little
+                for _ in range(4):
+                    slow.append(socket.create_connection(("127.0.0.1", port)))
+                for s in slow[-8:]:
+                    with contextlib.suppress(OSError):  # cut off for being slow
+                        s.sendall(b"GET /met"[i % 8:i % 8 + 1])
+                with contextlib.suppress(AssertionError, OSError):  # we may be slow ourselves, on a busy machine
+                    answered += figures(port)["roost_link_keys"] == 1
+            for s in slow:
+                s.close()
+            assert answered >= 55, answered
             assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.0 404")
             a.kill()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 0, "a peer to be down")
@@ -606,6 +703,31 @@ def test_no_secret_is_seen():
                 with open(f"/proc/{link.process.pid}/{name}", "rb") as file:
                     assert secret.encode() not in file.read(), name
             assert secret not in json.dumps(link.events)
+        with tempfile.TemporaryDirectory() as folder:  # a pipe is refused, and not waited for
+            os.mkfifo(os.path.join(folder, "pipe"), 0o600)
+            assert once(a, b, options=["--password-file", os.path.join(folder, "pipe")])[::2] == (2, f"roost: {folder}/pipe: is not a file\n")
+        # before anything else is done, and whatever a start may wait for: the certificates are in a pipe that nobody writes to
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "certificates")
+            os.mkfifo(pipe)
+
+            def is_read():
+                try:
+                    return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                except OSError:
+                    return None
+            starting = subprocess.Popen([ROOST, "link", f"rediss://linker:{secret}@127.0.0.1:1", f"rediss://:{secret}@127.0.0.1:2", "--cacert", pipe],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            writer = wait_for(is_read, "the link to read certificates")
+            with open(f"/proc/{starting.pid}/cmdline", "rb") as file:
+                assert secret.encode() not in file.read()
+            os.close(writer)
+            assert starting.wait(PATIENCE) == 2
+        for words in ("info", f"redis://me:{secret}@host/key"), ("sync", "a", "b", f"redis://me:{secret}@host/key"), \
+                ("sync", f"redis://me:{secret}@host/key", "b"), (f"redis://me:{secret}@host/key",), ("reconcile", "a", f"redis://me:{secret}@host/key"), \
+                ("link", f"redis://me:{secret}@host/path", "redis://:1"), ("link", f"redis://me:{secret}@ho st", "redis://:1"):
+            said = subprocess.run([ROOST, *words], capture_output=True, text=True, timeout=PATIENCE)
+            assert said.returncode == 2 and said.stderr.startswith("roost: ") and secret not in said.stdout + said.stderr, (words, said)
         wrong = once(urls=[url(a, ":another-word@"), url(b)])
         assert wrong[0] == 2 and "another-word" not in wrong[2] and f"127.0.0.1:{a.port}" in wrong[2], wrong
         with tempfile.TemporaryDirectory() as folder:
@@ -619,7 +741,7 @@ def test_no_secret_is_seen():
 
 
 def test_a_user_with_the_rights_that_the_manual_names():
-    commands = "roost.summary roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking".split()
+    commands = "roost.summary roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking time".split()
     with servers(region(), region()) as (a, b):
         for s in a, b:
             s("ACL", "SETUSER", "linker", "on", ">word", "~*", "-@all", *["+" + command for command in commands])

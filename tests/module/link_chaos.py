@@ -7,16 +7,19 @@ and it is waited until the digests of all regions are equal. Then everything is 
 element is missing, none that was removed has come back, deleted keys stay deleted, the rate of false positives is as promised, counters are exact.
 At last one region loses all its data (FLUSHALL), and must get it back.
 
-    link_chaos.py [--seconds 25] [--regions mixed|pairs|failover|singles] [--seed N] [--calm]
+    link_chaos.py [--seconds 25] [--regions mixed|pairs|failover|singles] [--seed N] [--calm] [--clocks] [--names]
 
 What happens is drawn from the seed; when it happens, and what comes of it, depends on the machine. Nothing here is a matter of time: what must come is waited
-for with patience. --calm: without faults, for a look at the rest.
+for with patience. --calm: without faults, for a look at the rest. --clocks: those of servers are set ahead by more than others take, and back; what is ahead
+arrives when its time has come, which takes half a minute. --names: regions are reached by names, and now and then nobody answers what their addresses are.
 """
 import argparse
 import os
 import random
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -24,10 +27,11 @@ import traceback
 from model import KINDS, Model, Worker, flat, kind_of
 from proxy import Proxy
 from regions import PATIENCE, Client, Cluster, Link, Pair, Region, Single, Six, valkey
-from servers import caught_up, server, wait_for
+from servers import caught_up, name_server, server, wait_for
 
 KEYS = [f"{kind}-{i}" for kind in KINDS for i in range(2)]
 SETTINGS = (("roost.bf-writers", "3"), ("roost.bf-capacity", "1000"), ("roost.window-ms", "86400000"), ("roost.counter-window-ms", "86400000"))
+AHEAD = 10  # seconds that what is taken in may be ahead, where clocks are set
 FRESH = 10000  # elements that nobody added, for the rate of false positives
 
 
@@ -41,6 +45,11 @@ class Campaign:
         self.proxy = Proxy(options.seed, options.delay / 1000, options.loss / 100)
         self.model, self.regions, self.links, self.faults = Model(), [], [], {}
         self.deck = []
+        self.folder = tempfile.mkdtemp(prefix="roost-")
+        self.names = os.path.join(self.folder, "names")
+        open(self.names, "w").close()
+        self.settings = SETTINGS + ((("roost.window-ahead-ms", str(AHEAD * 1000)),) if options.clocks else ())
+        self.clock = 1 if options.clocks else 0  # a clock that is right cannot be set
 
     # ---- what there is
 
@@ -49,23 +58,25 @@ class Campaign:
         everywhere, (a, b, c) = self.regions, self.regions
         shapes = [[everywhere] * 2, [everywhere, [a, b], [b, c]], [[a, b], [b, c], [c, a]], [everywhere] * 3]
         shape = shapes[self.options.shape if self.options.shape is not None else self.random.randrange(len(shapes))]
-        self.links = [Link(number, self.proxy, regions) for number, regions in enumerate(shape)]
+        environment = name_server(self.folder, self.names) if self.options.names else None
+        self.links = [Link(number, self.proxy, regions, environment=environment) for number, regions in enumerate(shape)]
         say(f"regions {', '.join(f'{r.name} ({type(r).__name__.lower()})' for r in self.regions)}; {', '.join(link.name() for link in self.links)}")
         for key in KEYS:
             if kind_of(key).create:  # where it is missing the link makes it
                 self.first_home(key)
 
     def mixed(self):
-        return [Pair("ams", SETTINGS), Single("tyo", SETTINGS, program=valkey()), Cluster("nyc", self.proxy, SETTINGS)]
+        return [Pair("ams", self.settings, clock=self.clock), Single("tyo", self.settings, program=valkey(), clock=self.clock),
+                Cluster("nyc", self.proxy, self.settings)]
 
     def pairs(self):
-        return [Pair(name, SETTINGS, strict=name == "tyo") for name in ("ams", "tyo", "nyc")]
+        return [Pair(name, self.settings, strict=name == "tyo", clock=self.clock) for name in ("ams", "tyo", "nyc")]
 
     def failover(self):
-        return [Pair("ams", SETTINGS, program=valkey()), Single("tyo", SETTINGS), Six("nyc", SETTINGS)]
+        return [Pair("ams", self.settings, program=valkey(), clock=self.clock), Single("tyo", self.settings, clock=self.clock), Six("nyc", self.settings)]
 
     def singles(self):
-        return [Single(name, SETTINGS) for name in ("ams", "tyo", "nyc")]
+        return [Single(name, self.settings, clock=self.clock) for name in ("ams", "tyo", "nyc")]
 
     def first_home(self, key):
         region = self.random.choice(self.regions)
@@ -84,6 +95,7 @@ class Campaign:
         if not self.deck:
             self.deck = [lambda region=region, fault=fault: self.befall(region, fault) for region in self.regions for fault in region.faults]
             self.deck += [self.partition] * 4 + [self.death_of_a_link] * 2 + [self.resets, self.freeze]
+            self.deck += [self.wrong_clock] * 2 * self.options.clocks + [self.silent_name_server] * 2 * self.options.names
             self.random.shuffle(self.deck)
         self.deck.pop()()
 
@@ -139,6 +151,29 @@ class Campaign:
                 route.reset()
         self.note("connections are reset")
 
+    def wrong_clock(self):
+        """A region is ahead of the others by more than they take, for a while; or has been, and is right again."""
+        region = self.random.choice([region for region in self.regions if region.clocks])
+        ahead = self.random.choice([1, 1, self.random.randint(AHEAD + 5, 4 * AHEAD)])
+        with region.lock:
+            for one in region.clocks:
+                one.set_clock(ahead)
+        self.note(f"{region.name}: its clock is set")
+
+    def clocks_are_right(self):
+        for region in self.regions:
+            for one in region.clocks:
+                one.set_clock(1)
+
+    def silent_name_server(self):
+        os.rename(self.names, self.names + ".away")
+        for route in self.proxy.routes:
+            if self.random.random() < 0.5:
+                route.reset()
+        time.sleep(self.random.uniform(0.2, 2 * self.options.partition))
+        os.rename(self.names + ".away", self.names)
+        self.note("nobody answers what the addresses of regions are")
+
     # ---- the course of it
 
     def run(self):
@@ -156,6 +191,7 @@ class Campaign:
             else:
                 self.fault()
                 time.sleep(self.random.uniform(0, 0.5))
+        self.clocks_are_right()
         say(f"faults: {self.faults}")
         for worker in workers:
             worker.stopping.set()
@@ -299,6 +335,7 @@ class Campaign:
             except AssertionError as error:
                 failure = error
         self.proxy.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
         if failure:
             raise failure
 
@@ -331,6 +368,8 @@ def read_options():
     parser.add_argument("--pace", type=float, default=0.05, help="seconds between what a client does")
     parser.add_argument("--calm", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--clocks", action="store_true")
+    parser.add_argument("--names", action="store_true")
     parser.add_argument("--without-counters", dest="counting", action="store_false")
     return parser.parse_args()
 

@@ -105,6 +105,8 @@ class Region:
     replicas = promotions = 0
     migrated = frozenset()  # keys that have moved from one node to another
 
+    clocks = ()  # servers whose clock can be set
+
     def __init__(self, name, settings=()):
         self.name, self.settings = name, list(settings)
         self.lock = threading.Lock()  # one thing at a time befalls a region
@@ -166,9 +168,10 @@ def in_step(replica, primary):
 
 
 class Single(Region):
-    def __init__(self, name, settings=(), program=None):
+    def __init__(self, name, settings=(), program=None, clock=0):
         super().__init__(name, settings)
-        self.server = self.start_server(program=program)
+        self.server = self.start_server(program=program, clock=clock)
+        self.clocks = (self.server,) if clock else ()
 
     def primary(self, _):
         return self.server
@@ -189,12 +192,13 @@ class Single(Region):
 class Pair(Region):
     replicas = 1
 
-    def __init__(self, name, settings=(), program=None, strict=False):
+    def __init__(self, name, settings=(), program=None, strict=False, clock=0):
         super().__init__(name, settings)
         options = ("--repl-ping-replica-period", "1", "--repl-timeout", "60")
         if strict:  # without its replica the primary takes no writes
             options += ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "30")
-        self.first, self.second = (self.start_server(*options, program=program) for _ in range(2))
+        self.first, self.second = (self.start_server(*options, program=program, clock=clock) for _ in range(2))
+        self.clocks = (self.first, self.second) if clock else ()
         replicate(self.second, self.first)
         self.routes = []
 
@@ -403,8 +407,10 @@ def cluster_port():
 class Link:
     """One `roost link` between some regions, through routes of its own."""
 
-    def __init__(self, number, proxy, regions, options=()):
+    def __init__(self, number, proxy, regions, options=(), environment=None):
+        """With an environment regions have names, which have to be looked up."""
         self.number, self.regions, self.options = number, regions, list(options)
+        self.environment = {**os.environ, **(environment or {})}
         self.folder = tempfile.mkdtemp(prefix="roost-link-")
         self.routes, self.urls, self.deaths, self.process = {}, [], 0, None
         started.append(self)
@@ -419,7 +425,7 @@ class Link:
             self.routes[region] = route
             if isinstance(region, Pair):
                 region.routes.append(route)
-            self.urls.append(f"redis://127.0.0.1:{route.port}")
+            self.urls.append(f"redis://{region.name + '.example' if environment else '127.0.0.1'}:{route.port}")
         self.start()
 
     def name(self):
@@ -427,7 +433,7 @@ class Link:
 
     def start(self):
         with open(os.path.join(self.folder, "log"), "ab") as log:
-            self.process = subprocess.Popen([ROOST, "link", *self.urls, "--json", *self.options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen([ROOST, "link", *self.urls, "--json", *self.options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment)
 
     def alive(self):
         assert self.process.poll() is None, f"{self.name()} ended with {self.process.returncode}\n{self.log()}"

@@ -46,14 +46,96 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def compiled(folder, name, text):
+    """A library that takes the place of functions of the C library, for LD_PRELOAD."""
+    source, library = (os.path.join(folder, name + ending) for ending in (".c", ".so"))
+    if not os.path.exists(library):
+        with open(source, "w") as file:
+            file.write(text)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+NAME_SERVER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (hints->ai_flags & AI_NUMERICHOST)
+        return real(host, service, hints, addresses);
+    while (access(getenv("NAMES"), F_OK) != 0)
+        usleep(10000);
+    return strstr(host, ".example") ? real("127.0.0.1", service, hints, addresses) : EAI_NONAME;
+}
+"""
+
+
+def name_server(folder, names):
+    """The environment of a program for which all names in .example are 127.0.0.1, and nobody answers while the file `names` is missing."""
+    return {"LD_PRELOAD": compiled(folder, "names", NAME_SERVER), "NAMES": names,
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+WRONG_CLOCK = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static long ahead(long now)
+{
+    static long looked, seconds;
+    if (now != looked) {
+        FILE *file = fopen(getenv("CLOCK_FILE"), "r");
+        if (file && fscanf(file, "%ld", &seconds) == 1)
+            looked = now;
+        if (file)
+            fclose(file);
+    }
+    return seconds;
+}
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    int status = (int)syscall(SYS_clock_gettime, id, time);
+    if (status == 0 && id == CLOCK_REALTIME)
+        time->tv_sec += ahead(time->tv_sec);
+    return status;
+}
+int gettimeofday(struct timeval *restrict time, void *restrict zone)
+{
+    struct timespec now;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *time = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+    return 0;
+}
+time_t time(time_t *place)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (place)
+        *place = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
 class Server:
-    def __init__(self, *options, program=None, port=None, module=True, folder=None, module_arguments=()):
+    def __init__(self, *options, program=None, port=None, module=True, folder=None, module_arguments=(), clock=0):
         short = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"  # paths of sockets are short
         self.folder = folder or tempfile.mkdtemp(prefix="roost-", dir=short)
         self.options, self.program, self.port = list(options), program or PROGRAM, port
         self.module, self.module_arguments, self.process = module, module_arguments, None
         self.path = os.path.join(self.folder, "socket")
         self.begun = False
+        self.set_clock(clock)
         self.start()
         self.begun = True
 
@@ -71,6 +153,9 @@ class Server:
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
             environment["LD_PRELOAD"] = library
             environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1"
+        if self.clock:
+            environment["LD_PRELOAD"] = (environment.get("LD_PRELOAD", "") + " " + self.wrong_clock()).strip()
+            environment["CLOCK_FILE"] = os.path.join(self.folder, "clock")
         for attempt in range(20):
             self.process = subprocess.Popen(self.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.client = redis.Redis(unix_socket_path=self.path)
@@ -81,6 +166,17 @@ class Server:
                 self.port = free_port()
             time.sleep(0.1)
         wait_for(lambda: self.client.info("persistence")["loading"] == 0, "its data")
+
+    def set_clock(self, seconds):
+        """So many seconds ahead of the machine's; a server that was started with a clock that is right keeps it."""
+        self.clock = seconds
+        with open(os.path.join(self.folder, "clock.new"), "w") as file:
+            file.write(f"{seconds}\n")
+        os.replace(os.path.join(self.folder, "clock.new"), os.path.join(self.folder, "clock"))
+
+    def wrong_clock(self):
+        """A library that puts the time off by what is in the file; looked at every now and then."""
+        return compiled(self.folder, "clock", WRONG_CLOCK)
 
     def lost_its_port(self):
         return self.port and self.process.poll() is not None and "already in use" in self.log()
