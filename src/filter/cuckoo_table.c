@@ -75,6 +75,7 @@ enum form {
 #define WELL_FILLED(slots) ((slots) / 20 * 18)
 /* Of a folded table: slots at least, and bits that a tag can be expected to spare. */
 #define FEWEST_FOLDED_SLOTS 2048
+#define FEWEST_SPREAD_SLOTS 32
 #define MOST_TAGGED_FOLD    8
 #define PADDING             32
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
@@ -311,10 +312,12 @@ static int32_t most_folded(struct cuckoo_geometry geometry)
     return -(int32_t)fold;
 }
 
-/* Of a fingerprint without extra bits one stays, where there are tags. */
+/* Outside series only tables with tags spread, and not the smallest, whose stash is no burden. One bit of the
+   fingerprint stays. */
 static int32_t most_spread(struct cuckoo_geometry geometry)
 {
-    uint32_t spread = geometry.extra_bits || !geometry.tag_bits ? geometry.extra_bits : geometry.bits - 1;
+    bool plain = geometry.tag_bits && !geometry.extra_bits && slots_of(geometry) >= FEWEST_SPREAD_SLOTS;
+    uint32_t spread = plain ? geometry.bits - 1 : geometry.extra_bits;
     while (spread > 0 && (uint64_t)geometry.buckets << spread > UINT32_MAX)
         spread--;
     return (int32_t)spread;
@@ -325,7 +328,7 @@ static int32_t most_spread(struct cuckoo_geometry geometry)
 static uint64_t room_of(struct cuckoo_geometry geometry, int32_t spread)
 {
     uint64_t slots = slots_of(shape_of(geometry, spread));
-    return spread == 0 && geometry.extra_bits == 0 ? slots / 32 * 31 : WELL_FILLED(slots);
+    return spread == 0 && geometry.extra_bits == 0 ? slots * 31 / 32 : WELL_FILLED(slots);
 }
 
 /* The fewest rows that give room to so many, as far as there are layouts. */
@@ -1045,7 +1048,7 @@ bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
 
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table)
 {
-    return table->filled > slots_of(table->shape) / 32 * 29 && !table->holds_reserve &&
+    return table->filled > slots_of(table->shape) * 29 / 32 && !table->holds_reserve &&
            table->spread < most_spread(table->geometry);
 }
 
