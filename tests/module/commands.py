@@ -175,11 +175,10 @@ def test_options_of_create():
         for name in ("one", "two", "three"):
             s("ROOST.CREATE", name, "KIND", "orcuckoo", "CAPACITY", 100)
             s("ROOST.ADD", name, *keys[:50])
-        for name in ("two", "three"):
-            s("ROOST.MERGE", "one", s("ROOST.DUMP", name))
-        assert s("ROOST.ADD", "one", *keys) == [0] * 50 + [1] * 50
-        info = dict(zip(*[iter(s("ROOST.INFO", "one", "FULL"))] * 2))
-        assert float(info[b"elements"]) == 100 and info[b"promise_holds"] == 1, info
+        s("ROOST.MERGESTORE", "all", "one", "two", "three")
+        assert s("ROOST.ADD", "all", *keys[50:]) == [1] * 50
+        info = dict(zip(*[iter(s("ROOST.INFO", "all", "FULL"))] * 2))
+        assert float(info[b"elements"]) == 100 and info[b"entries"] == 200 and info[b"promise_holds"] == 1, info
 
 
 def test_names_can_be_left_to_another_module():
