@@ -379,12 +379,17 @@ static void count_class(struct orcuckoo *filter, uint64_t key)
     filter->classes -= !cuckoo_table_contains(&filter->table, &place);
 }
 
-void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
+static void remove_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
 {
     struct entry entry = entry_of_slot(filter, match->tag, key);
     cuckoo_table_clear_slot(&filter->table, match);
     actors_left_slot(&filter->actors, entry.number);
     count_out(filter, entry);
+}
+
+void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
+{
+    remove_slot(filter, match, key);
     count_class(filter, key);
 }
 
@@ -664,12 +669,14 @@ static bool remove_place(struct orcuckoo *filter, const struct place *place)
         return false;
     uint64_t key = class_key(*place, filter->table.geometry);
     for (uint32_t i = 0; i < count; i++)
-        drop_slot(filter, &matches[i], key);
+        remove_slot(filter, &matches[i], key);
     while ((node = stash_find_class(stash, key)) != NO_NODE)
-        drop_node(filter, node);
+        remove_node(filter, node);
+    bool removed = cuckoo_table_entries(&filter->table) < before;
+    filter->classes -= removed;
     if (stash->count > 0)
         draw_from_stash(filter);
-    return cuckoo_table_entries(&filter->table) < before;
+    return removed;
 }
 
 static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
