@@ -19,8 +19,9 @@ static bool answer_locked(struct filter_file *file, roost_buffer *reply, roost_s
     if (!filter_file_refresh(file) || !lend_idle_shares(file, &gave))
         return false;
     *verdict = roost_sync_answer(file->filter, reply, &changed, request.data, request.size);
-    if (*verdict != ROOST_OK)   /* a request that is refused leaves the file alone, */
-        file->on_disk &= !gave; /* and what was lent for it is forgotten: the file is read again */
+    if (*verdict != ROOST_OK) /* a request that fails leaves the file alone; what was lent for it, or merged before
+                                 memory ran out, is forgotten: the file is read again */
+        file->on_disk &= !gave && !changed;
     if (!(changed || gave) || *verdict != ROOST_OK)
         return true;
     bool saved = filter_file_save(file);

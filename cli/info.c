@@ -40,7 +40,7 @@ static struct facts gather(const struct filter_file *file)
     uint64_t actor = roost_filter_actor(file->filter);
     roost_filter_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
-    facts.inserted = facts.config->kind == ROOST_BLOOM ? facts.info.inserted : facts.info.entries;
+    facts.inserted = facts.info.inserted;
     facts.bytes_encoded = file->frame_size;
     facts.peers = file->peers.count;
     roost_digest_text(roost_filter_digest(file->filter), facts.digest);

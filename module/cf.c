@@ -358,7 +358,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
     reply_number_pair(ctx, "Number of buckets", info.buckets);
     reply_number_pair(ctx, "Number of filters", filter_value_tables(filter));
-    reply_number_pair(ctx, "Number of items inserted", (long long)info.entries);
+    reply_number_pair(ctx, "Number of items inserted", (long long)info.inserted);
     reply_number_pair(ctx, "Number of items deleted", (long long)(info.dots - info.entries));
     reply_number_pair(ctx, "Bucket size", filter->shown.bucket_size);
     reply_number_pair(ctx, "Expansion rate", filter->shown.expansion);

@@ -140,6 +140,15 @@ static dots dots_of_class(uint64_t classes, dots among, uint32_t class)
     return result;
 }
 
+/* How many classes these dots are of. */
+static uint32_t class_count(const struct universe *universe, uint64_t classes, dots which)
+{
+    uint32_t count = 0;
+    for (uint32_t class = 0; class < universe->setting->classes; class++)
+        count += dots_of_class(classes, which, class) != 0;
+    return count;
+}
+
 static dots live_of(const struct layout *layout)
 {
     dots live = 0;
@@ -384,6 +393,7 @@ static void put_layout(struct universe *universe, uint32_t replica, const struct
     put_actors(universe, replica, layout);
     put_slots(universe, filter, layout, world->classes);
     put_stash(universe, filter, layout, world->classes);
+    filter->classes = class_count(universe, world->classes, live_of(layout));
     put_journal(universe, replica, layout, world->classes);
     universe->drawing = replica;
     universe->draw_incarnation = layout->incarnation;
@@ -437,6 +447,7 @@ static struct layout take_layout(const struct universe *universe, const roost_fi
         for (uint32_t counter = filter->history.runs[i].first; counter <= filter->history.runs[i].last; counter++)
             layout.seen |= dot_bit(dot_of(filter->history.runs[i].actor, counter));
     must(cuckoo_table_entries(&filter->table) == count_ones(live_of(&layout)), "no dot is held twice");
+    must(filter->classes == class_count(universe, classes, live_of(&layout)), "classes are counted once");
     return layout;
 }
 
@@ -816,13 +827,15 @@ static struct outcome run_add(struct universe *universe, const struct world *wor
     uint32_t actor = actor_of(universe, operation->replica, layout->incarnation);
     uint32_t counter = count_ones(layout->seen & dots_of_actor(actor)) + 1;
     dots live = live_of(layout), own = dots_of_class(world->classes, live, operation->class);
+    uint32_t filled =
+        universe->setting->multiset ? count_ones(live) : class_count(universe, world->classes, live);
     struct outcome outcome = {layout->seen, live, world->classes, false};
     roost_dot dot;
     roost_status status = roost_filter_add_dot_hash(universe->scratch[operation->replica], &dot,
                                                     hash_of(universe, operation->class, operation->side));
     if (status != ROOST_OK) {
         must(status == ROOST_FULL && (universe->setting->multiset || own == 0), "only a full table refuses");
-        must(count_ones(live) >= universe->setting->capacity, "not within the capacity");
+        must(filled >= universe->setting->capacity, "not within the capacity");
         universe->refused++;
         return outcome;
     }

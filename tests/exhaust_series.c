@@ -16,7 +16,7 @@
  * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes
  * and digest are a function of the row, and different for different rows; each two replicas merged, both ways and
  * through bytes, are the larger row; compare is the order of the rows; no table has more than its writers may put
- * there.
+ * there, and nobody more than its capacity; no addition hides an element that was there.
  *
  * What is left out: the random choices of insertions (exhaust_dots.c has them for single tables), restarts.
  */
@@ -156,10 +156,21 @@ static uint32_t entries_in(const struct row *row, uint32_t table)
     return entries;
 }
 
-/* What a replica may still add to a table. */
-static uint32_t room_in(const struct universe *universe, const struct row *row, uint32_t replica, uint32_t table)
+/* What counts against the capacity of a table: of a set its classes. */
+static uint32_t elements_in(const struct universe *universe, const struct facts *facts, const struct row *row,
+                            uint32_t table)
 {
-    uint32_t has = (uint32_t)universe->plans[table].capacity, gone = entries_in(row, table);
+    uint32_t classes = 0;
+    for (uint32_t key = 0; key < KEYS; key++)
+        classes += first_of_class(universe, table, key) == key && copies_in(universe, facts, row, table, key) > 0;
+    return removable(universe) && !universe->setting->multiset ? classes : entries_in(row, table);
+}
+
+/* What a replica may still add to a table. */
+static uint32_t room_in(const struct universe *universe, const struct facts *facts, const struct row *row,
+                        uint32_t replica, uint32_t table)
+{
+    uint32_t has = (uint32_t)universe->plans[table].capacity, gone = elements_in(universe, facts, row, table);
     if (universe->setting->kind == ROOST_BLOOM) {
         has = (uint32_t)universe->plans[table].share;
         gone = 0;
@@ -171,17 +182,33 @@ static uint32_t room_in(const struct universe *universe, const struct row *row, 
     return has > gone ? has - gone : 0;
 }
 
-/* The table that an addition goes to, or TABLES. */
+/* The table that an addition goes to, or TABLES: the first with room, the element's own place in a set not counted. */
 static uint32_t table_for(const struct universe *universe, const struct facts *facts, uint32_t replica, uint32_t key)
 {
     const struct row *row = &facts->rows[replica];
-    for (uint32_t table = TABLES; table-- > 0 && removable(universe) && !universe->setting->multiset;)
-        if (copies_in(universe, facts, row, table, key))
+    for (uint32_t table = 0; table < TABLES; table++) {
+        bool is_in = removable(universe) && !universe->setting->multiset &&
+                     copies_in(universe, facts, row, table, key) > 0 &&
+                     elements_in(universe, facts, row, table) == universe->plans[table].capacity;
+        if (is_in || room_in(universe, facts, row, replica, table) > 0)
             return table;
-    uint32_t table = 0;
-    while (table < TABLES && room_in(universe, row, replica, table) == 0)
-        table++;
-    return table;
+    }
+    return TABLES;
+}
+
+/* Elements of a set: a class that a coarser table holds too counts once. */
+static uint32_t elements_of(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    uint32_t elements = 0;
+    for (uint32_t table = 0; table < TABLES; table++)
+        for (uint32_t key = 0; key < KEYS; key++) {
+            bool before = false;
+            for (uint32_t coarser = 0; coarser < table; coarser++)
+                before |= copies_in(universe, facts, row, coarser, key) > 0;
+            elements += !before && first_of_class(universe, table, key) == key &&
+                        copies_in(universe, facts, row, table, key) > 0;
+        }
+    return elements;
 }
 
 /* ---- filters beside rows -------------------------------------------------------------------------------------------
@@ -256,19 +283,37 @@ static void must_agree(const struct universe *universe, const struct facts *fact
     roost_info info;
     roost_filter_info(filter, &info);
     must(!removable(universe) || (info.entries == entries && info.dots == dots), "no dot that nobody made");
+    must(universe->setting->kind == ROOST_BLOOM ||
+             (uint32_t)(info.elements + 0.5) ==
+                 (universe->setting->multiset ? entries : elements_of(universe, facts, row)),
+         "elements are counted once");
+}
+
+/* Live dots of one replica in one table: of a set, their classes. */
+static uint32_t share_of(const struct universe *universe, const struct facts *facts, const struct row *row,
+                         uint32_t replica, uint32_t table)
+{
+    struct row own = {0};
+    memcpy(own.dots[replica][table], row->dots[replica][table], sizeof own.dots[replica][table]);
+    return elements_in(universe, facts, &own, table);
 }
 
 /* Capacities that no order of events may overdraw. */
-static void must_keep_promise(const struct universe *universe, const struct row *row)
+static void must_keep_promise(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
     for (uint32_t table = 0; table < TABLES; table++) {
+        /* A delta that skips the one before it may bring an addition without the removals before it. */
+        for (uint32_t r = 0; r < MOST_REPLICAS && !universe->setting->deltas; r++)
+            must(share_of(universe, facts, row, r, table) <= universe->plans[table].capacity,
+                 "nobody has more than the capacity in a table");
         uint64_t capacity = universe->plans[table].capacity, spent = 0;
         for (uint32_t r = 0; r < MOST_REPLICAS; r++)
             spent += row->ledger[table][r][r];
         if (universe->setting->kind == ROOST_BLOOM)
             must(spent <= capacity, "no table takes in more than its capacity");
         else if (universe->setting->writers >= universe->setting->replicas)
-            must(entries_in(row, table) <= capacity * universe->setting->writers, "nor than its writers may add");
+            must(elements_in(universe, facts, row, table) <= capacity * universe->setting->writers,
+                 "nor than its writers may add");
     }
 }
 
@@ -348,7 +393,7 @@ static void must_merge(struct universe *universe, const struct world *world, uin
     must(changed == row_lacks(&facts->rows[a], &facts->rows[b]), "merge tells what is new");
     must(roost_filter_merge(ba, NULL, world->filters[a]) == ROOST_OK, "merge");
     must_agree(universe, facts, &both, ab);
-    must_keep_promise(universe, &both);
+    must_keep_promise(universe, facts, &both);
     must(frame_hash(ab) == frame_hash(ba), "merge is commutative");
     must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
     roost_filter_free(ab);
@@ -358,7 +403,7 @@ static void must_merge(struct universe *universe, const struct world *world, uin
 static void must_hold(struct universe *universe, const struct world *world, uint32_t changed)
 {
     must_have_one_form(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    must_keep_promise(universe, &world->facts.rows[changed]);
+    must_keep_promise(universe, &world->facts, &world->facts.rows[changed]);
     for (uint32_t other = 0; other < universe->setting->replicas; other++)
         if (other != changed)
             must_merge(universe, world, changed, other);
@@ -386,12 +431,13 @@ static uint32_t next_counter(const struct row *row, uint32_t replica, uint32_t t
     return counter;
 }
 
-/* Live dots of the class die; returns how many. */
-static uint32_t kill(const struct universe *universe, const struct facts *facts, struct row *row, uint32_t key)
+/* Live dots of the class die, from this table on; returns how many. */
+static uint32_t kill(const struct universe *universe, const struct facts *facts, struct row *row, uint32_t key,
+                     uint32_t from)
 {
     uint32_t killed = 0;
     for (uint32_t r = 0; r < MOST_REPLICAS; r++)
-        for (uint32_t table = 0; table < TABLES; table++)
+        for (uint32_t table = from; table < TABLES; table++)
             for (uint32_t c = 0; c < COUNTERS; c++)
                 if (row->dots[r][table][c] == LIVE &&
                     universe->classes[table][facts->element[r][table][c]] == universe->classes[table][key]) {
@@ -406,15 +452,20 @@ static bool add_dot(struct universe *universe, struct world *world, uint32_t rep
     struct facts *facts = &world->facts;
     struct row *row = &facts->rows[replica];
     roost_dot dot;
+    bool was[KEYS];
     uint32_t counter = next_counter(row, replica, table);
     if (counter == COUNTERS)
         return false;
+    for (uint32_t other = 0; other < KEYS; other++)
+        was[other] = copies_of(universe, facts, row, other) > 0;
     must(roost_filter_add_dot_hash(world->filters[replica], &dot, universe->hashes[key]) == ROOST_OK, "add");
     must(dot.actor == actor_id(universe, replica, table) && dot.counter == counter + 1, "the dot of an addition");
     if (!universe->setting->multiset)
-        universe->supersedings += kill(universe, facts, row, key) > 0;
+        universe->supersedings += kill(universe, facts, row, key, table) > 0;
     row->dots[replica][table][counter] = LIVE;
     facts->element[replica][table][counter] = (uint8_t)key;
+    for (uint32_t other = 0; other < KEYS; other++)
+        must(!was[other] || copies_of(universe, facts, row, other) > 0, "an addition hides nothing");
     return true;
 }
 
@@ -452,7 +503,7 @@ static bool take(struct universe *universe, struct world *world, uint32_t replic
     struct row *row = &world->facts.rows[replica];
     bool changed, had_slots = has_slots(world->filters[replica], TABLES - 1) || has_slots(world->filters[replica], 1);
     must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
-    uint32_t killed = kill(universe, &world->facts, row, key);
+    uint32_t killed = kill(universe, &world->facts, row, key, 0);
     must(changed == (killed > 0), "remove tells whether there was anything");
     universe->removed += killed > 0;
     for (uint32_t table = TABLES - 1; table > 0 && entries_in(row, table) == 0; table--)

@@ -417,6 +417,7 @@ static void check_replica(struct world *world, const struct replica *replica, bo
     world->marks++;
     visit_entries(filter, check_entry, &walk);
     must(world, walk.entries == replica->sets[CLASSES].live, "every live dot has an entry");
+    must(world, filter->classes == replica->sets[CLASSES].present, "classes are counted once");
     must(world, filter->history.dots == orset_seen(&replica->sets[CLASSES], world->dots), "as many dots seen");
     world->tally->overflowed += filter->table.stash.count > 0;
     world->tally->checks++;
@@ -458,7 +459,8 @@ static void check_refusal(struct world *world, struct replica *replica, uint32_t
 {
     const struct orset *classes = &replica->sets[CLASSES];
     must(world, status == ROOST_FULL, "only a full table refuses");
-    must(world, classes->live >= world->config.capacity, "not within the capacity");
+    must(world, (world->plan->multiset ? classes->live : classes->present) >= world->config.capacity,
+         "not within the capacity");
     must(world, world->plan->multiset || classes->count[world->class_of[element]] == 0, "what is there takes no room");
     follow_actor(world, replica);
     world->tally->refused++;

@@ -593,7 +593,24 @@ static void a_full_table_refuses_and_stays(void **state)
     }
 }
 
-/* Full by merges, far beyond the capacity: most of it in the stash. A newcomer without an actor stays nobody. */
+/* A limit that leaves no memory for more rows: what finds no slot goes to the stash. (The memory is that of the kicks.) */
+static roost_filter *new_cramped(const roost_config *config)
+{
+    roost_environment environment = {.kicks = 8000};
+    roost_filter *plain, *cramped;
+    assert_ok(roost_filter_new(&plain, config, &environment));
+    environment.memory_limit = 2 * info_of(plain).bytes_memory - sizeof(struct orcuckoo);
+    assert_ok(roost_filter_new(&cramped, config, &environment));
+    roost_filter_free(plain);
+    return cramped;
+}
+
+static int32_t spread_of(const roost_filter *filter)
+{
+    return as_const_orcuckoo(filter)->table.spread;
+}
+
+/* Full by merges, far beyond the capacity. A newcomer without an actor stays nobody. */
 static void an_overfull_table_still_supersedes(void **state)
 {
     (void)state;
@@ -607,7 +624,7 @@ static void an_overfull_table_still_supersedes(void **state)
         roost_filter_free(other);
     }
     assert_int_equal(entries_of(filter), 400);
-    assert_true(info_of(filter).overflow > 350);
+    assert_true(spread_of(filter) > 2 && info_of(filter).overflow < 40);
     struct portrait before = portrait_of(filter);
     assert_int_equal(roost_filter_add_hash(filter, NULL, hash_for_key(1000)), ROOST_FULL);
     assert_int_equal(roost_filter_actor(filter), 0);
@@ -635,7 +652,7 @@ static void copies_in_the_stash_are_superseded(void **state)
     (void)state;
     for (int copies = 1; copies < 8; copies++) {
         roost_config config = orcuckoo_config(24, 64, false, 20);
-        roost_filter *filter = new_filter(&config), *other = new_filter(&config);
+        roost_filter *filter = new_cramped(&config), *other = new_filter(&config);
         for (uint64_t key = 0; key < 200; key++) {
             roost_filter *one = new_filter(&config);
             add(one, hash_for_key(key));
@@ -660,6 +677,146 @@ static void copies_in_the_stash_are_superseded(void **state)
         assert_true(roost_filter_equal(other, filter));
         FREE_ALL(filter, other);
     }
+}
+
+/* ---- capacity is a number of elements ------------------------------------------------------------------------------- */
+
+/* So many replicas that add the same keys apart, and all of them merged. */
+static roost_filter *added_apart(const roost_config *config, uint64_t replicas, uint64_t keys)
+{
+    roost_filter *sum = new_filter(config);
+    for (uint64_t i = 0; i < replicas; i++) {
+        roost_filter *one = new_filter(config);
+        for (uint64_t key = 0; key < keys; key++)
+            add(one, hash_for_key(key));
+        assert_ok(roost_filter_merge(sum, NULL, one));
+        roost_filter_free(one);
+    }
+    return sum;
+}
+
+static uint64_t accepted(roost_filter *filter, uint64_t from, uint64_t count)
+{
+    uint64_t taken = 0;
+    for (uint64_t key = from; key < from + count; key++)
+        taken += roost_filter_add_hash(filter, NULL, hash_for_key(key)) == ROOST_OK;
+    return taken;
+}
+
+static void the_same_keys_take_their_room_once(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, false, 1000);
+    roost_filter *filter = added_apart(&config, 2, 500);
+    assert_int_equal(accepted(filter, 500, 500), 500);
+    assert_true(info_of(filter).elements == 1000 && info_of(filter).inserted == 1000);
+    assert_int_equal(entries_of(filter), 1500);
+    assert_true(info_of(filter).promise_holds && info_of(filter).fpr_now <= filter->config.fpr);
+    assert_ok(roost_filter_check(filter));
+    roost_filter_free(filter);
+}
+
+/* Whatever the number of replicas and the shape of the table: the capacity, and not much more. */
+static void capacity_counts_elements(void **state)
+{
+    (void)state;
+    static const uint64_t crowds[] = {1, 2, 3, 5, 9, 20};
+    for (uint32_t size = 1; size <= 8; size *= 2)
+        for (size_t i = 0; i < COUNT_OF(crowds); i++) {
+            enum { N = 1000 };
+            roost_config config = orcuckoo_config(i % 2 ? 24 : 28, 64, false, N);
+            config.bucket_size = size;
+            roost_filter *filter = added_apart(&config, crowds[i], N), *decoded = through_bytes(filter);
+            roost_info info = info_of(filter);
+            assert_true(info.elements == N && info.promise_holds && info.fpr_now <= filter->config.fpr);
+            assert_int_equal(info.entries, crowds[i] * N);
+            assert_int_equal(spread_of(filter) > 0, crowds[i] > 1);
+            assert_true(info.bytes_memory < 20000 + 100 * info.entries);
+            assert_int_equal(accepted(filter, 0, N), N); /* one addition in the place of all */
+            assert_true(entries_of(filter) == N && info_of(filter).elements == N);
+            uint64_t more = accepted(filter, N, N);
+            assert_true(spread_of(filter) == 0 ? more < N : more == 0);
+            for (uint64_t key = 0; key < N; key++)
+                assert_true(holds(filter, hash_for_key(key)) && holds(decoded, hash_for_key(key)));
+            assert_ok(roost_filter_merge(decoded, NULL, filter));
+            assert_true(roost_filter_equal(filter, decoded));
+            for (uint64_t key = 0; key < N; key++)
+                assert_true(removes(filter, hash_for_key(key)));
+            assert_true(info_of(filter).elements == (double)more);
+            assert_int_equal(accepted(filter, 0, N - more), N - more);
+            assert_ok(roost_filter_check(filter));
+            assert_ok(roost_filter_check(decoded));
+            FREE_ALL(filter, decoded);
+        }
+}
+
+/* In a multiset every copy counts, and the rate follows the classes all the same. */
+static void copies_count_in_a_multiset(void **state)
+{
+    (void)state;
+    roost_config config = orcuckoo_config(24, 64, true, 1000);
+    roost_filter *filter = added_apart(&config, 2, 500);
+    assert_true(info_of(filter).elements == 1000 && info_of(filter).promise_holds);
+    double rate = info_of(filter).fpr_now;
+    uint64_t more = accepted(filter, 0, 500);
+    assert_true(more < 200);
+    assert_true(info_of(filter).elements == 1000 + (double)more && info_of(filter).fpr_now == rate);
+    assert_ok(roost_filter_check(filter));
+    roost_filter_free(filter);
+}
+
+/* A random crowd in which elements come, come again and go; its merge in a table of any shape, and in one that cannot
+   spread: the same state, the same bytes, the same answers. */
+static void spreading_shows_nowhere(void **state)
+{
+    (void)state;
+    uint64_t spread = 0, stashed = 0;
+    struct random_source random = random_from_seed(test_seed(34));
+    for (uint64_t number = 0; number < 96; number++) {
+        enum { PEERS = 6, N = 40 };
+        roost_config config = some_orcuckoo_config(number, N);
+        roost_filter *peers[PEERS], *sum = new_filter(&config), *cramped = new_cramped(&config);
+        for (uint32_t i = 0; i < PEERS; i++) {
+            peers[i] = new_filter(&config);
+            for (uint32_t key = 0; key < N; key++)
+                (void)roost_filter_add_hash(peers[i], NULL, hash_for_key(random_choice(&random, 2) ? key : N * i + key));
+            if (i > 0 && random_choice(&random, 2))
+                assert_ok(roost_filter_merge(peers[i], NULL, peers[i - 1]));
+            for (uint32_t key = 0; key < N / 4; key++)
+                assert_ok(roost_filter_remove_hash(peers[i], NULL, hash_for_key(random_choice(&random, N))));
+            assert_ok(roost_filter_merge(sum, NULL, peers[i]));
+            assert_ok(roost_filter_merge(cramped, NULL, peers[i]));
+            assert_ok(roost_filter_check(sum));
+            assert_ok(roost_filter_check(cramped));
+        }
+        spread += spread_of(sum) > 0;
+        stashed += info_of(cramped).overflow;
+        assert_int_equal(spread_of(cramped), 0);
+        assert_same_frame(sum, cramped);
+        roost_filter *decoded = through_bytes(sum);
+        assert_same_frame(sum, decoded);
+        assert_true(info_of(sum).elements == info_of(cramped).elements && info_of(sum).fpr_now == info_of(cramped).fpr_now);
+        bool found[PEERS * N];
+        roost_hash hashes[PEERS * N];
+        for (uint32_t key = 0; key < PEERS * N; key++)
+            hashes[key] = hash_for_key(key);
+        roost_filter_contains_many_hash(sum, found, hashes, PEERS * N);
+        for (uint32_t key = 0; key < PEERS * N; key++) {
+            assert_int_equal(found[key], holds(cramped, hashes[key]));
+            assert_int_equal(roost_filter_count_hash(sum, hashes[key]), roost_filter_count_hash(cramped, hashes[key]));
+        }
+        for (uint32_t key = 0; key < PEERS * N; key++) {
+            assert_int_equal(removes(sum, hashes[key]), removes(cramped, hashes[key]));
+            assert_same_frame(sum, cramped);
+        }
+        assert_true(info_of(sum).elements == 0 && info_of(cramped).elements == 0);
+        assert_ok(roost_filter_merge(decoded, NULL, sum));
+        assert_same_frame(decoded, cramped);
+        assert_ok(roost_filter_check(decoded));
+        free_all(peers, PEERS);
+        FREE_ALL(sum, cramped, decoded);
+    }
+    assert_true(spread > 48 && stashed > 1000);
 }
 
 static void assert_within(const roost_filter *filter, uint64_t limit)
@@ -744,6 +901,10 @@ int main(void)
         cmocka_unit_test(a_full_table_refuses_and_stays),
         cmocka_unit_test(an_overfull_table_still_supersedes),
         cmocka_unit_test(copies_in_the_stash_are_superseded),
+        cmocka_unit_test(the_same_keys_take_their_room_once),
+        cmocka_unit_test(capacity_counts_elements),
+        cmocka_unit_test(copies_count_in_a_multiset),
+        cmocka_unit_test(spreading_shows_nowhere),
         cmocka_unit_test(memory_stays_within_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void assert_within_plan(const roost_filter *filter)
         if (filter->config.kind == ROOST_BLOOM)
             assert_true(ledger_spent_in(&series->ledger, i) <= allowance(filter, i));
         else if (series->tables[i])
-            assert_true(series->table_kind->entries(series->tables[i]) <=
+            assert_true(series->table_kind->elements(series->tables[i]) <=
                         allowance(filter, i) * filter->config.writers);
     }
 }
@@ -132,20 +132,23 @@ static void assert_model(struct world *world)
 {
     for (uint32_t peer = 0; peer < PEERS; peer++) {
         roost_filter *filter = world->peers[peer];
-        uint64_t live = 0;
+        uint64_t live = 0, elements = 0;
         assert_ok(roost_filter_check(filter));
         assert_within_plan(filter);
         for (uint32_t element = 0; element < world->elements; element++) {
             roost_hash hash = element_hash(world, element);
             uint32_t copies = live_of(world, peer, element);
             live += copies;
+            elements += copies > 0;
             if (copies)
                 assert_true(roost_filter_contains_hash(filter, hash));
             if (removable(filter))
                 assert_int_equal(roost_filter_count_hash(filter, hash), filter->config.multiset ? copies : copies > 0);
         }
-        if (removable(filter))
+        if (removable(filter) && filter->config.multiset)
             assert_int_equal(entries_of(filter), live);
+        else if (removable(filter))
+            assert_true(info_of(filter).elements == (double)elements && entries_of(filter) >= live);
         assert_true(info_of(filter).promise_holds);
     }
 }
@@ -305,24 +308,85 @@ static void remove_one_takes_no_other(void **state)
     FREE_ALL(a, b);
 }
 
-/* In a set an element is there once, wherever replicas had put it. */
-static void supersedes_in_all_tables(void **state)
+/* The first replica has the element in the first table, beside `others`; the second, in the third one. */
+static roost_filter *held_in_two_tables(uint64_t others, roost_filter **second)
+{
+    roost_config config = series_config(3, 50);
+    roost_filter *first = new_filter(&config);
+    *second = new_filter(&config);
+    put(first, 7);
+    put_many(*second, 1000, 50);
+    put_many(*second, 2000, 450);
+    put(*second, 7);
+    for (uint64_t key = 1000; key < 1050 - others; key++)
+        assert_true(removes(*second, hash_for_key(key)));
+    merge(first, *second);
+    return first;
+}
+
+static uint64_t entries_in(const roost_filter *filter, uint32_t table, uint64_t key)
+{
+    roost_hash hash = hash_for_key(key);
+    return as_const_series(filter)->table_kind->count(as_const_series(filter)->tables[table], hash);
+}
+
+/* In a set an addition takes the place of what finer tables hold of the element; a table that is past its capacity
+   keeps what it has. Either way it counts once, and a removal takes all. */
+static void supersedes_in_finer_tables(void **state)
 {
     (void)state;
-    roost_config config = series_config(3, 50);
-    roost_filter *a = new_filter(&config), *b = new_filter(&config);
-    put(a, 7);
-    put_many(b, 1000, 500);
-    put(b, 7);
-    merge(a, b);
-    uint64_t before = entries_of(a);
-    put(a, 7);
-    assert_int_equal(entries_of(a), before - 1);
-    assert_true(removes(a, hash_for_key(7)));
-    assert_false(holds(a, hash_for_key(7)));
-    merge(b, a);
-    assert_false(holds(b, hash_for_key(7)));
-    FREE_ALL(a, b);
+    for (uint64_t others = 48; others <= 50; others++) {
+        roost_filter *b, *a = held_in_two_tables(others, &b);
+        uint64_t before = entries_of(a), elements = (uint64_t)info_of(a).elements;
+        bool has_room = others < 50;
+        assert_true(entries_in(a, 0, 7) == 1 && entries_in(a, 2, 7) == 1);
+        assert_int_equal(elements, others + 451);
+        put(a, 7);
+        assert_int_equal(entries_of(a), before - has_room);
+        assert_true(entries_in(a, 0, 7) == 1 && entries_in(a, 2, 7) == !has_room);
+        assert_int_equal((uint64_t)info_of(a).elements, elements);
+        put(a, 7); /* once more: nothing changes */
+        assert_int_equal(entries_of(a), before - has_room);
+        assert_true(removes(a, hash_for_key(7)));
+        assert_false(holds(a, hash_for_key(7)));
+        merge(b, a);
+        assert_false(holds(b, hash_for_key(7)));
+        FREE_ALL(a, b);
+    }
+}
+
+/* Two elements that the first table cannot tell apart: adding one again never hides the other, wherever they are. */
+static void adding_again_hides_nothing(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    roost_config config = series_config(3, N);
+    config.fingerprint_bits = 16;
+    config.writers = 2;
+    for (uint64_t past = 0; past < 2; past++) {
+        roost_filter *a = new_filter(&config), *b = new_filter(&config);
+        put_many(a, 0, N);
+        put_many(b, 1000, N);
+        if (past)
+            merge(a, b);
+        assert_int_equal(info_of(a).tables, 1);
+        struct cuckoo_geometry first = orcuckoo_kind.geometry(as_const_series(a)->tables[0]);
+        roost_hash hash = hash_for_key(5), twin = hash;
+        for (uint32_t bit = 0;
+             class_for(as_const_series(a)->tables[0], twin) != class_for(as_const_series(a)->tables[0], hash) ||
+             twin.high == hash.high;
+             bit++)
+            twin.high = hash.high ^ UINT64_C(1) << (63 - first.bits - bit % 8);
+        assert_true(roost_filter_contains_hash(a, twin)); /* by mistake */
+        assert_ok(roost_filter_add_hash(a, NULL, twin));
+        assert_int_equal(info_of(a).tables, 1 + past);
+        assert_true(roost_filter_contains_hash(a, hash) && roost_filter_contains_hash(a, twin));
+        assert_ok(roost_filter_add_hash(a, NULL, hash));
+        assert_ok(roost_filter_add_hash(a, NULL, twin));
+        assert_true(roost_filter_contains_hash(a, hash) && roost_filter_contains_hash(a, twin));
+        assert_ok(roost_filter_check(a));
+        FREE_ALL(a, b);
+    }
 }
 
 static void dots_name_their_table(void **state)
@@ -373,6 +437,113 @@ static void many_copies_of_one(void **state)
 
 /* ---- the promise ---------------------------------------------------------------------------------------------------
  */
+
+/* Two writers. The first fills its tables, the second hears of it; then the first removes all of it, while the second
+   adds it again. */
+static void adding_again_keeps_the_rate(void **state)
+{
+    (void)state;
+    enum { N = 1000, ROUNDS = 30, PROBES = 500000 };
+    roost_config config = series_config(3, N);
+    config.writers = 2;
+    config.fingerprint_bits = 16;
+    config.fpr = 0.00037;
+    roost_filter *a = new_filter(&config), *b = new_filter(&config);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        put_many(a, round * N, N);
+        merge(b, a);
+        for (uint64_t key = round * N; key < (round + 1) * N; key++) {
+            assert_ok(roost_filter_remove_hash(a, NULL, hash_for_key(key)));
+            put(b, key);
+        }
+        assert_within_plan(b);
+    }
+    merge(a, b);
+    roost_info info = info_of(a);
+    uint64_t mistakes = 0;
+    for (uint64_t key = 0; key < ROUNDS * N; key++)
+        assert_true(holds(a, hash_for_key(key)));
+    for (uint64_t probe = 0; probe < PROBES; probe++)
+        mistakes += holds(a, hash_for_key((UINT64_C(1) << 40) + probe));
+    printf("promised %.5f, now %.5f, measured %.5f, %u tables\n", config.fpr, info.fpr_now, (double)mistakes / PROBES,
+           info.tables);
+    assert_within_plan(a);
+    assert_true(info.promise_holds && info.fpr_now <= config.fpr);
+    assert_true((double)mistakes / PROBES <= config.fpr);
+    assert_true(info.elements <= ROUNDS * N && info.elements > ROUNDS * N - 100);
+    FREE_ALL(a, b);
+}
+
+/* A peer adds what is new, what it holds, or what it once heard of; or removes most of what it holds; or merges. */
+static void rush(struct world *world, struct random_source *random, uint32_t writers)
+{
+    uint32_t peer = random_choice(random, writers), from = random_choice(random, writers);
+    uint32_t choice = random_choice(random, 4), first = random_choice(random, world->elements);
+    roost_filter *filter = world->peers[peer];
+    for (uint32_t i = 0; i < world->elements && world->additions < ADDITIONS && choice < 3; i++) {
+        uint32_t element = (first + i) % world->elements;
+        bool is_held = live_of(world, peer, element) > 0, will = random_choice(random, 8) > 0;
+        if (choice < 2 && will && i < world->elements / 3) {
+            assert_ok(roost_filter_add_hash(filter, NULL, element_hash(world, element)));
+            model_add(world, peer, element);
+        } else if (choice == 2 && will && is_held) {
+            assert_ok(roost_filter_remove_hash(filter, NULL, element_hash(world, element)));
+            kill_all(world, peer, element);
+        }
+    }
+    if (choice < 3 || peer == from)
+        return;
+    merge(filter, world->peers[from]);
+    for (uint32_t i = 0; i < world->additions; i++)
+        if (world->standing[peer][i] < world->standing[from][i])
+            world->standing[peer][i] = world->standing[from][i];
+}
+
+/* As many writers as were promised, who add, remove and add again whatever they like, and meet when they like: no table
+   of any state that can come of it errs more than its part, by exact count. */
+static void writers_keep_the_rate(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(9));
+    static struct world world;
+    double nearest = 0;
+    for (uint64_t number = 0; number < 120; number++) {
+        uint32_t writers = 1 + (uint32_t)number % PEERS;
+        roost_config config = some_series_config(3 + SERIES * (number / PEERS), 10 + random_choice(&random, 20));
+        config.capacity = 10 + random_choice(&random, 20);
+        config.writers = writers;
+        config.fpr = 0.004;
+        config.fingerprint_bits = 16;
+        world.elements = 2 * (uint32_t)config.capacity + random_choice(&random, 100);
+        world.additions = 0;
+        world.salt = random_next(&random);
+        memset(world.standing, 0, sizeof world.standing);
+        for (uint32_t i = 0; i < PEERS; i++)
+            world.peers[i] = new_filter(&config);
+        for (uint32_t i = 0; i < 60; i++) {
+            rush(&world, &random, writers);
+            roost_filter *all = clone_of(world.peers[0]);
+            for (uint32_t j = 1; j < writers; j++)
+                merge(all, world.peers[j]);
+            roost_info info = info_of(all);
+            assert_within_plan(all);
+            assert_true(info.promise_holds && info.fpr_now <= config.fpr);
+            const struct orcuckoo *first = as_const_orcuckoo(as_const_series(all)->tables[0]);
+            double filled = first ? (double)first->classes / (double)(config.capacity * writers) : 0;
+            nearest = writers > 1 && filled > nearest ? filled : nearest;
+            roost_filter_free(all);
+        }
+        for (uint32_t peer = 0; peer < writers; peer++)
+            for (uint32_t element = 0; element < world.elements; element++)
+                if (live_of(&world, peer, element))
+                    assert_true(holds(world.peers[peer], element_hash(&world, element)));
+        for (uint32_t i = 0; i < PEERS; i++)
+            assert_ok(roost_filter_check(world.peers[i]));
+        free_all(world.peers, PEERS);
+    }
+    printf("the fullest table had %.2f of what its writers may put there\n", nearest);
+    assert_true(nearest > 0.8); /* the bound is no idle one */
+}
 
 static double measured_rate(const roost_filter *filter)
 {
@@ -1387,7 +1558,10 @@ int main(void)
         cmocka_unit_test(rows_are_single_calls),
         cmocka_unit_test(removed_stays_removed_when_tables_sleep),
         cmocka_unit_test(remove_one_takes_no_other),
-        cmocka_unit_test(supersedes_in_all_tables),
+        cmocka_unit_test(supersedes_in_finer_tables),
+        cmocka_unit_test(adding_again_hides_nothing),
+        cmocka_unit_test(adding_again_keeps_the_rate),
+        cmocka_unit_test(writers_keep_the_rate),
         cmocka_unit_test(dots_name_their_table),
         cmocka_unit_test(many_copies_of_one),
         cmocka_unit_test(partitions_heal_within_the_promise),

@@ -99,7 +99,7 @@ typedef enum roost_order {
 typedef struct roost_config {
     roost_kind kind;
     roost_layout layout;       /* Bloom only */
-    uint64_t capacity;         /* elements, over all replicas, for which the promise holds */
+    uint64_t capacity;         /* elements, over all replicas, for which the promise holds; of a multiset, copies */
     double fpr;                /* promised false-positive rate, in (0,1); cuckoo: 0 for what fingerprint_bits give */
     uint64_t seed;             /* of the hash; filters made apart with one seed merge */
     uint32_t fingerprint_bits; /* cuckoo: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr.
@@ -220,7 +220,8 @@ ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_has
  * The rest of this part is for observed-remove filters; grow-only kinds answer ROOST_UNSUPPORTED.
  *
  * Add as above, and the dot of this addition. In a set, the new dot takes the place of those that were seen of the
- * element before, so adding it over and over costs nothing. An add answers ROOST_EXHAUSTED where no actor can be had:
+ * element before, so adding it over and over costs nothing. (In a scalable set whose table of that element is past its
+ * capacity, because several replicas filled it, the new dot goes to a later table, beside the one before.) An add answers ROOST_EXHAUSTED where no actor can be had:
  * no entropy, or as many actors as a filter can know.
  */
 ROOST_API roost_status roost_filter_add_dot(roost_filter *filter, roost_dot *dot, const void *key, size_t size);
@@ -339,7 +340,7 @@ ROOST_API uint64_t roost_filter_actor(const roost_filter *filter);
 /* ---- report ---------------------------------------------------------------------------------------------------- */
 
 typedef struct roost_info {
-    double elements;       /* estimate of the distinct elements that the filter holds */
+    double elements;       /* estimate of the distinct elements that the filter holds; of a multiset, copies */
     uint64_t entries;      /* exact: bits set (Bloom), fingerprint classes (cuckoo), additions not removed (orcuckoo) */
     uint64_t overflow;     /* entries in the overflow stash (cuckoo) */
     double load;           /* part of the bits set (Bloom), of the slots filled (cuckoo) */
@@ -354,15 +355,17 @@ typedef struct roost_info {
     uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
     uint64_t journal;      /* changes that deltas can still tell */
     uint32_t tables;       /* 1; of a scalable filter as many as it has; of a window its slots */
-    uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; else as entries */
+    uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; orcuckoo: what counts
+                              against the capacity, in all tables; else as entries */
     uint64_t growth_limit; /* scalable: elements that one replica alone can add before the filter is full; else 0 */
 } roost_info;
 
 /* Reads the whole filter. */
 ROOST_API void roost_filter_info(const roost_filter *filter, roost_info *info);
 
-/* What of it is known at once: all of a cuckoo filter's; of a Bloom filter's and a window's sizes, memory, journal, tables
-   and actors, of a scalable one `inserted`; what would have to be counted (entries, load, fpr_now) is 0 then. */
+/* What of it is known at once: all of a cuckoo filter's (an element that several tables of a scalable one hold counts
+   once for each of them); of a Bloom filter's and a window's sizes, memory, journal, tables and actors, of a scalable
+   one `inserted`; what would have to be counted (entries, load, fpr_now) is 0 then. */
 ROOST_API void roost_filter_brief(const roost_filter *filter, roost_info *info);
 
 /* Proves the invariants of the structure: ROOST_OK, or ROOST_CORRUPT if memory was overwritten or Roost has a bug. */

@@ -63,6 +63,11 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_sync_memory(const roost_sync *sync
  * The answering side: takes one request and makes the reply. *changed (may be NULL) tells whether the filter or its
  * replica changed, so that it has to be stored before the reply is sent. A request that makes no sense gets a reply
  * that says so, and a status to report: ROOST_MISMATCH, ROOST_PROTOCOL, ROOST_CORRUPT; the filter is then as before.
+ *
+ * ROOST_NO_MEMORY may come at two points: before anything was done, or when what the request brought has been merged
+ * and there is no memory for the reply. *changed tells which. In the second case the filter is sound and holds what the
+ * request brought, all of it. Nothing was acknowledged, so you may store it or go back to the state that you stored
+ * before: the peer sends it again. Do not go on with a state that you have not stored.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *changed,
                                                           const void *request, size_t size);

@@ -40,6 +40,10 @@
  *
  *     bucket 5, fingerprint 1011 01   ->   row 5 * 4 + 01, fingerprint 1011
  *
+ * In a series the upper bits of a fingerprint are never all 0, so what is left in the slot is never taken for a free
+ * one. A table that is none of a series, and has tags, spreads too, since replicas that add the same elements apart
+ * leave it with several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
+ *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
  * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
  * mean is the business of whoever owns the table (orcuckoo.c).
@@ -71,6 +75,7 @@ enum form {
 #define WELL_FILLED(slots) ((slots) / 20 * 18)
 /* Of a folded table: slots at least, and bits that a tag can be expected to spare. */
 #define FEWEST_FOLDED_SLOTS 2048
+#define FEWEST_SPREAD_SLOTS 32
 #define MOST_TAGGED_FOLD    8
 #define PADDING             32
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
@@ -267,11 +272,18 @@ static enum form form_for(struct cuckoo_geometry geometry)
     return bucket_bits <= 128 ? TWO_WORDS : TWO_HALVES;
 }
 
+/* 1 where a slot that keeps only the upper bits of a fingerprint may find them all 0. */
+static uint32_t lift_for(struct cuckoo_geometry geometry, int32_t spread)
+{
+    return spread > 0 && geometry.extra_bits == 0;
+}
+
 /* A folded table is one of a coarser level, whose slots tell the rest. */
 static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, int32_t spread)
 {
-    geometry.bits -= (uint32_t)spread;
-    geometry.tag_bits += geometry.tag_bits ? (uint32_t)spread : 0;
+    uint32_t fewer = (uint32_t)spread - lift_for(geometry, spread);
+    geometry.bits -= fewer;
+    geometry.tag_bits += geometry.tag_bits ? fewer : 0;
     if (spread >= 0) {
         geometry.buckets <<= spread;
     } else {
@@ -300,19 +312,30 @@ static int32_t most_folded(struct cuckoo_geometry geometry)
     return -(int32_t)fold;
 }
 
+/* Outside series only tables with tags spread, and not the smallest, whose stash is no burden. One bit of the
+   fingerprint stays. */
 static int32_t most_spread(struct cuckoo_geometry geometry)
 {
-    uint32_t spread = geometry.extra_bits;
+    bool plain = geometry.tag_bits && !geometry.extra_bits && slots_of(geometry) >= FEWEST_SPREAD_SLOTS;
+    uint32_t spread = plain ? geometry.bits - 1 : geometry.extra_bits;
     while (spread > 0 && (uint64_t)geometry.buckets << spread > UINT32_MAX)
         spread--;
     return (int32_t)spread;
+}
+
+/* How many entries are better off with these rows than with more. A table that is none of a series was made to be
+   filled as it is. */
+static uint64_t room_of(struct cuckoo_geometry geometry, int32_t spread)
+{
+    uint64_t slots = slots_of(shape_of(geometry, spread));
+    return spread == 0 && geometry.extra_bits == 0 ? slots * 31 / 32 : WELL_FILLED(slots);
 }
 
 /* The fewest rows that give room to so many, as far as there are layouts. */
 static int32_t spread_for(struct cuckoo_geometry geometry, uint64_t entries)
 {
     int32_t spread = most_folded(geometry), most = most_spread(geometry);
-    while (spread < most && WELL_FILLED(slots_of(shape_of(geometry, spread))) < entries)
+    while (spread < most && room_of(geometry, spread) < entries)
         spread++;
     return spread;
 }
@@ -329,6 +352,7 @@ static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geome
     *table = (struct cuckoo_table){.geometry = geometry,
                                    .shape = shape,
                                    .spread = spread,
+                                   .lift = lift_for(geometry, spread),
                                    .most_kicks = most_kicks,
                                    .form = form_for(shape),
                                    .stash.tagged = geometry.tag_bits > 0};
@@ -414,10 +438,11 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
 /* ---- look-up -------------------------------------------------------------------------------------------------------
  */
 
-static ALWAYS_INLINE struct place in_more_rows(struct place place, uint32_t spread)
+static ALWAYS_INLINE struct place in_more_rows(struct place place, uint32_t spread, uint32_t lift)
 {
     uint32_t low = place.fingerprint & ((1u << spread) - 1);
-    return (struct place){place.bucket << spread | low, place.other << spread | low, place.fingerprint >> spread};
+    return (struct place){place.bucket << spread | low, place.other << spread | low,
+                          (place.fingerprint >> spread) + lift};
 }
 
 static ALWAYS_INLINE struct place in_fewer_rows(struct place place, uint32_t fold)
@@ -434,7 +459,7 @@ static ALWAYS_INLINE struct place in_slots(const struct cuckoo_table *table, str
     int32_t spread = table->spread;
     if (spread == 0)
         return place;
-    return spread > 0 ? in_more_rows(place, (uint32_t)spread) : in_fewer_rows(place, (uint32_t)-spread);
+    return spread > 0 ? in_more_rows(place, (uint32_t)spread, table->lift) : in_fewer_rows(place, (uint32_t)-spread);
 }
 
 /* The row of the other bucket of an entry. */
@@ -443,7 +468,8 @@ static ALWAYS_INLINE uint32_t other_row(const struct cuckoo_table *table, uint32
     if (table->spread <= 0)
         return other_bucket(row, fingerprint, table->shape);
     uint32_t spread = (uint32_t)table->spread, low = row & ((1u << spread) - 1);
-    return other_bucket(row >> spread, fingerprint << spread | low, table->geometry) << spread | low;
+    uint32_t whole = (fingerprint - table->lift) << spread | low;
+    return other_bucket(row >> spread, whole, table->geometry) << spread | low;
 }
 
 /* Of a folded table: the lower bits of this row's bucket. Those in the slot are the smaller row's. */
@@ -466,7 +492,7 @@ struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, 
     if (table->spread < 0)
         return unfolded(table, row, fingerprint);
     uint32_t low = row & ((1u << table->spread) - 1);
-    return place_in(row >> table->spread, fingerprint << table->spread | low, table->geometry);
+    return place_in(row >> table->spread, (fingerprint - table->lift) << table->spread | low, table->geometry);
 }
 
 static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
@@ -509,8 +535,8 @@ static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *tab
 
 /*
  * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
- * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is none of a series, and
- * nothing but the plain geometry is compiled in.
+ * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is none of a series and has
+ * not spread, and nothing but the plain geometry is compiled in.
  */
 static ALWAYS_INLINE struct place place_of_key(const struct cuckoo_table *table, enum form form,
                                                const roost_hash *hashes, const struct nested_place *nested, size_t i)
@@ -618,7 +644,7 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
     struct nested_place places[AHEAD * 2];
-    if ((table->geometry.level | table->geometry.extra_bits) == 0) {
+    if ((table->geometry.level | table->geometry.extra_bits | (uint32_t)table->spread) == 0) {
         contains_plain(table, found, hashes, count);
         return;
     }
@@ -1018,6 +1044,12 @@ bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
     bool overflows = stashed > 8 && stashed > slots / 16 && table->filled > slots / 2;
     bool overfull = overflows || (table->spread < 0 && table->filled > slots / 32 * 29);
     return overfull && !table->holds_reserve && table->spread < most_spread(table->geometry);
+}
+
+bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table)
+{
+    return table->filled > slots_of(table->shape) * 29 / 32 && !table->holds_reserve &&
+           table->spread < most_spread(table->geometry);
 }
 
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries)

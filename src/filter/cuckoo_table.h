@@ -21,6 +21,7 @@ struct cuckoo_table {
     struct cuckoo_geometry geometry; /* of the classes */
     struct cuckoo_geometry shape;    /* of the slots: the same, unless the table is folded or has spread */
     int32_t spread;                  /* bits of the fingerprint that the row tells; below 0: of the bucket, the slot */
+    uint32_t lift;                   /* added to what the slot keeps of a fingerprint: 1 where that could be 0 */
     struct region slots;
     uint64_t filled;
     bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
@@ -48,11 +49,13 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
 
 /*
  * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was
- * made for spreads over more rows than it has buckets. Classes stay what they are. A table that is none of a series has
- * one layout for ever. Whether it is so full that it should have more rows; giving it the next layout; and giving it
- * the rows that so many entries need. Both change nothing and answer false where there is no memory for it.
+ * made for spreads over more rows than it has buckets. Classes stay what they are. A table without tags that is none of
+ * a series has one layout for ever. Whether it is so full that it should have more rows; whether it is full but for the
+ * slots that only kicks find, and could have more rows; giving it the next layout; and giving it the rows that so many
+ * entries need. The last two change nothing and answer false where there is no memory for it.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
+bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
 bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);

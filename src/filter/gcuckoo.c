@@ -826,6 +826,11 @@ static uint64_t gcuckoo_entries(const roost_filter *filter)
     return cuckoo_table_entries(&as_const_gcuckoo(filter)->table);
 }
 
+static const struct cuckoo_table *gcuckoo_slots(const roost_filter *filter)
+{
+    return &as_const_gcuckoo(filter)->table;
+}
+
 static bool gcuckoo_is_bottom(const roost_filter *filter)
 {
     return gcuckoo_entries(filter) == 0;
@@ -897,9 +902,10 @@ const struct filter_kind gcuckoo_kind = {
     .abandon_delta = gcuckoo_abandon_delta,
     .open_table = open_with,
     .is_bottom = gcuckoo_is_bottom,
-    .entries = gcuckoo_entries,
+    .elements = gcuckoo_entries,
     .bytes = gcuckoo_bytes,
     .geometry = gcuckoo_geometry,
+    .slots = gcuckoo_slots,
     .summarize = gcuckoo_summarize,
     .settle = gcuckoo_settle,
     .is_change = gcuckoo_is_change,

@@ -44,6 +44,8 @@ struct sweep {
     bool done;
 };
 
+struct cuckoo_table;
+
 struct filter_kind {
     roost_kind code;
     const char *name;
@@ -114,15 +116,17 @@ struct filter_kind {
      * those of a table at each place. Whether there is more. */
     bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
 
-    /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how many
-     * entries (NULL: unknown); what memory it takes, journal included (every kind); the geometry of its classes
-     * (cuckoo); a copy goes on with the actor of the original. NULL where there is none. */
+    /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how much
+     * of its capacity is in use (NULL: unknown); what memory it takes, journal included (every kind); the geometry of
+     * its classes, and the table of them (cuckoo); a copy goes on with the actor of the original. NULL where there is
+     * none. */
     roost_status (*open_table)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
                                struct cuckoo_geometry geometry);
     bool (*is_bottom)(const roost_filter *filter);
-    uint64_t (*entries)(const roost_filter *filter);
+    uint64_t (*elements)(const roost_filter *filter);
     uint64_t (*bytes)(const roost_filter *filter);
     struct cuckoo_geometry (*geometry)(const roost_filter *filter);
+    const struct cuckoo_table *(*slots)(const roost_filter *filter);
     void (*take_over)(roost_filter *copy, const roost_filter *original);
     /* Gives the memory of an empty table back; what it has seen stays. NULL where nothing can be removed. */
     void (*sleep)(roost_filter *filter);

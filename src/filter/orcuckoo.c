@@ -27,6 +27,12 @@
  * and only remove_dot is exact. remove_one picks the smallest dot that it finds in the slots: replicas that remove the
  * same element at the same time then mostly agree, and remove one too few rather than one too many.
  *
+ * Capacity. The capacity of a set is a number of elements. Replicas that add the same element apart give it a dot each,
+ * and all of these are entries until one of the replicas adds or removes it again. So what is held against the capacity
+ * and against the promised rate is the number of *classes* that have entries, which is kept as entries come and go; the
+ * table spreads over more rows where the entries need them (cuckoo_table.c). In a multiset every copy counts against
+ * the capacity, as in the thesis, since each is there to stay; the rate still follows the classes.
+ *
  * Where we differ from the thesis. Actors are random numbers of 64 bits, taken at the first own addition, one for each
  * incarnation of each object, so nobody has to hand out ids and a restored backup cannot use a dot twice; in the
  * entries they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh
@@ -323,10 +329,17 @@ void make_room(struct orcuckoo *filter, uint64_t entries)
         empty_stash(filter);
 }
 
+/* Elements that several replicas added are what fills the slots. It is no use to wait until the kicks become long. */
+static bool is_full_of_copies(const struct orcuckoo *filter)
+{
+    const struct cuckoo_table *table = &filter->table;
+    return (cuckoo_table_entries(table) - filter->classes) * 16 > table->filled && cuckoo_table_is_nearly_full(table);
+}
+
 void relieve_if_overfull(struct orcuckoo *filter)
 {
     const roost_environment *environment = &filter->base.environment;
-    if (__builtin_expect(cuckoo_table_is_overfull(&filter->table), 0) &&
+    if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
         3 * orcuckoo_bytes(filter) <= environment->memory_limit &&
         cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator))
         empty_stash(filter);
@@ -337,6 +350,7 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
 {
     roost_status status = ROOST_OK;
     uint32_t most = filter->table.most_kicks;
+    bool first = !cuckoo_table_contains(&filter->table, place);
     if (enter_slot(filter, place, entry, *kicks)) {
         *kicks = *kicks < most / 2 ? *kicks * 2 : most;
     } else {
@@ -344,19 +358,28 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
         status = overflow(filter, entry);
         relieve_if_overfull(filter);
     }
-    if (status == ROOST_OK)
+    if (status == ROOST_OK) {
         filter->sum += entry_hash(filter, entry);
+        filter->classes += first;
+    }
     return status;
 }
 
-/* What both ways of dropping an entry share. */
+/* What all ways of dropping an entry share. */
 static void count_out(struct orcuckoo *filter, struct entry entry)
 {
     filter->sum -= entry_hash(filter, entry);
     note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
 }
 
-void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
+/* An entry of the class has gone, and nothing has come in its place. */
+static void count_class(struct orcuckoo *filter, uint64_t key)
+{
+    struct place place = place_of_class(key, filter->table.geometry);
+    filter->classes -= !cuckoo_table_contains(&filter->table, &place);
+}
+
+static void remove_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
 {
     struct entry entry = entry_of_slot(filter, match->tag, key);
     cuckoo_table_clear_slot(&filter->table, match);
@@ -364,11 +387,23 @@ void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t
     count_out(filter, entry);
 }
 
-void drop_node(struct orcuckoo *filter, uint64_t node)
+void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key)
+{
+    remove_slot(filter, match, key);
+    count_class(filter, key);
+}
+
+static struct entry remove_node(struct orcuckoo *filter, uint64_t node)
 {
     struct entry entry = entry_of_node(&filter->table.stash.nodes[node]);
     stash_remove(&filter->table.stash, node);
     count_out(filter, entry);
+    return entry;
+}
+
+void drop_node(struct orcuckoo *filter, uint64_t node)
+{
+    count_class(filter, remove_node(filter, node).key);
 }
 
 static bool find_in_slots(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter,
@@ -480,13 +515,22 @@ static inline void count_own_dot(struct orcuckoo *filter)
 /* ---- add -----------------------------------------------------------------------------------------------------------
  */
 
+/* What the capacity is about. */
+static uint64_t elements_of(const struct orcuckoo *filter)
+{
+    return filter->base.config.multiset ? cuckoo_table_entries(&filter->table) : filter->classes;
+}
+
+/* Past its capacity a filter goes on while its own slots have room. Slots that it got to hold the additions of others
+   do not count. */
 static roost_status put_new(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
+    bool past_capacity = elements_of(filter) >= filter->base.config.capacity;
+    if (past_capacity && filter->table.spread > 0)
+        return ROOST_FULL;
     if (enter_slot(filter, place, entry, filter->table.most_kicks))
         return ROOST_OK;
-    if (cuckoo_table_entries(&filter->table) >= filter->base.config.capacity)
-        return ROOST_FULL;
-    return overflow(filter, entry);
+    return past_capacity ? ROOST_FULL : overflow(filter, entry);
 }
 
 /* The newcomer has the place of an entry in a slot, in the stash, or a new one in the stash: all without a kick. */
@@ -504,7 +548,7 @@ static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct
         actors_entered_slot(&filter->actors, entry.number);
         count_out(filter, old);
     } else if (node != NO_NODE) {
-        drop_node(filter, node);
+        remove_node(filter, node);
         stash_insert(stash, &filter->base.environment.allocator, entry.key, stash_tag(entry.number, entry.counter));
     } else {
         return overflow(filter, entry);
@@ -529,12 +573,9 @@ static void drop_rest(struct orcuckoo *filter, struct entry entry, const struct 
     }
 }
 
-static roost_status supersede(struct orcuckoo *filter, const struct place *place, struct entry entry, bool *fresh)
+static roost_status supersede(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
     struct slot_match matches[MOST_MATCHES];
-    *fresh = !cuckoo_table_contains(&filter->table, place);
-    if (*fresh)
-        return put_new(filter, place, entry);
     uint32_t count = cuckoo_table_matches(&filter->table, place, matches);
     roost_status status = put_over(filter, entry, matches, &count);
     if (status == ROOST_OK && (count > 0 || filter->table.stash.count > 0))
@@ -548,10 +589,12 @@ static roost_status add_place(struct orcuckoo *filter, const struct place *place
     if (status != ROOST_OK)
         return status;
     struct entry entry = {filter->number, filter->counter + 1, class_key(*place, filter->table.geometry)};
-    *fresh = true;
-    status = filter->base.config.multiset ? put_new(filter, place, entry) : supersede(filter, place, entry, fresh);
+    bool first = !cuckoo_table_contains(&filter->table, place);
+    *fresh = first || filter->base.config.multiset;
+    status = *fresh ? put_new(filter, place, entry) : supersede(filter, place, entry);
     if (status != ROOST_OK)
         return status;
+    filter->classes += first;
     count_own_dot(filter);
     filter->sum += entry_hash(filter, entry);
     note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
@@ -626,12 +669,14 @@ static bool remove_place(struct orcuckoo *filter, const struct place *place)
         return false;
     uint64_t key = class_key(*place, filter->table.geometry);
     for (uint32_t i = 0; i < count; i++)
-        drop_slot(filter, &matches[i], key);
+        remove_slot(filter, &matches[i], key);
     while ((node = stash_find_class(stash, key)) != NO_NODE)
-        drop_node(filter, node);
+        remove_node(filter, node);
+    bool removed = cuckoo_table_entries(&filter->table) < before;
+    filter->classes -= removed;
     if (stash->count > 0)
         draw_from_stash(filter);
-    return cuckoo_table_entries(&filter->table) < before;
+    return removed;
 }
 
 static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
@@ -766,9 +811,14 @@ static uint64_t orcuckoo_bytes_of(const roost_filter *filter)
     return orcuckoo_bytes(as_const_orcuckoo(filter));
 }
 
-static uint64_t orcuckoo_entries(const roost_filter *filter)
+static uint64_t orcuckoo_elements(const roost_filter *filter)
 {
-    return cuckoo_table_entries(&as_const_orcuckoo(filter)->table);
+    return elements_of(as_const_orcuckoo(filter));
+}
+
+static const struct cuckoo_table *orcuckoo_slots(const roost_filter *filter)
+{
+    return &as_const_orcuckoo(filter)->table;
 }
 
 static bool orcuckoo_is_bottom(const roost_filter *filter)
@@ -846,8 +896,9 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     info->entries = cuckoo_table_entries(table);
     info->overflow = table->stash.count;
     info->load = cuckoo_table_load(table);
-    info->fpr_now = fmin((double)info->entries * class_probability(table->geometry), 1);
-    info->elements = (double)info->entries;
+    info->fpr_now = fmin((double)filter->classes * class_probability(table->geometry), 1);
+    info->inserted = elements_of(filter);
+    info->elements = (double)info->inserted;
     info->promise_holds = info->fpr_now <= base->config.fpr;
     info->buckets = cuckoo_table_rows(table);
     info->bytes_memory = orcuckoo_bytes(filter);
@@ -860,13 +911,26 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
 struct audit {
     const struct orcuckoo *filter;
     uint128 sum;
-    uint64_t unseen;
+    uint64_t unseen, classes;
 };
+
+/* One entry of each class: the first of its slots, or else the first of its chain in the stash. */
+static bool stands_for_class(const struct orcuckoo *filter, struct entry entry)
+{
+    struct slot_match matches[MOST_MATCHES];
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    uint32_t count = cuckoo_table_matches(&filter->table, &place, matches);
+    struct entry first =
+        count ? entry_of_slot(filter, matches[0].tag, entry.key)
+              : entry_of_node(&filter->table.stash.nodes[stash_find_class(&filter->table.stash, entry.key)]);
+    return first.number == entry.number && first.counter == entry.counter;
+}
 
 static void audit_entry(void *context, struct entry entry)
 {
     struct audit *audit = context;
     audit->sum += entry_hash(audit->filter, entry);
+    audit->classes += stands_for_class(audit->filter, entry);
     audit->unseen +=
         !history_contains(&audit->filter->history, audit->filter->actors.list[entry.number].id, entry.counter);
 }
@@ -886,7 +950,8 @@ static roost_status orcuckoo_check(const roost_filter *base)
     if (!cuckoo_table_check(&filter->table) || !history_check(&filter->history) || !actors_check(&filter->actors))
         return ROOST_CORRUPT;
     visit_entries(filter, audit_entry, &audit);
-    if (audit.unseen || audit.sum != filter->sum || slots_of_actors(&filter->actors) != filter->table.filled)
+    if (audit.unseen || audit.sum != filter->sum || audit.classes != filter->classes ||
+        slots_of_actors(&filter->actors) != filter->table.filled)
         return ROOST_CORRUPT;
     for (size_t i = 0; i < filter->history.count; i++)
         if (actors_find(&filter->actors, filter->history.runs[i].actor) == NO_ACTOR)
@@ -929,10 +994,11 @@ const struct filter_kind orcuckoo_kind = {
     .abandon_delta = orcuckoo_abandon_delta,
     .open_table = open_with,
     .is_bottom = orcuckoo_is_bottom,
-    .entries = orcuckoo_entries,
+    .elements = orcuckoo_elements,
     .bytes = orcuckoo_bytes_of,
     .take_over = orcuckoo_take_over,
     .geometry = orcuckoo_geometry,
+    .slots = orcuckoo_slots,
     .sleep = orcuckoo_sleep,
     .summarize = orcuckoo_summarize,
     .settle = orcuckoo_settle,

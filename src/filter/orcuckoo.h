@@ -15,8 +15,8 @@ struct entry {
 
 /*
  * Invariants (orcuckoo_check): the dot of every entry is in the history, and no two entries share one; `sum` is the sum
- * of their hashes; the actors of the history are the actors of the list. `actor` is 0, or its dots are 1 to `counter`,
- * and nobody else makes any.
+ * of their hashes, `classes` the number of classes that have any; the actors of the history are the actors of the list.
+ * `actor` is 0, or its dots are 1 to `counter`, and nobody else makes any.
  */
 struct orcuckoo {
     struct roost_filter base;
@@ -24,6 +24,7 @@ struct orcuckoo {
     struct history history;
     struct actors actors;
     uint128 sum;
+    uint64_t classes; /* a class that replicas added apart has several entries, and counts once */
     uint32_t counter_bits;
     uint64_t actor;
     uint32_t number, counter; /* of that actor */

@@ -18,10 +18,19 @@
  *
  * Removal. An element may have entries in several tables, since replicas grow apart and meet again. The tables' classes
  * nest, so an entry of this element in one table never looks like another element's in a finer one. Remove takes its
- * entries out of all tables, and in a set an add takes the place of all of them. remove_one takes one from the finest.
+ * entries out of all tables. remove_one takes one from the finest.
  *
- * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer entries in it than its capacity, and
- * fingerprints are long enough for `writers` times as many. Bloom: a ledger in the state says who added how much to
+ * Adding again. In a set an add of an element that is there follows the rule of all additions: its dot goes to the
+ * first table that holds less than its capacity, the element's own entry there not counted. It takes the place of the
+ * element's entries in that table and in all finer ones: whatever elements these stand for, the new entry stands for
+ * them too. Entries in coarser tables, which are past their capacity, stay, because they may stand for other elements
+ * that the new one does not cover. So an addition never hides an element.
+ *
+ *     table 0 (past its capacity)   x, y in one class    x, y       y is still found
+ *     table 1                       -                    x          adding x again
+ *
+ * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer elements in it than its capacity,
+ * and fingerprints are long enough for `writers` times as many. Bloom: a ledger in the state says who added how much to
  * which table, and nobody adds more than his share (../causal/ledger.h); shares that lie idle can be lent.
  * docs/error-bounds.md.
  *
@@ -35,10 +44,13 @@
 #include <string.h>
 
 #include "cuckoo_size.h"
+#include "cuckoo_table.h"
 #include "../base/entropy.h"
 #include "../base/hash.h"
 
 #define ROW 256
+/* Of a table, for an estimate. */
+#define SAMPLED_ROWS 1024
 
 /* ---- tables --------------------------------------------------------------------------------------------------------
  */
@@ -267,7 +279,7 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
 static bool may_hold(const struct series *series, uint32_t index)
 {
     const roost_filter *table = series->tables[index];
-    return table && (!series->table_kind->entries || series->table_kind->entries(table) > 0);
+    return table && (!series->table_kind->elements || series->table_kind->elements(table) > 0);
 }
 
 /* Keys of a row that no table asked so far holds. The places of the tables that nest are worked out once for all. */
@@ -362,10 +374,10 @@ static uint64_t series_count(const roost_filter *filter, roost_hash hash)
 /* How many additions this replica may still make to a table. */
 static uint64_t room_in(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
-    if (!series->table_kind->entries)
+    if (!series->table_kind->elements)
         return ledger_left(&series->ledger, index, series->actor, plan->share);
-    uint64_t entries = series->tables[index] ? series->table_kind->entries(series->tables[index]) : 0;
-    return entries < plan->capacity ? plan->capacity - entries : 0;
+    uint64_t elements = series->tables[index] ? series->table_kind->elements(series->tables[index]) : 0;
+    return elements < plan->capacity ? plan->capacity - elements : 0;
 }
 
 /* The first table with room, and how much; ROOST_FULL where there can be no further one. */
@@ -385,7 +397,7 @@ static roost_status find_room(struct series *series, roost_filter **table, uint6
 /* A Bloom series has an actor from its first addition on, for its entries in the ledger. */
 static roost_status ready_ledger(struct series *series)
 {
-    if (series->table_kind->entries)
+    if (series->table_kind->elements)
         return ROOST_OK;
     if (!series->actor && !entropy_number(&series->base.environment.entropy, &series->actor))
         return ROOST_EXHAUSTED;
@@ -394,7 +406,7 @@ static roost_status ready_ledger(struct series *series)
 
 static void spend(struct series *series, uint32_t index, uint64_t amount)
 {
-    if (series->table_kind->entries || amount == 0)
+    if (series->table_kind->elements || amount == 0)
         return;
     ledger_raise(&series->ledger, index, series->actor, series->actor, amount);
     journal_note(series->base.journal, LEDGER_TABLE, series->actor, index);
@@ -476,6 +488,31 @@ static uint32_t finest_holder(const struct series *series, roost_hash hash, uint
     return none;
 }
 
+/* Whether a table has room for an element that may be in it already. */
+static bool has_room_for(const struct series *series, uint32_t index, roost_hash hash)
+{
+    const roost_filter *table = series->tables[index];
+    uint64_t elements = series->table_kind->elements(table);
+    bool found = false;
+    if (elements == table->config.capacity)
+        series->table_kind->contains(table, &found, &hash, 1);
+    return found || elements < table->config.capacity;
+}
+
+/* As find_room, for an element that the series holds: the tables before the target may have room for this one. */
+static roost_status find_room_for(struct series *series, roost_filter **table, roost_hash hash)
+{
+    struct table_plan plan;
+    for (uint32_t index = 0; index < MOST_TABLES; index++) {
+        if (series->tables[index] && !has_room_for(series, index, hash))
+            continue;
+        if (!series->tables[index] && !plan_of(series, index, &plan))
+            return ROOST_FULL;
+        return series_table(series, index, table);
+    }
+    return ROOST_FULL;
+}
+
 static bool remove_from(struct series *series, uint32_t index, roost_hash hash)
 {
     bool removed = false;
@@ -488,30 +525,27 @@ void series_shrink(struct series *series)
 {
     series->target = 0;
     for (uint32_t i = series->count; i-- > 1 && series->table_kind->sleep;) {
-        if (series->tables[i] && series->table_kind->entries(series->tables[i]) > 0)
+        if (series->tables[i] && series->table_kind->elements(series->tables[i]) > 0)
             return;
         if (series->tables[i])
             series->table_kind->sleep(series->tables[i]);
     }
 }
 
-/* In a set the new dot stands where the element already is, and its entries in all other tables go. */
+/* In a set the element's entries in finer tables go: the new one stands for all that they stand for. */
 static roost_status add_removable(struct series *series, roost_dot *dot, bool *fresh, roost_hash hash)
 {
     uint64_t room;
     roost_filter *table = NULL;
-    roost_status status = ROOST_OK;
+    roost_status status;
     uint32_t holder = series->base.config.multiset ? MOST_TABLES : finest_holder(series, hash, MOST_TABLES);
     *fresh = holder == MOST_TABLES;
-    if (*fresh)
-        status = find_room(series, &table, &room);
-    else
-        table = series->tables[holder];
+    status = *fresh ? find_room(series, &table, &room) : find_room_for(series, &table, hash);
     if (status == ROOST_OK)
         status = series->table_kind->add_dot(table, dot, hash);
     if (status != ROOST_OK || *fresh)
         return status;
-    for (uint32_t index = 0; index < holder; index++)
+    for (uint32_t index = holder; index > table->table; index--)
         if (remove_from(series, index, hash))
             series_shrink(series);
     return status;
@@ -800,7 +834,7 @@ static roost_status series_lend(roost_filter *filter, bool *gave)
 {
     struct series *series = as_series(filter);
     struct table_plan plan;
-    if (series->table_kind->entries || !series->actor) /* who never added has no share, lest mirrors use them up */
+    if (series->table_kind->elements || !series->actor) /* who never added has no share, lest mirrors use them up */
         return ROOST_OK;
     for (uint32_t i = 0; i < series->count && plan_of(series, i, &plan); i++) {
         uint64_t needy = neediest(series, i, &plan);
@@ -832,8 +866,66 @@ static void add_table_info(roost_info *info, const roost_info *table)
     info->buckets += table->buckets;
     info->actors = info->actors > table->actors ? info->actors : table->actors;
     info->dots += table->dots;
+    info->inserted += table->inserted;
     info->gaps += table->gaps;
     info->tables++;
+}
+
+/* The same element in a table that is not finer: its classes begin with those. */
+static struct place coarser(struct place place, struct cuckoo_geometry fine, struct cuckoo_geometry coarse)
+{
+    uint32_t levels = fine.level - coarse.level;
+    return (struct place){place.bucket >> levels, place.other >> levels,
+                          place.fingerprint >> (fine.extra_bits - coarse.extra_bits)};
+}
+
+/* What an entry of a table adds to the number of elements that a coarser one holds as well: a class with several
+   entries counts once. */
+static double held_before(const struct series *series, uint32_t index, struct place place)
+{
+    const struct cuckoo_table *table = series->table_kind->slots(series->tables[index]);
+    struct slot_match matches[MOST_MATCHES];
+    for (uint32_t i = 0; i < index; i++) {
+        const struct cuckoo_table *other = series->tables[i] ? series->table_kind->slots(series->tables[i]) : NULL;
+        struct place before = other ? coarser(place, table->geometry, other->geometry) : place;
+        if (!other || !cuckoo_table_contains(other, &before))
+            continue;
+        if (table->geometry.tag_bits == 0)
+            return 1;
+        uint64_t copies = stash_copies(&table->stash, class_key(place, table->geometry));
+        return 1 / (double)(copies + cuckoo_table_matches(table, &place, matches));
+    }
+    return 0;
+}
+
+/* How many elements of a table a coarser one holds too, from every `stride`-th row. */
+static double held_twice(const struct series *series, uint32_t index, uint32_t stride)
+{
+    const struct cuckoo_table *table = series->table_kind->slots(series->tables[index]);
+    double held = 0, stashed = 0;
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row += stride) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            held += held_before(series, index, cuckoo_table_place(table, row, fingerprints[i]));
+    }
+    for (uint64_t node = 0; node < table->stash.used; node += stride)
+        if (table->stash.nodes[node].key)
+            stashed += held_before(series, index, place_of_class(table->stash.nodes[node].key, table->geometry));
+    return (held + stashed) * stride;
+}
+
+/* Replicas that grew apart put one element in different tables, which each report it. In a multiset these are copies.
+ */
+static void count_once(const struct series *series, roost_info *info, uint32_t most_rows)
+{
+    if (!series->table_kind->slots || series->base.config.multiset)
+        return;
+    for (uint32_t i = 1; i < series->count; i++)
+        if (may_hold(series, i)) {
+            uint32_t rows = cuckoo_table_rows(series->table_kind->slots(series->tables[i]));
+            info->elements -= held_twice(series, i, rows / most_rows + 1);
+        }
+    info->elements = info->elements > 0 ? info->elements : 0;
 }
 
 typedef void table_report(const roost_filter *table, roost_info *info);
@@ -868,12 +960,14 @@ static void report(const roost_filter *filter, roost_info *info, table_report *r
 static void series_info(const roost_filter *filter, roost_info *info)
 {
     report(filter, info, as_const_series(filter)->table_kind->info);
+    count_once(as_const_series(filter), info, UINT32_MAX);
 }
 
 static void series_estimate(const roost_filter *filter, roost_info *info)
 {
     const struct filter_kind *kind = as_const_series(filter)->table_kind;
     report(filter, info, kind->estimate ? kind->estimate : kind->info);
+    count_once(as_const_series(filter), info, SAMPLED_ROWS);
 }
 
 static void series_brief(const roost_filter *filter, roost_info *info)

@@ -91,4 +91,28 @@ rm -f base other
 "$ROOST" add other x
 gives "0.1% and 1e-3 are the same rate" 0 '' merge base other
 
+# The capacity of a set is a number of elements, however many replicas added each of them.
+seq 1 1000 >keys
+for copy in 1 2 3 4 5; do
+    "$ROOST" create set$copy --capacity 1000 --kind orcuckoo --bits 24
+    "$ROOST" add set$copy <keys >/dev/null
+done
+for copy in 1 2; do
+    "$ROOST" create half$copy --capacity 1000 --kind orcuckoo --bits 24
+    head -n 500 keys | "$ROOST" add half$copy >/dev/null
+done
+gives "two replicas have the same half of the keys" 0 '' merge half1 half2
+gives "the other half fits" 0 '' add half1 $(tail -n 500 keys)
+json_says "they are as many elements as keys" "r['elements'] == 1000 and r['promise_holds']" info half1 --json
+gives "five replicas have the same keys" 0 '' merge set1 set2 set3 set4 set5
+json_says "which count once" "r['elements'] == 1000 and r['entries'] == 5000 and r['promise_holds']" info set1 --json
+gives "and can be added again" 0 '' add set1 $(cat keys)
+json_says "in the place of all" "r['elements'] == r['entries'] == 1000" info set1 --json
+for copy in 1 2; do
+    "$ROOST" create grown$copy --capacity 10 --kind orcuckoo --scalable
+    if [ $copy = 1 ]; then sort -n keys; else sort -rn keys; fi | "$ROOST" add grown$copy >/dev/null
+done
+"$ROOST" merge grown1 grown2 >/dev/null
+json_says "an element in several tables counts once" "r['elements'] == 1000 and r['promise_holds']" info grown1 --json
+
 finish

@@ -171,6 +171,14 @@ def test_options_of_create():
             s.error("ROOST.CREATE", "other", *options.split())
         info = dict(zip(*[iter(s("ROOST.INFO", "k", "FULL"))] * 2))
         assert info[b"kind"] == b"orcuckoo" and info[b"promise_holds"] == 1 and info[b"generation"] > 0
+        keys = [str(i) for i in range(100)]  # added at three replicas, they are a hundred elements
+        for name in ("one", "two", "three"):
+            s("ROOST.CREATE", name, "KIND", "orcuckoo", "CAPACITY", 100)
+            s("ROOST.ADD", name, *keys[:50])
+        s("ROOST.MERGESTORE", "all", "one", "two", "three")
+        assert s("ROOST.ADD", "all", *keys[50:]) == [1] * 50
+        info = dict(zip(*[iter(s("ROOST.INFO", "all", "FULL"))] * 2))
+        assert float(info[b"elements"]) == 100 and info[b"entries"] == 200 and info[b"promise_holds"] == 1, info
 
 
 def test_names_can_be_left_to_another_module():
