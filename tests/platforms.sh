@@ -4,6 +4,7 @@
 #   tests/platforms.sh short     the transcript of every kind of filter, delta, sync and reconciliation, on aarch64 and on
 #                                big-endian s390x, beside the golden one
 #   tests/platforms.sh all       that, and all unit tests, on aarch64, s390x and riscv64 and with musl (make check-platforms)
+#   tests/platforms.sh golden    writes the golden transcript anew, for a change of bytes that is meant
 #
 # A second argument names the machines: tests/platforms.sh all "s390x musl".
 # Only the library and the tests are built, without servers; `all` builds the program too. What cannot be tried is skipped.
@@ -119,6 +120,10 @@ emulated() { # machine, byte order
     one_machine "$1" "$1-linux-gnu-gcc" "qemu-$1 -L /usr/$1-linux-gnu" --cross-file "$things/$1/cross" "${options[@]}"
 }
 
+if [ "$form" = golden ]; then
+    build/tests/transcript tests/golden/accept/*.roost >tests/golden/transcript.txt
+    exit
+fi
 build/tests/transcript tests/golden/accept/*.roost | diff tests/golden/transcript.txt - | head -n 20
 report ${PIPESTATUS[1]} "this machine: the transcript is the golden one"
 for machine in ${2:-$(if [ "$form" = all ]; then echo aarch64 s390x riscv64 musl; else echo aarch64 s390x; fi)}; do

@@ -5,6 +5,9 @@
  *
  *     transcript [FRAME...]       with files, a line for each of them too: what its bytes mean
  *
+ * A change of bytes that is meant to be one (a new version in docs/format.md, another course of a session) changes
+ * lines; then: `tests/platforms.sh golden` writes the file anew.
+ *
  * The hash is FNV-1a, computed here, so that the library does not vouch for itself.
  */
 #include <inttypes.h>
