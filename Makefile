@@ -6,6 +6,7 @@
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
+#   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -14,7 +15,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
 LINK_SECONDS ?= 600
 
-.PHONY: all module run run-redis check check-redis check-link install bench bench-redis bench-link bench-small repro exhaust fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-redis check-link check-platforms install bench bench-redis bench-link bench-small repro exhaust fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -36,6 +37,7 @@ run: all
 check: all
 	@packaging/dependencies check
 	@packaging/apart header build || true
+	@packaging/dependencies cross || echo "roost: without compilers for other machines"
 	@tests/run
 
 run-redis: module
@@ -51,6 +53,10 @@ check-link: module
 	@packaging/apart valkey build/servers || echo "without Valkey"
 	@tests/module/link_access.py
 	@for regions in mixed pairs failover; do tests/module/link_chaos.py --seconds $(LINK_SECONDS) --regions $$regions --clocks --names || exit 1; done
+
+check-platforms: all
+	@packaging/dependencies platforms
+	@tests/platforms.sh all
 
 bench-redis: module
 	@packaging/dependencies redis

@@ -24,31 +24,55 @@
 
 #define MOST_SECONDS_TO_WRITE 2 /* between the time that is chosen and the last touch of the file: its rename */
 
-static bool look_at(struct statx *facts, int descriptor)
-{
-    unsigned wanted = STATX_BASIC_STATS;
-    return statx(descriptor, "", AT_EMPTY_PATH, wanted | STATX_BTIME, facts) == 0 &&
-           (facts->stx_mask & wanted) == wanted;
-}
+/* What is known of a file. */
+struct facts {
+    struct file_identity identity; /* birth 0 where there is none */
+    struct timespec changed;
+    uint64_t names;
+    bool has_birth;
+};
 
+#ifdef STATX_BTIME
 static struct timespec time_of(struct statx_timestamp stamp)
 {
     return (struct timespec){.tv_sec = stamp.tv_sec, .tv_nsec = stamp.tv_nsec};
 }
 
+static bool look_at(struct facts *facts, int descriptor)
+{
+    struct statx found;
+    unsigned wanted = STATX_BASIC_STATS;
+    if (statx(descriptor, "", AT_EMPTY_PATH, wanted | STATX_BTIME, &found) != 0 || (found.stx_mask & wanted) != wanted)
+        return false;
+    *facts = (struct facts){.identity = {.device = makedev(found.stx_dev_major, found.stx_dev_minor),
+                                         .inode = found.stx_ino,
+                                         .modified = time_of(found.stx_mtime)},
+                            .changed = time_of(found.stx_ctime),
+                            .names = found.stx_nlink,
+                            .has_birth = (found.stx_mask & STATX_BTIME) != 0};
+    if (facts->has_birth)
+        facts->identity.birth = time_of(found.stx_btime);
+    return true;
+}
+#else
+/* C libraries without statx (musl before 1.2.5) know no birth time. */
+static bool look_at(struct facts *facts, int descriptor)
+{
+    struct stat found;
+    if (fstat(descriptor, &found) != 0)
+        return false;
+    *facts = (struct facts){
+        .identity = {.device = found.st_dev, .inode = found.st_ino, .modified = found.st_mtim},
+        .changed = found.st_ctim,
+        .names = found.st_nlink,
+    };
+    return true;
+}
+#endif
+
 static bool same_time(struct timespec a, struct timespec b)
 {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static struct file_identity identity_of(const struct statx *facts)
-{
-    struct file_identity identity = {.device = makedev(facts->stx_dev_major, facts->stx_dev_minor),
-                                     .inode = facts->stx_ino,
-                                     .modified = time_of(facts->stx_mtime)};
-    if (facts->stx_mask & STATX_BTIME)
-        identity.birth = time_of(facts->stx_btime);
-    return identity;
 }
 
 static bool set_modified(int descriptor, struct timespec modified)
@@ -63,17 +87,17 @@ static bool set_modified(int descriptor, struct timespec modified)
  */
 bool file_identity_choose(struct file_identity *identity, int descriptor)
 {
-    struct statx facts;
+    struct facts facts;
     struct timespec clock;
     if (!set_modified(descriptor, (struct timespec){.tv_nsec = UTIME_NOW}) || !look_at(&facts, descriptor) ||
         clock_gettime(CLOCK_REALTIME, &clock) != 0)
         return false;
-    struct timespec chosen = time_of(facts.stx_mtime);
+    struct timespec chosen = facts.identity.modified;
     chosen.tv_nsec -= chosen.tv_nsec % 1000000;
     chosen.tv_nsec += clock.tv_nsec % 1000000;
     if (!set_modified(descriptor, chosen) || !look_at(&facts, descriptor))
         return false;
-    *identity = identity_of(&facts);
+    *identity = facts.identity;
     return true;
 }
 
@@ -82,27 +106,27 @@ bool file_identity_stamp(int descriptor, const struct file_identity *identity)
     return set_modified(descriptor, identity->modified);
 }
 
-static bool changed_when_written(const struct statx *facts)
+static bool changed_when_written(const struct facts *facts)
 {
-    int64_t seconds = facts->stx_ctime.tv_sec - facts->stx_mtime.tv_sec;
+    int64_t seconds = facts->changed.tv_sec - facts->identity.modified.tv_sec;
     return seconds >= 0 && seconds <= MOST_SECONDS_TO_WRITE;
 }
 
 bool file_identity_matches(const struct file_identity *identity, int descriptor)
 {
-    struct statx facts;
+    struct facts facts;
     if (!look_at(&facts, descriptor))
         return false;
-    struct file_identity present = identity_of(&facts);
-    return present.device == identity->device && present.inode == identity->inode && facts.stx_nlink <= 1 &&
-           same_time(present.birth, identity->birth) && same_time(present.modified, identity->modified) &&
-           ((facts.stx_mask & STATX_BTIME) || changed_when_written(&facts));
+    const struct file_identity *present = &facts.identity;
+    return present->device == identity->device && present->inode == identity->inode && facts.names <= 1 &&
+           same_time(present->birth, identity->birth) && same_time(present->modified, identity->modified) &&
+           (facts.has_birth || changed_when_written(&facts));
 }
 
 void file_identity_retire(int descriptor)
 {
-    struct statx facts;
-    if (look_at(&facts, descriptor) && facts.stx_nlink > 0)
+    struct facts facts;
+    if (look_at(&facts, descriptor) && facts.names > 0)
         set_modified(descriptor, (struct timespec){.tv_nsec = UTIME_NOW});
 }
 

@@ -30,6 +30,7 @@
  */
 #include "reconcile.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -105,7 +106,14 @@ static struct orbit first_orbit(uint64_t name)
     return (struct orbit){name, 0};
 }
 
-/* With 1 / sqrt(u) as a fraction of 2^20. */
+/*
+ * With 1 / sqrt(u) as a fraction of 2^20. Both sides have to find the same place, so this is the one computation in
+ * floating point that they must agree on: a conversion, a square root and a division, which IEEE 754 rounds alike
+ * everywhere. (Rounding down the true value would differ for three of the 2^32 numbers.)
+ */
+#if defined(__FAST_MATH__) || FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD > 1
+#error "Roost needs doubles as IEEE 754 has them: without -ffast-math, and not in wider registers"
+#endif
 static void next_place(struct orbit *place)
 {
     place->random = place->random * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
