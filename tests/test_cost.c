@@ -122,9 +122,9 @@ static void sessions_keep_to_their_memory_limit(void **state)
 {
     (void)state;
     for (int method = ROOST_RECONCILE_AUTO; method <= ROOST_RECONCILE_CCF_DECODE; method++)
-        for (uint64_t limit = 4096; limit < 4 << 20; limit += limit / 2) {
+        for (uint64_t limit = 4096; limit < 1 << 20; limit *= 2) {
             struct cost cost = {0};
-            uint64_t drawn = 1, keys = 4000;
+            uint64_t drawn = 1, keys = 1000;
             roost_environment environment = {
                 .allocator = cost_allocator(&cost), .memory_limit = limit, .entropy = {&drawn, draw_next}};
             roost_reconcile_config config = {.method = (roost_reconcile_method)method};
@@ -224,11 +224,11 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
 static roost_filter *filled(int number, struct cost *cost)
 {
     bool bloom = number % 4 < 2;
-    roost_config config = config_of(number, bloom ? 2000000 : 100000);
+    roost_config config = config_of(number, bloom ? 1000000 : 50000);
     roost_environment environment = {.allocator = cost_allocator(cost)};
     roost_filter *filter;
     assert_ok(roost_filter_new(&filter, &config, &environment));
-    for (uint64_t key = 0; key < (bloom ? 200000 : 60000); key++)
+    for (uint64_t key = 0; key < (bloom ? 100000 : 30000); key++)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
     return filter;
 }
