@@ -10,12 +10,15 @@
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
+#   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
 LINK_SECONDS ?= 600
+SIMULATE_STEPS ?= 100000000
+FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-redis check-link check-platforms install bench bench-redis bench-link bench-small repro exhaust fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-redis check-link check-platforms install bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -98,11 +101,16 @@ fuzzers:
 	@packaging/dependencies check
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
 	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link >/dev/null 2>&1
-	@ninja -C build-fuzz --quiet fuzz/fuzz-decode fuzz/fuzz-operations fuzz/fuzz-session fuzz/fuzz-reconcile >/dev/null
+	@ninja -C build-fuzz --quiet $(FUZZERS:%=fuzz/fuzz-%) >/dev/null
 
 fuzz: fuzzers
-	@for name in decode operations session reconcile; do \
+	@for name in $(FUZZERS); do \
 	    build-fuzz/fuzz/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -max_len=600 fuzz/corpus/$$name || exit 1; done
+
+simulate: all
+	@packaging/dependencies check
+	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
+	@tests/simulate_slices build $(SIMULATE_STEPS)
 
 format:
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }

@@ -3,7 +3,8 @@
  * checksum are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so
  * that the fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very
  * bytes that it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The
- * same for multisets, and for messages of a gossip.
+ * same for multisets, and for messages of a gossip. What a frame costs to read, beyond the table that its configuration
+ * asks for within the memory limit, is in proportion to its bytes (cost.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,11 @@
 #include "multiset/multiset.h"
 #include "sync/distributed_bloom.h"
 #include "window/forgetful.h"
+#include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STATE = 1, DELTA = 2, VICTIMS = 6, TIMED_VICTIMS = 2 };
+enum { STATE = 1, DELTA = 2, VICTIMS = 9, TIMED_VICTIMS = 2 };
 
 static void must(bool holds)
 {
@@ -35,7 +37,13 @@ static bool draw_numbers(void *context, void *bytes, size_t size)
     return true;
 }
 
-static const roost_environment environment = {.memory_limit = 1 << 22, .entropy = {NULL, draw_numbers}, .journal = 64};
+enum { MEMORY_LIMIT = 1 << 22 };
+
+static struct cost cost;
+static const roost_environment environment = {.memory_limit = MEMORY_LIMIT,
+                                              .entropy = {NULL, draw_numbers},
+                                              .journal = 64,
+                                              .allocator = {&cost, cost_allocate, cost_release}};
 
 static roost_filter *copy_of(const roost_filter *filter)
 {
@@ -100,7 +108,9 @@ static void try_merge(const roost_filter *victim, const uint8_t *frame, size_t s
 {
     roost_filter *merged = copy_of(victim), *expected = copy_of(victim), *decoded;
     bool changed = false;
+    struct measured measured = measure(&cost);
     roost_status status = roost_filter_merge_frame(merged, &changed, frame, size);
+    must(cost_is_fair(&measured, size, 2 * MEMORY_LIMIT)); /* what was decoded, and what it is merged into */
     if (roost_filter_decode(&decoded, frame, size, &environment) == ROOST_OK && status == ROOST_OK)
         must(roost_filter_merge(expected, NULL, decoded) == ROOST_OK);
     must(status != ROOST_OK || decoded);
@@ -115,7 +125,10 @@ static void try_merge(const roost_filter *victim, const uint8_t *frame, size_t s
 static void try_frame(const uint8_t *frame, size_t size)
 {
     roost_filter *filter, *other;
-    if (roost_filter_decode(&filter, frame, size, &environment) != ROOST_OK) {
+    struct measured measured = measure(&cost);
+    roost_status status = roost_filter_decode(&filter, frame, size, &environment);
+    must(cost_is_fair(&measured, size, MEMORY_LIMIT));
+    if (status != ROOST_OK) {
         must(!filter);
         return;
     }
@@ -178,6 +191,11 @@ static roost_config victim_config(int number)
     if (number >= VICTIMS)
         return timed_config(number == VICTIMS ? ROOST_WINDOW : ROOST_COUNTER);
     config.capacity = 40;
+    if (number > 5) { /* those that grow */
+        config.kind = number == 6 ? ROOST_BLOOM : number == 7 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
+        config.scalable = true;
+        return config;
+    }
     config.layout = number == 1 ? ROOST_CLASSIC : ROOST_BLOCKED;
     if (number < 2)
         return config;

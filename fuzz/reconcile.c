@@ -7,9 +7,12 @@
  *
  * A session that was tampered with may fail. If it says that it is over, its result is that of the model, unless the
  * method is an approximate one. Messages of the methods that seal them are given the right seal, or nobody would read
- * on.
+ * on. And nothing costs more than it may (cost.h).
  */
+#include "../tests/cost.h"
 #include "../tests/reconciling.h"
+#include "sync/pin_sketch.h"
+#include "sync/reconcile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -63,24 +66,34 @@ struct tampering {
     uint32_t message;
     size_t place;
     uint8_t value;
-    bool cuts;
+    bool cuts, reseals;
+    uint8_t opening[11];
+    uint64_t last; /* seal of the message before */
 };
 
-static void tamper(const struct tampering *tampering, roost_buffer *message, uint32_t number)
+/* With the right seal, if seals are chained; the others' do not claim to be exact. */
+static void tamper(struct tampering *tampering, roost_buffer *message, uint32_t number, bool chained)
 {
+    uint64_t last = tampering->last;
+    if (number == 0)
+        memcpy(tampering->opening, message->data, sizeof tampering->opening);
+    tampering->last = chained && message->size > 8 ? load_word(message->data + message->size - 8) : 0;
     if (number != tampering->message || message->size == 0)
         return;
-    size_t place = tampering->place % message->size;
+    bool reseals = chained && tampering->reseals && !tampering->cuts && message->size > 8;
+    size_t size = message->size - (reseals ? 8 : 0), place = tampering->place % size;
     if (tampering->cuts)
         message->size = place;
     else
         message->data[place] ^= tampering->value;
+    if (reseals)
+        seal_message(message->data, size, number ? tampering->opening : message->data, number, last);
 }
 
-static roost_reconcile *begin_asking(const struct world *world, roost_buffer *opening)
+static roost_reconcile *begin_asking(const struct world *world, roost_buffer *opening, struct cost *cost)
 {
     uint64_t drawn = world->seed;
-    roost_environment environment = {.entropy = {&drawn, draw_next}};
+    roost_environment environment = {.entropy = {&drawn, draw_next}, .allocator = cost_allocator(cost)};
     roost_reconcile *session;
     must(roost_reconcile_ask(&session, &world->config, &environment) == ROOST_OK);
     must(add_side(session, world, false) == ROOST_OK);
@@ -95,30 +108,48 @@ static bool is_right(const struct world *world, const roost_reconcile *session, 
     return !roost_reconcile_result_of(session).exact || result_is_right(world, session, there);
 }
 
-static void converse(const struct world *world, const struct tampering *tampering)
+/* What comes from the other side, in all, and what may be made of it; counting filters have room for 2^22 keys. */
+static void must_be_fair(const struct measured *measured, const roost_reconcile *session)
+{
+    roost_reconcile_result result = roost_reconcile_result_of(session);
+    uint64_t filters = session->method->approximate ? 4 << 20 : 0;
+    must(cost_is_fair(measured, result.received,
+                      result.keys * sizeof(struct element) * (1 + result.messages) + filters));
+}
+
+static void converse(const struct world *world, struct tampering *tampering)
 {
     roost_buffer request, reply = {0};
-    roost_reconcile *asking = begin_asking(world, &request), *answering = NULL;
+    struct cost costs[2] = {{0}, {0}};
+    roost_environment environment = {.allocator = cost_allocator(&costs[1])};
+    roost_reconcile *asking = begin_asking(world, &request, &costs[0]), *answering = NULL;
+    struct measured measured[2] = {measure(&costs[0]), measure(&costs[1])};
+    bool chained = world->config.method == ROOST_RECONCILE_DBF;
     for (uint32_t number = 0; request.size > 0 && number < MOST_TURNS; number += 2) {
-        tamper(tampering, &request, number);
+        tamper(tampering, &request, number, chained);
         if (!answering) {
-            if (roost_reconcile_answer(&answering, request.data, request.size, NULL) != ROOST_OK)
+            if (roost_reconcile_answer(&answering, request.data, request.size, &environment) != ROOST_OK)
                 break;
             must(add_side(answering, world, true) == ROOST_OK);
         }
         (void)!roost_reconcile_next(answering, &reply, request.data, request.size);
         roost_buffer_release(&request);
-        tamper(tampering, &reply, number + 1);
+        if (reply.size > 0)
+            tamper(tampering, &reply, number + 1, chained);
         if (reply.size > 0)
             (void)!roost_reconcile_next(asking, &request, reply.data, reply.size);
         roost_buffer_release(&reply);
     }
+    must_be_fair(&measured[0], asking);
+    if (answering)
+        must_be_fair(&measured[1], answering);
     must(is_right(world, asking, false));
     must(!answering || is_right(world, answering, true));
     must(tampering->value || tampering->cuts || (roost_reconcile_over(asking) && roost_reconcile_over(answering)));
     roost_buffer_release(&request);
     roost_reconcile_free(asking);
     roost_reconcile_free(answering);
+    must(costs[0].now == 0 && costs[1].now == 0);
 }
 
 /* ---- one side, and somebody who makes up the other --------------------------------------------------------------- */
@@ -132,7 +163,7 @@ static void listen(roost_reconcile *session, struct input *input, const uint8_t 
         uint8_t message[256 + 8];
         roost_buffer answer;
         memcpy(message, input->next, size);
-        seal_message(message, size, opening, roost_reconcile_result_of(session).messages);
+        seal_message(message, size, opening, roost_reconcile_result_of(session).messages, session->last_seal);
         (void)!roost_reconcile_next(session, &answer, message, sealed ? size + 8 : size);
         roost_buffer_release(&answer);
         input->next += size;
@@ -143,20 +174,26 @@ static void listen(roost_reconcile *session, struct input *input, const uint8_t 
 static void hear(const struct world *world, struct input *input, bool as_answering)
 {
     roost_buffer opening, reply;
-    roost_reconcile *asking = begin_asking(world, &opening), *answering;
-    must(roost_reconcile_answer(&answering, opening.data, opening.size, NULL) == ROOST_OK);
+    struct cost costs[2] = {{0}, {0}};
+    roost_environment environment = {.allocator = cost_allocator(&costs[1])};
+    roost_reconcile *asking = begin_asking(world, &opening, &costs[0]), *answering;
+    must(roost_reconcile_answer(&answering, opening.data, opening.size, &environment) == ROOST_OK);
     must(add_side(answering, world, true) == ROOST_OK);
     must(roost_reconcile_next(answering, &reply, opening.data, opening.size) == ROOST_OK);
     roost_buffer_release(&reply);
+    struct measured measured = measure(&costs[as_answering]);
     listen(as_answering ? answering : asking, input, opening.data);
+    must_be_fair(&measured, as_answering ? answering : asking);
     roost_buffer_release(&opening);
     roost_reconcile_free(asking);
     roost_reconcile_free(answering);
+    must(costs[0].now == 0 && costs[1].now == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
+    pin_sketch_force(&pin_sketch_plain); /* whose work is counted */
     struct both keys[MOST_KEYS + 16];
     struct world world = make_world(&input, keys);
     uint8_t way = take_byte(&input);
@@ -169,6 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tampering.place |= take_byte(&input);
     tampering.value = take_byte(&input);
     tampering.cuts = way & 2;
+    tampering.reseals = way & 4;
     converse(&world, &tampering);
     return 0;
 }

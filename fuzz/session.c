@@ -6,7 +6,8 @@
  * side changes, sync with one message tampered with; or the rest is one message, with a right checksum, for the side
  * that answers or, at some step, the side that asks.
  *
- * What somebody forged may say anything that a replica could say; but filters stay valid and never forget.
+ * What somebody forged may say anything that a replica could say; but filters stay valid and never forget, and no
+ * message costs more than it may (cost.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
 #include "sync/session.h"
+#include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +40,7 @@ struct world {
     roost_environment environment;
     roost_buffer memory;
     uint64_t drawn;
+    struct cost cost;
     bool forged; /* somebody told lies: what is remembered may be wrong as well */
 };
 
@@ -52,6 +55,7 @@ static roost_config config_of(uint8_t choice)
 {
     roost_config config = roost_config_default();
     config.capacity = 4 + choice / 8;
+    config.scalable = choice % 8 < 4 && choice >= 192; /* some of them grow */
     switch (choice % 8) {
     case 0:
         config.layout = ROOST_CLASSIC;
@@ -70,6 +74,10 @@ static roost_config config_of(uint8_t choice)
         config.fingerprint_bits = config.multiset ? 8 : 16;
         config.entry_bits = choice % 8 == 7 ? 32 : 64;
     }
+    if (config.scalable) {
+        config.fpr = 0.01;
+        config.fingerprint_bits = 0;
+    }
     return config;
 }
 
@@ -77,8 +85,11 @@ static void world_open(struct world *world, uint8_t kind, uint8_t journal)
 {
     roost_config config = config_of(kind);
     *world = (struct world){0};
-    world->environment = (roost_environment){
-        .kicks = 8, .entropy = {&world->drawn, draw}, .journal = 1 + journal % 64, .memory_limit = 1 << 22};
+    world->environment = (roost_environment){.allocator = cost_allocator(&world->cost),
+                                             .kicks = 8,
+                                             .entropy = {&world->drawn, draw},
+                                             .journal = 1 + journal % 64,
+                                             .memory_limit = 1 << 22};
     must_do(roost_filter_new(&world->a, &config, &world->environment));
     must_do(roost_filter_new(&world->b, &config, &world->environment));
 }
@@ -88,6 +99,15 @@ static void world_close(struct world *world)
     roost_buffer_release(&world->memory);
     roost_filter_free(world->a);
     roost_filter_free(world->b);
+    must(world->cost.now == 0);
+}
+
+/* What one message of a few bytes may cost a filter that is small. */
+static void must_be_fair(const struct measured *measured, const roost_filter *filter, size_t size)
+{
+    roost_info info;
+    roost_filter_brief(filter, &info);
+    must(cost_is_fair(measured, size, info.bytes_memory));
 }
 
 static void change(roost_filter *filter, bool adds, uint8_t key)
@@ -269,7 +289,9 @@ static void take_request(struct world *world, uint8_t *message, size_t size)
     roost_filter *before = clone_of(world->b);
     roost_buffer reply;
     seal(world->b, message, size, 0);
+    struct measured measured = measure(&world->cost);
     roost_status status = roost_sync_answer(world->b, &reply, NULL, message, size);
+    must_be_fair(&measured, world->b, size);
     must_do(roost_filter_check(world->b));
     must(included(before, world->b) && (status == ROOST_OK || included(world->b, before)));
     roost_buffer_release(&reply);
@@ -296,7 +318,9 @@ static void take_reply(struct world *world, unsigned step, uint8_t *message, siz
         roost_buffer_release(&request);
     } while (step-- > 0 && reply.size > 0);
     if (before) {
+        struct measured measured = measure(&world->cost);
         status = roost_sync_next(sync, &request, message, size);
+        must_be_fair(&measured, world->a, size);
         must(status == ROOST_OK || request.size == 0);
         roost_buffer_release(&request);
         must_do(roost_filter_check(world->a));

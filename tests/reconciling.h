@@ -48,10 +48,10 @@ static inline roost_status add_side(roost_reconcile *session, const struct world
 }
 
 /* Ends a message, whose buffer has eight bytes more, as one who means it: message number `number` of the session that
-   `opening` opened. */
-static inline void seal_message(uint8_t *message, size_t size, const uint8_t *opening, uint32_t number)
+   `opening` opened, after a message with the seal `last` (0 where seals are not chained). */
+static inline void seal_message(uint8_t *message, size_t size, const uint8_t *opening, uint32_t number, uint64_t last)
 {
-    store_word(message + size, hash_bytes(load_word(opening + 3) + number, message, size).low);
+    store_word(message + size, hash_bytes(load_word(opening + 3) + number + last, message, size).low);
 }
 
 /* What `add_side` numbers its keys by. */

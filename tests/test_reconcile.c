@@ -633,6 +633,60 @@ static void damaged_messages_never_make_a_wrong_answer(void **state)
     assert_true(refused > 300 && went_on > 100);
 }
 
+/* One message is changed, and then sealed as its sender would have: a bit flipped, or some bytes made others. */
+struct resealing {
+    struct damage damage;
+    struct random_source random; /* some bytes, instead of a bit */
+    bool makes_noise;
+    uint8_t opening[11];
+    uint64_t last; /* seal of the message before */
+};
+
+static void reseal(roost_buffer *message, uint32_t number, void *context)
+{
+    struct resealing *resealing = context;
+    if (number == 0)
+        memcpy(resealing->opening, message->data, sizeof resealing->opening);
+    uint64_t last = resealing->last;
+    resealing->last = load_word(message->data + message->size - 8);
+    if (number != resealing->damage.message || resealing->damage.happened || message->size < 10)
+        return;
+    size_t sealed = message->size - 8, place = resealing->damage.place % (sealed * 8);
+    message->data[place / 8] ^= (uint8_t)(1u << place % 8);
+    for (size_t i = 1 + place / 8; resealing->makes_noise && i < sealed && random_choice(&resealing->random, 4); i++)
+        message->data[i] = (uint8_t)random_next(&resealing->random);
+    resealing->damage.happened = true;
+    if (message->data[0] != TROUBLED)
+        seal_message(message->data, sealed, number ? resealing->opening : message->data, number, last);
+}
+
+/* Seals are no secret: with the right one on a changed message, no side believes a wrong answer either. */
+static void resealed_messages_never_make_a_wrong_answer(void **state)
+{
+    (void)state;
+    static const size_t shapes[][4] = {{200, 3, 4, 0}, {300, 60, 60, 0}, {5, 100, 2, 0}, {2, 90, 90, 0}, {40, 0, 9, 0}};
+    const roost_reconcile_config dbf = {ROOST_RECONCILE_DBF, false};
+    uint64_t went_on = 0, refused = 0;
+    for (size_t shape = 0; shape < COUNT_OF(shapes); shape++) {
+        struct world world = make_world(7300 + shape, dbf, shapes[shape], ALL_DIFFERENT);
+        uint32_t messages = must_reconcile(&world).messages;
+        for (uint32_t message = 0; message < messages; message++)
+            for (size_t place = 0; place < 1600; place += place < 256 ? 1 : 17) {
+                struct resealing resealing = {.damage = {message, place, false, false},
+                                              .random = random_from_seed(place), .makes_noise = place % 5 == 0};
+                struct outcome outcome = reconcile(&world, reseal, &resealing);
+                if (!outcome.right)
+                    print_message("shape %zu, message %u, place %zu\n", shape, message, place);
+                assert_true(outcome.right);
+                went_on += outcome.over && resealing.damage.happened;
+                refused += outcome.asking || outcome.answering;
+            }
+        free(world.keys);
+    }
+    print_message("%llu refused, %llu went on\n", (unsigned long long)refused, (unsigned long long)went_on);
+    assert_true(refused > 1000);
+}
+
 /* A message that was damaged is refused, or changes nothing. */
 static void damaged_filters_are_refused(void **state)
 {
@@ -727,7 +781,7 @@ static roost_status say_sealed(roost_reconcile *session, const roost_buffer *ope
     uint32_t number = roost_reconcile_result_of(session).messages;
     write_bytes(said, seal, sizeof seal);
     assert_false(said->failed);
-    seal_message(said->buffer.data, said->buffer.size - 8, opening->data, number);
+    seal_message(said->buffer.data, said->buffer.size - 8, opening->data, number, session->last_seal);
     roost_status status = roost_reconcile_next(session, &reply, said->buffer.data, said->buffer.size);
     roost_buffer_release(&reply);
     bit_writer_release(said);
@@ -1045,6 +1099,7 @@ int main(void)
         cmocka_unit_test(bloom_filters_cost_what_they_should),
         cmocka_unit_test(few_differences_are_missed_and_never_in_silence),
         cmocka_unit_test(what_collides_is_missed_and_told),
+        cmocka_unit_test(resealed_messages_never_make_a_wrong_answer),
         cmocka_unit_test(damaged_filters_are_refused),
         cmocka_unit_test(counting_filters_have_limits),
         cmocka_unit_test(own_keys_are_counted),

@@ -1,7 +1,5 @@
 #include "summary.h"
 
-#include <string.h>
-
 #include "../base/hash.h"
 #include "../base/sort.h"
 
@@ -47,15 +45,9 @@ static uint64_t positions_below(const struct summary *summary, uint64_t position
     return below;
 }
 
-/* The words of a range that have bits, one after the other. */
-struct word_walk {
-    const struct stretch *stretch, *end;
-    uint64_t at, to; /* positions; `at` is a multiple of 64 */
-};
-
-static struct word_walk walk_words(const struct summary *summary, uint64_t from, uint64_t to)
+static struct member_walk walk_words(uint64_t from, uint64_t to, const struct summary *summary)
 {
-    return (struct word_walk){summary->stretches, summary->stretches + summary->stretch_count, from, to};
+    return (struct member_walk){.summary = summary, .at = from, .to = to};
 }
 
 static uint64_t word_in(const struct stretch *stretch, uint64_t at, uint64_t to)
@@ -64,19 +56,19 @@ static uint64_t word_in(const struct stretch *stretch, uint64_t at, uint64_t to)
     return left >= 64 ? bits : bits & ((UINT64_C(1) << left) - 1);
 }
 
-/* False at the end; else the word's bits, of which there are some, and its first position. */
-static inline bool next_word(struct word_walk *walk, uint64_t *first, uint64_t *bits)
+/* The words of a range that have bits, one after the other; false at the end. */
+static inline bool next_word(struct member_walk *walk)
 {
-    for (; walk->stretch < walk->end; walk->stretch++) {
-        const struct stretch *stretch = walk->stretch;
+    for (; walk->stretch < walk->summary->stretch_count; walk->stretch++) {
+        const struct stretch *stretch = &walk->summary->stretches[walk->stretch];
         uint64_t to = stretch->to < walk->to ? stretch->to : walk->to;
         if (walk->at < stretch->from)
             walk->at = stretch->from;
         while (walk->at < to) {
-            *first = walk->at;
-            *bits = word_in(stretch, walk->at, to);
+            walk->first = walk->at;
+            walk->bits = word_in(stretch, walk->at, to);
             walk->at += 64;
-            if (*bits)
+            if (walk->bits)
                 return true;
         }
     }
@@ -85,10 +77,10 @@ static inline bool next_word(struct word_walk *walk, uint64_t *first, uint64_t *
 
 static uint32_t digest_of_words(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    uint64_t sum = 0, first, bits;
-    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
-        sum += multiply_and_fold(bits ^ UINT64_C(0xa0761d6478bd642f),
-                                 (first / 64 + summary->seed) * UINT64_C(0x9fb21c651e98df25) | 1);
+    uint64_t sum = 0;
+    for (struct member_walk walk = walk_words(from, to, summary); next_word(&walk);)
+        sum += multiply_and_fold(walk.bits ^ UINT64_C(0xa0761d6478bd642f),
+                                 (walk.first / 64 + summary->seed) * UINT64_C(0x9fb21c651e98df25) | 1);
     return (uint32_t)(sum >> 32);
 }
 
@@ -102,24 +94,41 @@ uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t t
 
 uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    uint64_t count = 0, first, bits;
+    uint64_t count = 0;
     if (!summary->stretches)
         return positions_below(summary, to) - positions_below(summary, from);
-    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
-        count += count_ones(bits);
+    for (struct member_walk walk = walk_words(from, to, summary); next_word(&walk);)
+        count += count_ones(walk.bits);
     return count;
+}
+
+struct member_walk summary_walk(const struct summary *summary, uint64_t from, uint64_t to)
+{
+    if (summary->stretches)
+        return walk_words(from, to, summary);
+    return (struct member_walk){
+        .summary = summary, .next = positions_below(summary, from), .end = positions_below(summary, to)};
+}
+
+bool summary_next(struct member_walk *walk, uint64_t *position)
+{
+    const struct summary *summary = walk->summary;
+    if (!summary->stretches) {
+        if (walk->next == walk->end)
+            return false;
+        *position = summary->positions[walk->next++];
+        return true;
+    }
+    if (!walk->bits && !next_word(walk))
+        return false;
+    *position = walk->first + lowest_bit(walk->bits);
+    walk->bits &= walk->bits - 1;
+    return true;
 }
 
 void summary_members(const struct summary *summary, uint64_t from, uint64_t to, uint64_t *members)
 {
-    uint64_t first, bits;
-    if (!summary->stretches) {
-        uint64_t begin = positions_below(summary, from), end = positions_below(summary, to);
-        if (end > begin)
-            memcpy(members, summary->positions + begin, (end - begin) * sizeof *members);
-        return;
-    }
-    for (struct word_walk walk = walk_words(summary, from, to); next_word(&walk, &first, &bits);)
-        for (; bits; bits &= bits - 1)
-            *members++ = first + lowest_bit(bits);
+    struct member_walk walk = summary_walk(summary, from, to);
+    while (summary_next(&walk, members))
+        members++;
 }

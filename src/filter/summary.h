@@ -49,4 +49,15 @@ uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to
 /* Writes the members of a range, ascending; there are summary_count of them. */
 void summary_members(const struct summary *summary, uint64_t from, uint64_t to, uint64_t *members);
 
+/* The same, one after the other, without a list of them. */
+struct member_walk {
+    const struct summary *summary;
+    uint64_t next, end;   /* of positions */
+    uint32_t stretch;     /* of bits: the present one, */
+    uint64_t at, to;      /* the next word and the end of the range, as positions, */
+    uint64_t first, bits; /* and what is left of the present word */
+};
+struct member_walk summary_walk(const struct summary *summary, uint64_t from, uint64_t to);
+bool summary_next(struct member_walk *walk, uint64_t *position);
+
 #endif

@@ -310,72 +310,157 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
     return status == ROOST_OK ? ROOST_OK : trouble(filter, reply, status);
 }
 
-/* Positions that only one of the two has. */
+#define FEW_DIFFERENCES       ((uint64_t)1 << 17)
+#define BYTES_OF_A_DIFFERENCE 64 /* in a list that doubles, and what is made of it */
+
+/*
+ * Positions that only one of the two has. Those that change this filter are listed. Those that change the peer's are
+ * only counted at first; when the message is read a second time, they are written to the reply as they are found. So
+ * nothing here is longer than the message, what this filter holds, or the reply.
+ */
 struct differences {
-    struct number_list mine, theirs;
+    const roost_filter *filter;
+    bool dots;                 /* what one of them lacks has died: the lists change sides */
+    struct number_list here;   /* to be settled here, */
+    uint64_t there, most;      /* and there: how many, and how many at most */
+    struct bit_writer *writer; /* the second time */
+    unsigned parameter;        /* of its gaps, */
+    uint64_t next;             /* and where the next one begins */
 };
 
-static roost_status compare_members(const roost_filter *filter, struct differences *differences, const uint64_t *mine,
-                                    uint64_t mine_count, const struct number_list *theirs)
-{
-    uint64_t i = 0, j = 0;
-    roost_status status = ROOST_OK;
-    while (status == ROOST_OK && (i < mine_count || j < theirs->count)) {
-        if (j == theirs->count || (i < mine_count && mine[i] < theirs->numbers[j]))
-            status = list_append(&differences->mine, mine[i++], filter);
-        else if (i == mine_count || theirs->numbers[j] < mine[i])
-            status = list_append(&differences->theirs, theirs->numbers[j++], filter);
-        else
-            i++, j++;
-    }
-    return status;
-}
-
-/* Lists of a message take at most a few times the memory of the filter. More than that is sent as a state. */
-static uint64_t most_numbers(const roost_filter *filter)
+/*
+ * Bounds. What comes in by name costs the peer a bit or more each; leaves that say "all but these" may add something in
+ * proportion to our own memory. What goes out is at most about as long as our own memory. Beyond that a state is as
+ * short.
+ */
+static struct differences no_differences(const roost_filter *filter, size_t size)
 {
     roost_info info;
     roost_filter_brief(filter, &info);
-    uint64_t limit = filter->environment.memory_limit / sizeof(uint64_t);
-    return info.bytes_memory < limit ? info.bytes_memory : limit;
+    struct differences none = {.filter = filter, .dots = filter->kind->history != NULL};
+    uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
+             some = FEW_DIFFERENCES + 8 * (uint64_t)size;
+    uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
+    none.here.most = most < limit ? most : limit;
+    none.most = none.dots ? some + info.bytes_memory : info.bytes_memory;
+    return none;
 }
 
-static roost_status compare_leaf(const roost_filter *filter, const struct range_request *request,
-                                 struct differences *differences, uint64_t range, struct bit_reader *reader)
+static roost_status settle_there(struct differences *differences, uint64_t from, uint64_t to)
 {
-    const roost_allocator *allocator = &filter->environment.allocator;
-    uint64_t from = range_from(&request->ranges, range);
-    uint64_t to = range_to(&request->ranges, range, request->summary.universe);
-    uint64_t count = summary_count(&request->summary, from, to);
-    struct number_list theirs = {.most = differences->mine.most};
-    if (count > theirs.most)
-        return ROOST_TOO_LARGE;
-    uint64_t *mine = memory_allocate(allocator, (count + 1) * sizeof *mine);
-    roost_status status = mine ? read_leaf(reader, &theirs, from, to, filter) : ROOST_NO_MEMORY;
-    if (status == ROOST_OK) {
-        summary_members(&request->summary, from, to, mine);
-        status = compare_members(filter, differences, mine, count, &theirs);
+    if (!differences->writer) {
+        differences->there += to - from;
+        return differences->there <= differences->most ? ROOST_OK : ROOST_TOO_LARGE;
     }
-    memory_release(allocator, mine);
-    list_release(&theirs, filter);
+    for (; from < to; from++) {
+        write_rice(differences->writer, from - differences->next, differences->parameter);
+        differences->next = from + 1;
+    }
+    return differences->writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
+}
+
+static roost_status settle_here(struct differences *differences, uint64_t from, uint64_t to)
+{
+    roost_status status = ROOST_OK;
+    for (; !differences->writer && from < to && status == ROOST_OK; from++)
+        status = list_append(&differences->here, from, differences->filter);
     return status;
 }
 
 /* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
-static roost_status settle(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
-                           const struct differences *differences, struct bit_reader *reader)
+static roost_status note_mine(struct differences *differences, uint64_t position)
 {
-    bool dots = filter->kind->history != NULL, changed = false;
-    const struct number_list *here = dots ? &differences->mine : &differences->theirs;
-    const struct number_list *there = dots ? &differences->theirs : &differences->mine;
+    return (differences->dots ? settle_here : settle_there)(differences, position, position + 1);
+}
+
+static roost_status note_theirs(struct differences *differences, uint64_t from, uint64_t to)
+{
+    return (differences->dots ? settle_there : settle_here)(differences, from, to);
+}
+
+/* Our members of a range, the next of which is known. */
+struct own_members {
+    struct member_walk walk;
+    uint64_t next;
+    bool more;
+};
+
+static void pass_member(struct own_members *own)
+{
+    own->more = summary_next(&own->walk, &own->next);
+}
+
+/* Compares a row of the peer's members: those of it that are not ours are theirs alone. */
+static roost_status compare_row(struct differences *differences, struct own_members *own, uint64_t from, uint64_t to)
+{
+    roost_status status = ROOST_OK;
+    for (; status == ROOST_OK && own->more && own->next < from; pass_member(own))
+        status = note_mine(differences, own->next);
+    while (status == ROOST_OK && from < to) {
+        bool shared = own->more && own->next < to;
+        uint64_t end = shared ? own->next : to;
+        status = note_theirs(differences, from, end);
+        from = end + 1;
+        if (shared)
+            pass_member(own);
+    }
+    return status;
+}
+
+static roost_status compare_leaf(const struct range_request *request, struct differences *differences, uint64_t range,
+                                 struct bit_reader *reader)
+{
+    uint64_t from = range_from(&request->ranges, range);
+    uint64_t to = range_to(&request->ranges, range, request->summary.universe);
+    struct own_members own = {.walk = summary_walk(&request->summary, from, to)};
+    struct leaf leaf;
+    roost_status status = ROOST_OK;
+    pass_member(&own);
+    leaf_open(&leaf, reader, from, to);
+    while (status == ROOST_OK && leaf_next(&leaf, &from, &to))
+        status = compare_row(differences, &own, from, to);
+    if (status == ROOST_OK && leaf.failed)
+        status = ROOST_CORRUPT;
+    for (; status == ROOST_OK && own.more; pass_member(&own))
+        status = note_mine(differences, own.next);
+    return status;
+}
+
+static roost_status compare_leaves(const struct range_request *request, struct differences *differences,
+                                   struct bit_reader *reader)
+{
+    roost_status status = ROOST_OK;
+    for (uint64_t i = 0; status == ROOST_OK && i < request->ranges.count; i++)
+        status = compare_leaf(request, differences, i, reader);
+    return status == ROOST_OK && reader->failed ? ROOST_CORRUPT : status;
+}
+
+/* What the peer is to settle, as write_numbers has it; before anything changes here. */
+static roost_status write_there(const struct range_request *request, struct differences *differences,
+                                struct bit_writer *writer, struct bit_reader reader)
+{
+    write_varint(writer, differences->there);
+    differences->writer = writer;
+    differences->parameter = rice_parameter(request->summary.universe, differences->there);
+    roost_status status = compare_leaves(request, differences, &reader);
+    write_alignment(writer);
+    return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
+}
+
+static roost_status settle(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
+                           const struct differences *differences, const struct bit_writer *there,
+                           struct bit_reader *reader)
+{
+    bool changed = false;
     struct bit_writer writer;
-    roost_status status = settle_all(filter, &changed, request->space_or_null, here->numbers, here->count, reader);
+    roost_status status = settle_all(filter, &changed, request->space_or_null, differences->here.numbers,
+                                     differences->here.count, reader);
     if (status != ROOST_OK)
         return status;
     message_begin(&writer, filter, SETTLE);
     write_standing(&writer, filter, request->flags);
     write_fixed64(&writer, short_digest(filter));
-    write_numbers(&writer, there->numbers, there->count, request->summary.universe);
+    write_bytes(&writer, there->buffer.data, there->buffer.size);
     if (filter->kind->write_aside)
         filter->kind->write_aside(filter, &writer);
     return message_end(&writer, filter, reply, ROOST_OK);
@@ -384,13 +469,17 @@ static roost_status settle(roost_filter *filter, roost_buffer *reply, const stru
 static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
     struct range_request request;
-    uint64_t most = most_numbers(filter);
-    struct differences differences = {{.most = most}, {.most = most}};
+    struct bit_writer there;
+    struct differences differences = no_differences(filter, reader->size);
+    bit_writer_init(&there, filter->environment.allocator);
     roost_status status = read_range_request(filter, &request, reader);
-    for (uint64_t i = 0; status == ROOST_OK && i < request.ranges.count; i++)
-        status = compare_leaf(filter, &request, &differences, i, reader);
+    struct bit_reader again = *reader;
     if (status == ROOST_OK)
-        status = reader->failed ? ROOST_CORRUPT : settle(filter, reply, &request, &differences, reader);
+        status = compare_leaves(&request, &differences, reader);
+    if (status == ROOST_OK)
+        status = write_there(&request, &differences, &there, again);
+    if (status == ROOST_OK)
+        status = settle(filter, reply, &request, &differences, &there, reader);
     if (request.stale)
         status = lost(filter, reply);
     else if (status != ROOST_OK)
@@ -398,8 +487,8 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     if (status == ROOST_TOO_LARGE) /* there was sense in it: the reply asks for the whole state instead */
         status = ROOST_OK;
     range_request_release(filter, &request);
-    list_release(&differences.mine, filter);
-    list_release(&differences.theirs, filter);
+    list_release(&differences.here, filter);
+    bit_writer_release(&there);
     return status;
 }
 

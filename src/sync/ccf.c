@@ -118,10 +118,12 @@ static roost_status decode_filter(struct roost_reconcile *session, roost_multise
     roost_environment environment = session->environment;
     roost_multiset_info(ccf_of(session)->own, &own);
     uint64_t limit = 2 * own.bytes_memory + 64 * (uint64_t)frame.size;
-    if (environment.memory_limit == 0 || environment.memory_limit > limit)
+    bool is_limited = environment.memory_limit != 0 && environment.memory_limit <= limit;
+    if (!is_limited)
         environment.memory_limit = limit;
     roost_status status = roost_multiset_decode(there, frame.data, frame.size, &environment);
-    return status == ROOST_OK || status == ROOST_NO_MEMORY ? status : ROOST_CORRUPT;
+    bool is_ours = status == ROOST_OK || status == ROOST_NO_MEMORY || (status == ROOST_TOO_LARGE && is_limited);
+    return is_ours ? status : ROOST_CORRUPT;
 }
 
 /* What one finding makes of a key; `theirs` is the other's count of it, which is never too small. */

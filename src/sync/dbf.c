@@ -13,10 +13,17 @@
  *              weight; the filter         <--  FILTER, with another mapping ...
  *     ENDING                                   either side, as soon as its weight is that of the filter that came
  *
- * Why it is exact. A filter has no false negatives: a mark ONLY_HERE is right, given that the message came as it was
- * sent, which its seal says. So all that is common stays unmarked on both sides; when the weights of what is unmarked
- * agree, these are the same keys (but for a chance of 2^-64), and so nothing else is in common. A filter needs to hold
- * only what is unmarked.
+ * Why it is exact. A filter has no false negatives: a mark ONLY_HERE is right, given that all messages came as they
+ * were sent. So all that is common stays unmarked on both sides; when the weights of what is unmarked agree, these are
+ * the same keys (but for a chance of 2^-64), and so nothing else is in common. A filter needs to hold only what is
+ * unmarked.
+ *
+ * Why messages came as they were sent. Weights alone do not tell: where a bit is lost on the way, and a key that both
+ * have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So each
+ * message is sealed, and a seal covers all messages before it (session_seal): whoever ends the session by ENDING, or
+ * goes on after a filter, knows that the peer has seen what was sent, even if somebody has put the right seal on a
+ * changed message. And whoever ends it by the filter that came last compares the weight in it with that of its own
+ * keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does not meet it.
  *
  * What it costs. A filter of n keys that errs once in 2^k times has 1.44 k n bits: the bytes follow the sets and not
  * the difference, which is why this is not what `auto` does. To show d keys wants k = log2 d or more in all, in
@@ -57,10 +64,10 @@ static struct dbf *dbf_of(const struct roost_reconcile *session)
     return session->state;
 }
 
-/* The seal covers what this does not: the number of keys. */
-static uint64_t weight_of_common(const struct roost_reconcile *session)
+/* Of what is in common, and of how many keys the sender has. */
+static uint64_t weight_for(const struct roost_reconcile *session, uint64_t keys)
 {
-    return (uint64_t)session_common(session);
+    return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static roost_hash hash_of(const struct element *element)
@@ -107,7 +114,7 @@ static roost_status write_filter(struct roost_reconcile *session, struct bit_wri
     write_byte(writer, FILTER);
     write_varint(writer, session->set.count);
     write_varint(writer, count);
-    write_fixed64(writer, weight_of_common(session));
+    write_fixed64(writer, weight_for(session, session->set.count));
     bool written = write_distributed_bloom(writer, &mapping, hashes, count);
     session_seal(session, writer);
     memory_release(session_allocator(session), hashes);
@@ -137,7 +144,7 @@ static bool read_filter(struct roost_reconcile *session, struct heard *heard, st
     heard->weight = read_fixed64(reader);
     read_distributed_bloom(reader, &heard->mapping, &heard->array,
                            pair_seed(session->salt, 0, dbf_of(session)->filters++));
-    return !reader->failed && session_unseal(session, reader) && heard->keys <= UINT32_MAX &&
+    return !reader->failed && session_unseal(session, reader) && session_know_peer(session, heard->keys) &&
            heard->count <= heard->keys && dbf_of(session)->filters <= MOST_FILTERS;
 }
 
@@ -173,8 +180,7 @@ static roost_status take_filter(struct roost_reconcile *session, struct bit_read
     if (!read_filter(session, &heard, reader))
         return ROOST_CORRUPT;
     uint64_t marked, left = mark_missing(session, &heard, &marked);
-    session->peer_keys = heard.keys;
-    if (left != heard.count || weight_of_common(session) != heard.weight)
+    if (left != heard.count || weight_for(session, heard.keys) != heard.weight)
         return write_filter(session, writer, probes_for(&heard, left, marked));
     session->result.only_there = heard.keys - left;
     return session_end(session, writer);
@@ -184,7 +190,7 @@ static roost_status take_filter(struct roost_reconcile *session, struct bit_read
 
 static roost_status open_dbf(struct roost_reconcile *session, struct bit_writer *writer)
 {
-    write_fixed64(writer, weight_of_common(session));
+    write_fixed64(writer, weight_for(session, session->set.count));
     session_seal(session, writer);
     return ROOST_OK;
 }
@@ -194,7 +200,7 @@ static roost_status answer_dbf(struct roost_reconcile *session, struct bit_reade
     uint64_t weight = read_fixed64(reader);
     if (!session_unseal(session, reader) || session->peer_keys > UINT32_MAX)
         return ROOST_CORRUPT;
-    if (session->peer_keys == session->set.count && weight == weight_of_common(session))
+    if (session->peer_keys == session->set.count && weight == weight_for(session, session->peer_keys))
         return session_end(session, writer);
     if (session->set.count <= session->peer_keys)
         return write_first_filter(session, writer);
@@ -206,8 +212,8 @@ static roost_status answer_dbf(struct roost_reconcile *session, struct bit_reade
 
 static roost_status take_turn(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
-    session->peer_keys = read_varint(reader);
-    if (!session_unseal(session, reader) || session->peer_keys > UINT32_MAX)
+    uint64_t keys = read_varint(reader);
+    if (!session_unseal(session, reader) || !session_know_peer(session, keys))
         return ROOST_CORRUPT;
     return write_first_filter(session, writer);
 }
@@ -226,5 +232,5 @@ static void release_dbf(struct roost_reconcile *session)
     (void)session;
 }
 
-const struct reconcile_method reconcile_dbf = {sizeof(struct dbf), open_dbf,    answer_dbf,
-                                               take_dbf,           release_dbf, .sets_only = true};
+const struct reconcile_method reconcile_dbf = {sizeof(struct dbf), open_dbf,          answer_dbf,     take_dbf,
+                                               release_dbf,        .sets_only = true, .chained = true};

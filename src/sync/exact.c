@@ -58,6 +58,7 @@
 
 /* Up to so many differences the first sketch is made longer. */
 #define MOST_IN_ONE_CELL 40
+#define FEWEST_MORE      2
 /* Where cells do not settle, hashes are made longer by so many: somebody's elements may all be in one cell. */
 #define MORE_BITS 8
 
@@ -116,14 +117,21 @@ static roost_status begin_best_plan(struct roost_reconcile *session, struct bit_
     return sketch_window(session, writer, 0);
 }
 
+/* Sums that the first sketch lacks, where it was too small by a little; an estimate that says otherwise is too low. */
+static uint32_t more_of_first(const struct exact *exact)
+{
+    double more = exact->difference * 1.2 - exact->plan.sums / 2;
+    return more < FEWEST_MORE ? FEWEST_MORE : (uint32_t)more;
+}
+
 static roost_status take_estimated(struct roost_reconcile *session, struct bit_reader *reader,
                                    struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
     struct estimator there = {0};
-    session->peer_keys = read_varint(reader);
+    bool fits = session_know_peer(session, read_varint(reader));
     there.levels = read_byte(reader);
-    if (reader->failed || there.levels == 0 || there.levels > MOST_LEVELS || session->peer_keys > UINT32_MAX)
+    if (reader->failed || !fits || there.levels == 0 || there.levels > MOST_LEVELS)
         return ROOST_CORRUPT;
     for (unsigned i = 0; i < there.levels * LEVEL_WORDS; i++)
         there.parities[i / LEVEL_WORDS][i % LEVEL_WORDS] = read_fixed64(reader);
@@ -132,7 +140,7 @@ static roost_status take_estimated(struct roost_reconcile *session, struct bit_r
     struct estimator here = estimator_of(session, there.levels);
     exact->difference = estimate_difference(&here, &there, session->set.count, session->peer_keys);
     if (exact->rounds == 0 && !exact->asked_estimate && exact->difference <= MOST_IN_ONE_CELL)
-        return sketch_more_of_first(session, writer, (uint32_t)(exact->difference * 1.2) - exact->plan.sums / 2);
+        return sketch_more_of_first(session, writer, more_of_first(exact));
     return begin_best_plan(session, writer);
 }
 

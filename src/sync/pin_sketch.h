@@ -32,7 +32,12 @@
 
 #include "../base/field.h"
 
-#define MOST_SUMS 512
+/*
+ * To decode t sums takes time in proportion to t squared, and to make them, t times the elements of the cell: so there
+ * is a bound on what a peer may ask for. Plans have at most two dozen differences in a cell (exact_plan.c); four times
+ * as many are listed.
+ */
+#define MOST_SUMS 96
 
 struct pin_sketch_kernel {
     const char *name;

@@ -4,6 +4,10 @@
  *
  * Bytes. A digest has four, a range that differs is cut in sixteen, and a leaf costs about a bit for each of its
  * positions where half of them are taken. So it pays to cut down to a leaf of about 64 bytes, and no further.
+ *
+ * A leaf that is nearly full names the few positions that are missing, so that two bytes may stand for 65,536 members.
+ * Whoever reads a leaf gets its members in rows and never as a list: memory and time then follow the bytes, not the
+ * members.
  */
 #include "session.h"
 
@@ -156,36 +160,58 @@ void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t cou
     write_alignment(writer);
 }
 
-/* Those from `from` to `to` less 1. */
-static roost_status append_row(struct number_list *list, uint64_t from, uint64_t to, const roost_filter *filter)
+void leaf_open(struct leaf *leaf, struct bit_reader *reader, uint64_t from, uint64_t to)
 {
-    roost_status status = ROOST_OK;
-    for (; from < to && status == ROOST_OK; from++)
-        status = list_append(list, from, filter);
-    return status;
+    uint64_t width = to - from, count = read_varint(reader);
+    *leaf = (struct leaf){.reader = reader, .next = from, .to = to};
+    leaf->failed = reader->failed || count > width;
+    if (leaf->failed)
+        return;
+    leaf->others = by_others(count, width);
+    leaf->named = leaf->others ? width - count : count;
+    leaf->parameter = rice_parameter(width, leaf->named);
 }
 
-roost_status read_leaf(struct bit_reader *reader, struct number_list *members, uint64_t from, uint64_t to,
-                       const roost_filter *filter)
+/* The next position that the message names. */
+static bool next_named(struct leaf *leaf, uint64_t *position)
 {
-    uint64_t width = to - from, count = read_varint(reader), next = from;
-    if (reader->failed || count > width)
-        return ROOST_CORRUPT;
-    bool others = by_others(count, width);
-    roost_status status = ROOST_OK;
-    uint64_t named = others ? width - count : count;
-    unsigned parameter = rice_parameter(width, named);
-    for (uint64_t i = 0; i < named && status == ROOST_OK; i++) {
-        uint64_t gap = read_rice(reader, parameter);
-        if (reader->failed || gap >= to - next)
-            return ROOST_CORRUPT;
-        status = others ? append_row(members, next, next + gap, filter) : list_append(members, next + gap, filter);
-        next += gap + 1;
+    uint64_t gap = read_rice(leaf->reader, leaf->parameter);
+    leaf->failed |= leaf->reader->failed || gap >= leaf->to - leaf->next;
+    *position = leaf->next + gap;
+    leaf->next = *position + 1;
+    leaf->named--;
+    return !leaf->failed;
+}
+
+/* What lies before the next of the others; behind the last of them, the rest. */
+static bool next_row_between(struct leaf *leaf, uint64_t *from, uint64_t *to)
+{
+    while (leaf->named > 0) {
+        *from = leaf->next;
+        if (!next_named(leaf, to))
+            return false;
+        if (*to > *from)
+            return true;
     }
-    if (others && status == ROOST_OK)
-        status = append_row(members, next, to, filter);
-    if (status != ROOST_OK)
-        return status;
-    read_alignment(reader);
-    return reader->failed ? ROOST_CORRUPT : ROOST_OK;
+    *from = leaf->next;
+    *to = leaf->next = leaf->to;
+    return *to > *from;
+}
+
+bool leaf_next(struct leaf *leaf, uint64_t *from, uint64_t *to)
+{
+    bool found = false;
+    if (leaf->failed)
+        return false;
+    if (leaf->others)
+        found = next_row_between(leaf, from, to);
+    else if (leaf->named > 0)
+        found = next_named(leaf, from);
+    if (found && !leaf->others)
+        *to = *from + 1;
+    if (found)
+        return true;
+    read_alignment(leaf->reader);
+    leaf->failed |= leaf->reader->failed;
+    return false;
 }

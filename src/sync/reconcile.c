@@ -2,7 +2,7 @@
  * The session: everything about a reconciliation that does not depend on how the difference is found.
  *
  *     OPENING   72 | version | method, bit 7: multiset | salt, 8 | number of keys, varint | of the method
- *     ENDING    65 | bits 64 to 95 of the weight of what both have in common, 4
+ *     ENDING    65 | bits 64 to 95 of the weight of what both have in common, 4 | where seals are chained: seal, 8
  *     TROUBLED  58 | status
  *
  * What a peer can make us do is bounded. A message has at most MOST_MESSAGE bytes, and a method has to justify what it
@@ -10,6 +10,15 @@
  * our own keys: an honest peer never has to tell more than the list of our keys would be, since both methods send the
  * list of whoever has fewer once that is shorter. That also bounds the number of messages. (A filter of the peer's keys
  * is as large as these want it; a method that sends one whatever the other side has states how much room it needs.)
+ * Whatever a session allocates, its own keys included, stays within the memory limit of its environment.
+ *
+ * What is promised, and against whom. Messages that arrive as they were sent: the result is exact, but for a chance of
+ * 2^-64. A message that was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or
+ * still the exact result; the weights that are compared at the end are keyed hashes of the very keys, and nobody meets
+ * them without knowing the keys. Somebody who does know the keys and the salt and rewrites all messages can stand for
+ * the peer, and a peer may claim to hold any keys that it likes: then the result is that for the claimed set. It is one
+ * that some set would give (`fits_peer`: keys here, less those only here, plus those only there, are the peer's), it
+ * names no key that is not here, and it costs no more than stated above.
  */
 #include "reconcile.h"
 
@@ -32,6 +41,44 @@ static const struct reconcile_method *const methods[] = {
 
 #define METHODS (sizeof methods / sizeof *methods)
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Before each block stands its size; sixteen bytes, so that what is behind it is aligned for anything. */
+#define BLOCK_HEADER 16
+
+static void *budget_allocate(void *context, size_t size)
+{
+    struct memory_budget *budget = context;
+    if (size > SIZE_MAX - BLOCK_HEADER || (budget->limit && size > budget->limit - budget->taken)) {
+        budget->refused = true;
+        return NULL;
+    }
+    uint8_t *block = memory_allocate(&budget->outer, size + BLOCK_HEADER);
+    if (!block)
+        return NULL;
+    memcpy(block, &size, sizeof size);
+    budget->taken += size;
+    return block + BLOCK_HEADER;
+}
+
+static void budget_release(void *context, void *memory)
+{
+    struct memory_budget *budget = context;
+    uint8_t *block = (uint8_t *)memory - BLOCK_HEADER;
+    size_t size;
+    memcpy(&size, block, sizeof size);
+    budget->taken -= size;
+    memory_release(&budget->outer, block);
+}
+
+/* Lack of memory within the budget is a limit, and not the machine's. */
+static roost_status status_within(struct roost_reconcile *session, roost_status status)
+{
+    bool limited = status == ROOST_NO_MEMORY && session->budget.refused;
+    session->budget.refused = false;
+    return limited ? ROOST_TOO_LARGE : status;
+}
+
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
 static roost_status make(struct roost_reconcile **made, const roost_reconcile_config *config,
@@ -43,17 +90,20 @@ static roost_status make(struct roost_reconcile **made, const roost_reconcile_co
     surroundings.entropy = entropy_or_default(surroundings.entropy);
     const struct reconcile_method *method = methods[config->method];
     struct roost_reconcile *session = memory_allocate(&surroundings.allocator, sizeof *session);
-    void *state = memory_allocate(&surroundings.allocator, method->state_size);
-    if (!session || !state) {
-        memory_release(&surroundings.allocator, session);
-        memory_release(&surroundings.allocator, state);
+    if (!session)
         return ROOST_NO_MEMORY;
-    }
     session->config = *config;
+    session->budget = (struct memory_budget){.outer = surroundings.allocator, .limit = surroundings.memory_limit};
     session->environment = surroundings;
+    session->environment.allocator = (roost_allocator){&session->budget, budget_allocate, budget_release};
     session->method = method;
-    session->state = state;
-    element_set_init(&session->set, config->multiset, &surroundings);
+    session->state = memory_allocate(session_allocator(session), method->state_size);
+    if (!session->state) {
+        roost_status status = status_within(session, ROOST_NO_MEMORY);
+        memory_release(&surroundings.allocator, session);
+        return status;
+    }
+    element_set_init(&session->set, config->multiset, &session->environment);
     *made = session;
     return ROOST_OK;
 }
@@ -80,6 +130,11 @@ roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_c
     return ROOST_OK;
 }
 
+static uint8_t version_of(const struct reconcile_method *method)
+{
+    return method->chained ? CHAINED_VERSION : RECONCILE_VERSION;
+}
+
 struct opening {
     roost_reconcile_config config;
     uint64_t salt, keys;
@@ -87,16 +142,16 @@ struct opening {
 
 static roost_status read_opening(struct bit_reader *reader, struct opening *opening)
 {
-    if (read_byte(reader) != OPENING || read_byte(reader) != RECONCILE_VERSION)
+    if (read_byte(reader) != OPENING)
         return ROOST_PROTOCOL;
-    uint8_t method = read_byte(reader);
+    uint8_t version = read_byte(reader), method = read_byte(reader);
     opening->config = (roost_reconcile_config){(roost_reconcile_method)(method & ~MULTISET), method & MULTISET};
     opening->salt = read_fixed64(reader);
     opening->keys = read_varint(reader);
+    if ((unsigned)opening->config.method >= METHODS || version != version_of(methods[opening->config.method]))
+        return ROOST_PROTOCOL;
     if (reader->failed)
         return ROOST_CORRUPT;
-    if ((unsigned)opening->config.method >= METHODS)
-        return ROOST_PROTOCOL;
     return opening->config.multiset && methods[opening->config.method]->sets_only ? ROOST_PROTOCOL : ROOST_OK;
 }
 
@@ -118,12 +173,12 @@ void roost_reconcile_free(roost_reconcile *session)
 {
     if (!session)
         return;
-    roost_allocator allocator = *session_allocator(session);
+    const roost_allocator *allocator = session_allocator(session), outer = session->budget.outer;
     session->method->release(session);
     element_set_release(&session->set);
-    memory_release(&allocator, session->changed);
-    memory_release(&allocator, session->state);
-    memory_release(&allocator, session);
+    memory_release(allocator, session->changed);
+    memory_release(allocator, session->state);
+    memory_release(&outer, session);
 }
 
 roost_status session_switch(struct roost_reconcile *session, const struct reconcile_method *method)
@@ -159,7 +214,7 @@ roost_status roost_reconcile_add_hash(roost_reconcile *session, roost_hash hash,
 {
     if (session->begun || count == 0)
         return ROOST_INVALID;
-    return element_set_add(&session->set, hash, count);
+    return status_within(session, element_set_add(&session->set, hash, count));
 }
 
 static roost_status begin(struct roost_reconcile *session)
@@ -196,21 +251,41 @@ void session_conclude(struct roost_reconcile *session)
     session->over = true;
 }
 
+bool session_know_peer(struct roost_reconcile *session, uint64_t keys)
+{
+    bool fits = !session->peer_is_known || session->peer_keys == keys;
+    session->peer_keys = keys;
+    session->peer_is_known = true;
+    return fits && keys <= UINT32_MAX;
+}
+
+/* The result is exact: what is in common is as much here as there. */
+static roost_status conclude_exactly(struct roost_reconcile *session)
+{
+    session_conclude(session);
+    const roost_reconcile_result *result = &session->result;
+    bool fits_peer = result->keys - result->only_here + result->only_there == session->peer_keys;
+    session->over = fits_peer || !session->peer_is_known;
+    return session->over ? ROOST_OK : ROOST_CORRUPT;
+}
+
 roost_status session_end(struct roost_reconcile *session, struct bit_writer *writer)
 {
     write_byte(writer, ENDING);
     write_bits(writer, ENDING_HASH(session_common(session)), 32);
-    session_conclude(session);
-    return ROOST_OK;
+    if (session->method->chained)
+        session_seal(session, writer);
+    return conclude_exactly(session);
 }
 
 static roost_status take_ending(struct roost_reconcile *session, struct bit_reader *reader)
 {
     uint32_t hash = (uint32_t)read_bits(reader, 32);
+    if (session->method->chained && !session_unseal(session, reader))
+        return ROOST_CORRUPT;
     if (reader->failed || reader_bits_left(reader) != 0 || hash != ENDING_HASH(session_common(session)))
         return ROOST_CORRUPT;
-    session_conclude(session);
-    return ROOST_OK;
+    return conclude_exactly(session);
 }
 
 roost_status session_make_changed(struct roost_reconcile *session, size_t room)
@@ -231,24 +306,34 @@ void session_note_changed(struct roost_reconcile *session, const struct element 
 
 static uint64_t seal_of(const struct roost_reconcile *session, const void *bytes, size_t size, uint32_t number)
 {
-    return hash_bytes(session->salt + number, bytes, size).low;
+    return hash_bytes(session->salt + number + session->last_seal, bytes, size).low;
+}
+
+static void chain_seal(struct roost_reconcile *session, uint64_t seal)
+{
+    session->last_seal = session->method->chained ? seal : 0;
 }
 
 /* The message that came last, if any, is not counted yet when its answer is made. */
-void session_seal(const struct roost_reconcile *session, struct bit_writer *writer)
+void session_seal(struct roost_reconcile *session, struct bit_writer *writer)
 {
     bool is_opening = session->asking && session->result.messages == 0;
     uint32_t number = is_opening ? 0 : session->result.messages + 1;
-    if (!writer->failed)
-        write_fixed64(writer, seal_of(session, writer->buffer.data, writer->buffer.size, number));
+    if (writer->failed)
+        return;
+    uint64_t seal = seal_of(session, writer->buffer.data, writer->buffer.size, number);
+    write_fixed64(writer, seal);
+    chain_seal(session, seal);
 }
 
-bool session_unseal(const struct roost_reconcile *session, struct bit_reader *reader)
+bool session_unseal(struct roost_reconcile *session, struct bit_reader *reader)
 {
     size_t sealed = reader->position / 8;
     uint64_t seal = read_fixed64(reader);
-    return !reader->failed && reader_bits_left(reader) == 0 &&
-           seal == seal_of(session, reader->bytes, sealed, session->result.messages);
+    bool right = !reader->failed && reader_bits_left(reader) == 0 &&
+                 seal == seal_of(session, reader->bytes, sealed, session->result.messages);
+    chain_seal(session, seal);
+    return right;
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
@@ -256,7 +341,7 @@ bool session_unseal(const struct roost_reconcile *session, struct bit_reader *re
 static roost_status write_opening(struct roost_reconcile *session, struct bit_writer *writer)
 {
     write_byte(writer, OPENING);
-    write_byte(writer, RECONCILE_VERSION);
+    write_byte(writer, version_of(session->method));
     write_byte(writer, (uint8_t)(session->config.method | (session->config.multiset ? MULTISET : 0)));
     write_fixed64(writer, session->salt);
     write_varint(writer, session->set.count);
@@ -274,6 +359,7 @@ static roost_status take_opening(struct roost_reconcile *session, struct bit_rea
         opening.config.multiset != session->config.multiset)
         return ROOST_PROTOCOL;
     session->peer_keys = opening.keys;
+    session->peer_is_known = true;
     return session->method->answer(session, reader, writer);
 }
 
@@ -339,11 +425,12 @@ roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *messag
     if (session->failed != ROOST_OK)
         return session->failed;
     struct bit_writer writer;
-    bit_writer_init(&writer, *session_allocator(session));
+    bit_writer_init(&writer, session->budget.outer);
     roost_status status = next_message(session, &writer, received, size);
     write_alignment(&writer);
     if (status == ROOST_OK && writer.failed)
         status = ROOST_NO_MEMORY;
+    status = status_within(session, status);
     if (status != ROOST_OK) {
         session->failed = status;
         session->over = false;

@@ -31,6 +31,7 @@
 #include "element_set.h"
 
 #define RECONCILE_VERSION 1
+#define CHAINED_VERSION   2 /* of methods whose seals are chained */
 
 /* The first byte of a message. Types from FIRST_OF_METHOD on are the method's own. */
 enum reconcile_message {
@@ -57,6 +58,7 @@ struct reconcile_method {
     void (*release)(struct roost_reconcile *session); /* of what the state points to */
     bool sets_only;
     bool approximate;
+    bool chained;  /* every message is sealed, and each seal covers those before it (session_seal) */
     uint64_t room; /* bytes that an honest peer may send on top of what our own keys allow */
 };
 
@@ -69,14 +71,24 @@ struct changed_count {
     uint64_t there;
 };
 
+/* What a session has allocated, in bytes, and may: its memory limit, or no limit. */
+struct memory_budget {
+    roost_allocator outer;
+    uint64_t limit, taken;
+    bool refused;
+};
+
 struct roost_reconcile {
     roost_reconcile_config config;
-    roost_environment environment;
+    struct memory_budget budget;
+    roost_environment environment; /* its allocator is the budget's; messages are made by the outer one */
     const struct reconcile_method *method;
     void *state;
     struct element_set set;
     uint64_t salt;
     uint64_t peer_keys; /* as far as the peer told */
+    bool peer_is_known; /* it told */
+    uint64_t last_seal; /* of the message before, either way; 0 where seals are not chained */
     bool asking, begun, over;
     roost_status failed; /* ROOST_OK, or why it ended */
     struct changed_count *changed;
@@ -136,7 +148,10 @@ uint128 session_common(const struct roost_reconcile *session);
 /* Goes on with another method, whose `open` or `answer` the caller calls next. */
 roost_status session_switch(struct roost_reconcile *session, const struct reconcile_method *method);
 
-/* Writes the last message; the result is final. */
+/* The peer told how many keys it has. False: it had told another number before. */
+bool session_know_peer(struct roost_reconcile *session, uint64_t keys);
+
+/* Writes the last message; the result is final. ROOST_CORRUPT: it does not fit what the peer told. */
 roost_status session_end(struct roost_reconcile *session, struct bit_writer *writer);
 
 /* The result is final; no more is expected from the peer. */
@@ -150,8 +165,11 @@ void session_note_changed(struct roost_reconcile *session, const struct element 
  * A seal at the end of a message: eight bytes of a hash of all before it, under the salt and the number of the message.
  * For methods whose verification would not see that a message was damaged. The reader is right before it; false: it is
  * not the seal of these bytes, or something follows.
+ *
+ * Where seals are chained, each also covers the seal of the message before it, of either side. So whoever unseals a
+ * message knows that the peer has seen every earlier message as it was sent.
  */
-void session_seal(const struct roost_reconcile *session, struct bit_writer *writer);
-bool session_unseal(const struct roost_reconcile *session, struct bit_reader *reader);
+void session_seal(struct roost_reconcile *session, struct bit_writer *writer);
+bool session_unseal(struct roost_reconcile *session, struct bit_reader *reader);
 
 #endif

@@ -27,6 +27,11 @@
  *
  * Where we differ: counts are sent as what they are above or below their expectation; who has to know at the end are
  * both; and there is a bound on the symbols.
+ *
+ * The bound. How many symbols come next follows from how many there are (symbols_more), and the exact method takes over
+ * once there are more than half as many as the smaller set has keys (symbols_suffice). The responder checks both: WANT
+ * of another number, or beyond that bound, is refused. So what it allocates and sends follows its own set, whatever the
+ * peer asks for and however many keys it claims to have.
  */
 #include "reconcile.h"
 
@@ -87,6 +92,13 @@ static struct riblt *riblt_of(const struct roost_reconcile *session)
 static size_t symbols_more(size_t count)
 {
     return count == 0 ? FIRST_SYMBOLS : count < 64 ? count / 2 : count / 5;
+}
+
+/* So many are never exceeded: from there on the lists of the exact method are shorter. */
+static bool symbols_suffice(const struct roost_reconcile *session, size_t count)
+{
+    uint64_t fewer = session->set.count < session->peer_keys ? session->set.count : session->peer_keys;
+    return count > FIRST_SYMBOLS + fewer / 2 || count > MOST_MESSAGE / 16;
 }
 
 /* ---- names and places ------------------------------------------------------------------------------------------- */
@@ -204,7 +216,7 @@ static int64_t unfold_sign(uint64_t number)
 static roost_status write_symbols(struct roost_reconcile *session, struct bit_writer *writer, uint64_t more)
 {
     struct riblt *riblt = riblt_of(session);
-    if (more == 0 || more > MOST_MESSAGE / 16 || riblt->count + more > UINT32_MAX)
+    if (more != symbols_more(riblt->count) || symbols_suffice(session, riblt->count))
         return ROOST_PROTOCOL;
     roost_status status = make_room(session, more);
     if (status != ROOST_OK)
@@ -327,9 +339,8 @@ static roost_status read_symbols(struct roost_reconcile *session, struct bit_rea
 {
     struct riblt *riblt = riblt_of(session);
     size_t from = riblt->count, more = symbols_more(from);
-    if (from == 0)
-        session->peer_keys = read_varint(reader);
-    if (reader->failed || session->peer_keys > UINT32_MAX || reader_bits_left(reader) / SYMBOL_BITS < more)
+    bool fits = from > 0 || session_know_peer(session, read_varint(reader));
+    if (reader->failed || !fits || reader_bits_left(reader) / SYMBOL_BITS < more)
         return ROOST_CORRUPT;
     roost_status status = make_room(session, more);
     for (size_t i = from; i < from + more && status == ROOST_OK; i++) {
@@ -509,8 +520,7 @@ static roost_status take_symbols(struct roost_reconcile *session, struct bit_rea
         return status;
     if (is_empty(&riblt->symbols[0]))
         return write_found(session, writer);
-    uint64_t fewer = session->set.count < session->peer_keys ? session->set.count : session->peer_keys;
-    if (riblt->count > FIRST_SYMBOLS + fewer / 2 || riblt->count > MOST_MESSAGE / 16)
+    if (symbols_suffice(session, riblt->count))
         return switch_method(session, writer);
     write_want(writer, symbols_more(riblt->count));
     return ROOST_OK;

@@ -137,9 +137,19 @@ void list_release(struct number_list *list, const roost_filter *filter);
  */
 #define MOST_LEAF ((uint64_t)1 << 16)
 void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t count, uint64_t from, uint64_t to);
-/* ROOST_CORRUPT, ROOST_NO_MEMORY, ROOST_TOO_LARGE. */
-roost_status read_leaf(struct bit_reader *reader, struct number_list *members, uint64_t from, uint64_t to,
-                       const roost_filter *filter);
+
+/* A leaf as it is read: rows of members, ascending. At the end `failed` tells whether it made sense. */
+struct leaf {
+    struct bit_reader *reader;
+    uint64_t next, to; /* what is left of the range */
+    uint64_t named;    /* positions that are still to be read */
+    unsigned parameter;
+    bool others; /* those named are the ones that are missing */
+    bool failed;
+};
+void leaf_open(struct leaf *leaf, struct bit_reader *reader, uint64_t from, uint64_t to);
+/* False: no further row. */
+bool leaf_next(struct leaf *leaf, uint64_t *from, uint64_t *to);
 /* The bits that it will take, about. */
 double leaf_bits(uint64_t count, uint64_t width);
 
