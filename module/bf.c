@@ -385,7 +385,7 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
         return RedisModule_ReplyWithError(ctx, "Second argument must be numeric");
     if (!open_to_ask(&target, ctx, argv[1]))
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_piece(ctx, &target.filter->value, iterator, "Invalid position");
+    reply_piece(ctx, argv[1], &target.filter->value, iterator, "Invalid position");
     target_close(&target);
     return REDISMODULE_OK;
 }

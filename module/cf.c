@@ -394,7 +394,7 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     if (info.entries == 0 && iterator == 0)
         reply_nothing(ctx);
     else
-        reply_piece(ctx, &target.filter->value, iterator, "Invalid position");
+        reply_piece(ctx, argv[1], &target.filter->value, iterator, "Invalid position");
     target_close(&target);
     return REDISMODULE_OK;
 }

@@ -245,7 +245,7 @@ int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.missing) {
         target_close(&target);
-        return RedisModule_ReplyWithError(ctx, ERROR_EXISTS);
+        return RedisModule_ReplyWithError(ctx, target.reserved ? ERROR_RESERVED : ERROR_EXISTS);
     }
     roost_status status = target_create(&target, &creation.config, (struct shown){0});
     if (status == ROOST_OK)

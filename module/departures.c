@@ -4,10 +4,11 @@
  * Which is which. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first, within the same
  * command: commands are counted by a filter that the server runs before each, and a value that was written out and
  * deleted under one number has been moved. (A transaction has one number: DUMP and DEL in one look the same, and are a
- * move only where the server was ever asked for one.) Where MIGRATE within a cluster is repeated, it replaces what
- * an earlier attempt has brought, by a command of its own: nothing was deleted then either. A slot that goes to another
- * node is emptied by the server itself, when the slot is ours no longer: Valkey tells `del` of each key, Redis 7.0
- * nothing at all.
+ * move only where the server holds a connection of a MIGRATE, which it keeps for ten seconds. That somebody sent the
+ * word MIGRATE proves nothing: the filter sees commands before it is known whether they are allowed.) Where MIGRATE
+ * within a cluster is repeated, it replaces what an earlier attempt has brought, by a command of its own: nothing was
+ * deleted then either. A slot that goes to another node is emptied by the server itself, when the slot is ours no
+ * longer: Valkey tells `del` of each key, Redis 7.0 nothing at all.
  *
  * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of what it holds now; listening to all of
  * those would cost every write of the server. Redis 7.0 overwrites in place: the key is still there while the type is
@@ -38,9 +39,8 @@ struct departure {
 };
 static struct departure *latest;
 static uint64_t commands;
-static bool may_move;           /* the one under way; */
-static bool brings;             /* it was sent by MIGRATE; */
-static bool ever_moved;         /* there was a MIGRATE */
+static bool is_transaction;     /* the one under way; */
+static bool brings;             /* it was sent by MIGRATE */
 static RedisModuleCtx *lasting; /* a context where the server gives none */
 
 static void free_departure(struct departure *departure)
@@ -79,6 +79,21 @@ static void bury(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generati
 {
     uint64_t buried = registry_generation(ctx, name), next = generation_after(generation);
     graves_record(ctx, name, buried > next ? buried : next);
+}
+
+/* Whether the server is connected to another one that it moves keys to. */
+static bool is_migrating(void)
+{
+    int error = REDISMODULE_ERR;
+    RedisModuleServerInfoData *info = RedisModule_GetServerInfo(lasting, "stats");
+    bool connected = RedisModule_ServerInfoGetFieldUnsigned(info, "migrate_cached_sockets", &error) > 0;
+    RedisModule_FreeServerInfo(lasting, info);
+    return error == REDISMODULE_OK && connected;
+}
+
+static bool was_written_out(const struct value *value)
+{
+    return value->written_out == commands && (!is_transaction || is_migrating());
 }
 
 void departures_note_copy(struct value *value)
@@ -124,7 +139,7 @@ void departures_note(struct value *value, const RedisModuleString *name, int dat
                                     .database = database,
                                     .generation = value->generation,
                                     .command = commands,
-                                    .written_out = may_move && value->written_out == commands};
+                                    .written_out = was_written_out(value)};
     latest = departure;
     if (newer.add_post_notification_job)
         newer.add_post_notification_job(lasting, explain_rest, NULL, NULL);
@@ -207,8 +222,7 @@ static void count_command(RedisModuleCommandFilterCtx *filter)
 {
     const RedisModuleString *name = RedisModule_CommandFilterArgGet(filter, 0);
     commands++;
-    ever_moved = ever_moved || argument_is(name, "MIGRATE");
-    may_move = ever_moved || !argument_is(name, "EXEC");
+    is_transaction = argument_is(name, "EXEC");
     brings = argument_is(name, "RESTORE-ASKING");
 }
 

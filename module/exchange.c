@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "graves.h"
 #include "load_piece.h"
 #include "merging.h"
 #include "pieces.h"
@@ -93,6 +94,8 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const char *error = NULL;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
+    if (!is_mirrored(ctx) && graves_is_place(argv[1]))
+        return RedisModule_ReplyWithError(ctx, ERROR_RESERVED);
     for (int i = 2; i < argc && status == ROOST_OK && !error; i++)
         error = take_source(&result, &status, ctx, argv[i]);
     if (error || status != ROOST_OK) {
@@ -175,7 +178,7 @@ int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    reply_piece(ctx, &target.filter->value, iterator, "ERR invalid iterator");
+    reply_piece(ctx, argv[1], &target.filter->value, iterator, "ERR invalid iterator");
     target_close(&target);
     return REDISMODULE_OK;
 }

@@ -18,6 +18,7 @@
 #include "target.h"
 
 #define NAME_AT        12 /* of an entry in the body */
+#define NUMBER_DIGITS  8  /* of a key in a cluster */
 #define BYTES_OF_ENTRY 64 /* about what one takes beside its name */
 #define LONGEST_NAME   ((size_t)512 << 20)
 
@@ -50,6 +51,43 @@ static unsigned slot_of_key(const RedisModuleString *key)
     const char *name = RedisModule_StringPtrLen(key, &size);
     bool cluster = RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER;
     return cluster ? slot_of(name, size) : 0;
+}
+
+/* "roost:generations", or "roost:generations:{tag}:number". */
+bool graves_is_place(const RedisModuleString *name)
+{
+    static const char beginning[] = GRAVES_NAME ":{";
+    size_t size, base = sizeof GRAVES_NAME - 1, tag;
+    const char *text = RedisModule_StringPtrLen(name, &size); /* ends in 0 */
+    if (size == base)
+        return memcmp(text, GRAVES_NAME, base) == 0;
+    if (size < sizeof beginning || strncmp(text, beginning, sizeof beginning - 1) != 0 || strlen(text) != size)
+        return false;
+    text += sizeof beginning - 1;
+    tag = strspn(text, "0123456789");
+    return tag > 0 && strncmp(text + tag, "}:", 2) == 0 &&
+           strspn(text + tag + 2, "0123456789abcdef") == NUMBER_DIGITS && text[tag + 2 + NUMBER_DIGITS] == '\0';
+}
+
+static bool all_of_slot(const struct graves *graves, unsigned slot)
+{
+    bool all = true;
+    void *name;
+    size_t size;
+    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
+    while (all && (name = RedisModule_DictNextC(iterator, &size, NULL)))
+        all = slot_of(name, size) == slot;
+    RedisModule_DictIteratorStop(iterator);
+    return all;
+}
+
+bool graves_allow(const struct value *value, const RedisModuleString *name)
+{
+    bool tombstones = value->class == &graves_class, place = graves_is_place(name);
+    if (tombstones != place || !tombstones)
+        return tombstones == place;
+    bool cluster = RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER;
+    return !cluster || all_of_slot((const struct graves *)value, slot_of_key(name));
 }
 
 /* Whether it was at one. */
@@ -110,6 +148,10 @@ void graves_arrive(struct value *value, RedisModuleString *key, int database)
 {
     struct graves *graves = (struct graves *)value;
     graves_leave(value);
+    if (!graves_is_place(key)) {
+        RedisModule_Log(NULL, "warning", "tombstones at a key that is not reserved for them are ignored");
+        return;
+    }
     graves->key = RedisModule_CreateStringFromString(NULL, key);
     graves->database = database;
     unsigned slot = slot_of_key(key);
@@ -167,6 +209,8 @@ void graves_leave_all(int database)
 static struct graves *graves_at(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name)
 {
     struct value *value = NULL;
+    if (!graves_is_place(name))
+        return NULL;
     if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY) {
         value = graves_make();
         RedisModule_ModuleTypeSetValue(key, value_type, value);
@@ -189,7 +233,7 @@ static bool write_down(RedisModuleCtx *ctx, RedisModuleString *place, RedisModul
         note(graves, bytes.data, bytes.size, generation);
         registry_bury(graves->database, bytes.data, bytes.size, generation);
     } else {
-        RedisModule_Log(ctx, "warning", "%s is no key of the module: a deletion is not remembered",
+        RedisModule_Log(ctx, "warning", "%s holds no tombstones: a deletion is not remembered",
                         RedisModule_StringPtrLen(place, NULL));
     }
     RedisModule_CloseKey(key);
@@ -222,11 +266,11 @@ int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     long long generation;
     if (argc != 4)
         return RedisModule_WrongArity(ctx);
-    if (!argument_number(argv[2], &generation, 1, INT64_MAX))
-        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
     if (!is_mirrored(ctx))
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells generations");
-    write_down(ctx, argv[3], argv[1], (uint64_t)generation);
+    if (!argument_number(argv[2], &generation, 1, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
+    write_down(ctx, argv[3], argv[1], generation_within((uint64_t)generation));
     RedisModule_ReplicateVerbatim(ctx);
     return reply_ok(ctx);
 }
@@ -275,38 +319,48 @@ static roost_status graves_tell(struct value *value, struct value_bytes *bytes, 
     return ROOST_OK;
 }
 
-/* The next entry: its size, or 0 if it is none. */
-static size_t read_entry(struct graves *graves, const uint8_t *bytes, size_t left)
+struct entry {
+    uint64_t generation;
+    const uint8_t *name;
+    size_t size;
+};
+
+/* The next entry; false if it is none. */
+static bool read_entry(struct entry *entry, const uint8_t *bytes, size_t left)
 {
     struct header_place place = {(uint8_t *)(uintptr_t)bytes};
     if (left < NAME_AT)
-        return 0;
-    uint64_t generation = header_read(&place, 8);
-    size_t size = (size_t)header_read(&place, 4);
-    if (generation == 0 || generation > LAST_GENERATION || size > LONGEST_NAME || size > left - NAME_AT)
-        return 0;
-    note(graves, bytes + NAME_AT, size, generation);
-    return NAME_AT + size;
+        return false;
+    entry->generation = header_read(&place, 8);
+    entry->size = (size_t)header_read(&place, 4);
+    entry->name = bytes + NAME_AT;
+    return entry->generation > 0 && entry->size <= LONGEST_NAME && entry->size <= left - NAME_AT;
 }
 
-/* Names come once, and in order: what was read would be written just so. */
+static bool comes_before(const struct entry *a, const struct entry *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size ? memcmp(a->name, b->name, size) : 0;
+    return order < 0 || (order == 0 && a->size < b->size);
+}
+
+/* Names come once, and in order: what was read would be written just so. Only a file of the server's own may tell of
+   generations beyond the last. */
 static roost_status graves_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
                                    enum telling telling)
 {
     struct graves *graves = (struct graves *)value;
     struct header_place place = header_open(header);
-    struct value_bytes again;
-    (void)telling;
-    for (size_t done = 0, entry; done < size; done += entry)
-        if ((entry = read_entry(graves, (const uint8_t *)body + done, size - done)) == 0)
+    struct entry entry, before;
+    uint64_t count = 0;
+    for (size_t done = 0; done < size; done += NAME_AT + entry.size, count++, before = entry) {
+        if (!read_entry(&entry, (const uint8_t *)body + done, size - done) ||
+            (count > 0 && !comes_before(&before, &entry)) ||
+            (entry.generation > LAST_GENERATION && telling == TELL_COPY))
             return ROOST_CORRUPT;
-    if (header_read(&place, 8) != RedisModule_DictSize(graves->generations))
-        return ROOST_CORRUPT;
-    roost_status status = graves_tell(value, &again, TELL_MIRROR);
-    if (status == ROOST_OK && (again.body.size != size || (size && memcmp(again.body.data, body, size) != 0)))
-        status = ROOST_CORRUPT;
-    roost_buffer_release(&again.body);
-    return status;
+        note(graves, entry.name, entry.size, generation_within(entry.generation));
+    }
+    return header_read(&place, 8) == count ? ROOST_OK : ROOST_CORRUPT;
 }
 
 static void graves_digest(struct value *value, uint8_t digest[16])

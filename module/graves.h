@@ -16,6 +16,16 @@
  * are saved, replicated and migrated like any key. The number is random: a slot that moves key by key may get a grave
  * at both ends, and the two must not meet under one name. Several keys may tell of one name; the highest counts.
  *
+ * Access. These names are reserved: tombstones count under them alone, and nothing else of the module is kept there. A
+ * user whose key patterns leave them out can therefore delete no other key by a value that he made up, whatever command
+ * brings it (RESTORE, ROOST.RESTORE, COPY, MIGRATE): it is refused. In a cluster the keys of a slot speak for names of
+ * that slot, and others are refused. What the server finds in its own files or hears from its primary is not refused,
+ * since both were decided before, but says nothing under any other name.
+ *
+ * Bound. Generations end at LAST_GENERATION: at one deletion in a microsecond a name gets there in nine years. A value
+ * that claims more is refused, so a name can be pushed there by whoever may write it, but not beyond. There the name is
+ * merged like any other; it is just that its deletion no longer reaches other regions.
+ *
  * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion, most often ahead of
  * it: the key takes the record. (Redis 7.0 tells of expiry outside of a transaction; should a server die in between, it
  * holds a filter that has expired below its grave; when it goes, the grave stays as it is.)
@@ -30,18 +40,30 @@
 
 #define ALL_DATABASES   (-1)
 #define GRAVES_NAME     "roost:generations"
-#define LAST_GENERATION ((uint64_t)INT64_MAX)
+#define LAST_GENERATION (UINT64_C(1) << 48)
 
-/* Nobody comes to the last one by deleting. */
+/* Beyond the last one there is none. */
 static inline uint64_t generation_after(uint64_t generation)
 {
     return generation < LAST_GENERATION ? generation + 1 : LAST_GENERATION;
+}
+
+/* What files of earlier versions may hold, who knew another last one. */
+static inline uint64_t generation_within(uint64_t generation)
+{
+    return generation < LAST_GENERATION ? generation : LAST_GENERATION;
 }
 
 extern const struct value_class graves_class;
 
 /* The name is at this generation from now on; in the key that keeps it, and told to replicas. */
 void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
+
+/* Whether the name is one of those reserved for tombstones. */
+bool graves_is_place(const RedisModuleString *name);
+/* Whether a client may bring this value to a key of this name: tombstones to reserved names, in a cluster those of the
+   same slot; everything else to other names. */
+bool graves_allow(const struct value *value, const RedisModuleString *name);
 
 /* The graves are at this key now; they are no longer at theirs; none of this database are at any. */
 void graves_arrive(struct value *value, RedisModuleString *key, int database);

@@ -12,6 +12,7 @@
 static const char *error_of(roost_status status, const struct load_errors *errors)
 {
     return status == ROOST_INVALID                                  ? errors->position
+           : status == ROOST_UNSUPPORTED                            ? ERROR_RESERVED
            : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
                                                                     : errors->data;
 }
@@ -40,7 +41,7 @@ int load_piece(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
         return RedisModule_ReplyWithError(ctx, errors->number);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.missing && !target.filter && !target.staged)
+    if (!target.missing && !target.reserved && !target.filter && !target.staged)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes piece = argument_bytes(argv[3]);
     roost_status status = take_piece(target.key, iterator, piece.data, piece.size,

@@ -9,6 +9,7 @@
 
 #include "checksum.h"
 #include "filter_value.h"
+#include "graves.h"
 #include "registry.h"
 #include "settings.h"
 
@@ -23,6 +24,7 @@
 
 static struct dump {
     long long serial;
+    uint64_t key; /* a check of database and name: an iterator is good for the key that it was given for */
     uint8_t *bytes;
     size_t size;
     long long touched;
@@ -56,6 +58,14 @@ static void watch(RedisModuleCtx *ctx, void *unused)
         RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
 }
 
+static uint64_t check_of_key(RedisModuleCtx *ctx, const RedisModuleString *name)
+{
+    int database = RedisModule_GetSelectedDb(ctx);
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    return checksum(checksum(CHECKSUM_START, &database, sizeof database), bytes, size);
+}
+
 static struct dump *begin_dump(RedisModuleCtx *ctx, struct value *value)
 {
     struct dump *dump = &dumps[0];
@@ -74,10 +84,10 @@ static struct dump *begin_dump(RedisModuleCtx *ctx, struct value *value)
     return dump;
 }
 
-static struct dump *find_dump(long long serial)
+static struct dump *find_dump(long long serial, uint64_t key)
 {
     for (int i = 0; i < MOST_DUMPS; i++)
-        if (serial > 0 && dumps[i].serial == serial)
+        if (serial > 0 && dumps[i].serial == serial && dumps[i].key == key)
             return &dumps[i];
     return NULL;
 }
@@ -105,12 +115,15 @@ static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
     return RedisModule_ReplyWithStringBuffer(ctx, "", 0);
 }
 
-int reply_piece(RedisModuleCtx *ctx, struct value *value, long long iterator, const char *error)
+int reply_piece(RedisModuleCtx *ctx, const RedisModuleString *name, struct value *value, long long iterator,
+                const char *error)
 {
     long long position = (iterator & ((1LL << POSITION_BITS) - 1)) + 1;
-    struct dump *dump = iterator == 0 ? begin_dump(ctx, value) : find_dump(iterator >> POSITION_BITS);
+    uint64_t key = check_of_key(ctx, name);
+    struct dump *dump = iterator == 0 ? begin_dump(ctx, value) : find_dump(iterator >> POSITION_BITS, key);
     if (!dump || iterator < 0)
         return RedisModule_ReplyWithError(ctx, error);
+    dump->key = key;
     dump->touched = RedisModule_Milliseconds();
     return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
 }
@@ -229,18 +242,27 @@ static bool is_filter_of(const struct value *value, roost_kind kind)
     return value->class == &filter_class && config_of((const struct filter_value *)value)->kind == kind;
 }
 
+/* Before its body has come. */
+static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
+{
+    bool tombstones = header[5] == graves_class.code;
+    return tombstones == graves_is_place(RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key));
+}
+
 /* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
 static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum telling telling,
                            roost_kind kind)
 {
     struct value *whole;
     roost_status status = value_take_in_whole(&whole, bytes, size, telling);
-    if (status == ROOST_OK && kind && !is_filter_of(whole, kind)) {
-        value_free(whole);
-        return ROOST_MISMATCH;
-    }
+    if (status == ROOST_OK && kind && !is_filter_of(whole, kind))
+        status = ROOST_MISMATCH;
+    if (status == ROOST_OK && telling == TELL_COPY && !graves_allow(whole, RedisModule_GetKeyNameFromModuleKey(key)))
+        status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
         put_value(key, whole);
+    else
+        value_free(whole);
     return status;
 }
 
@@ -251,6 +273,8 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
     roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
     if (status == ROOST_OK && telling == TELL_COPY && staged->whole > settings.memory_limit)
         status = ROOST_TOO_LARGE;
+    if (status == ROOST_OK && telling == TELL_COPY && !may_begin(bytes, key))
+        status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
         status = finish(key, bytes, size, telling, kind);
     else if (status == ROOST_OK) {

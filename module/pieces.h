@@ -17,11 +17,14 @@
 
 extern const struct value_class staged_class;
 
-/* [next iterator, piece] of the value. An iterator that leads nowhere: the error. */
-int reply_piece(RedisModuleCtx *ctx, struct value *value, long long iterator, const char *error);
+/* [next iterator, piece] of the value at this key. An iterator that leads nowhere, or was given for another key: the
+   error. */
+int reply_piece(RedisModuleCtx *ctx, const RedisModuleString *name, struct value *value, long long iterator,
+                const char *error);
 
 /* Takes in a piece. The key was opened for writing; on success it holds the value, staged or whole. ROOST_INVALID: not
-   the piece that is due here. ROOST_MISMATCH: a filter of another kind (0: any will do). */
+   the piece that is due here. ROOST_MISMATCH: a filter of another kind (0: any will do). ROOST_UNSUPPORTED: not at a
+   key of this name. */
 roost_status take_piece(RedisModuleKey *key, long long iterator, const void *bytes, size_t size, enum telling telling,
                         roost_kind kind);
 

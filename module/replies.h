@@ -14,6 +14,7 @@
 #define ERROR_STAGED       "ERR the value is not loaded completely yet"
 #define ERROR_UNKNOWN      "Unknown argument received"
 #define ERROR_BAD_DATA     "ERR received bad data"
+#define ERROR_RESERVED     "ERR keys roost:generations are reserved for tombstones, and tombstones for such keys"
 #define ERROR_BF_FULL      "ERR non scaling filter is full"
 #define ERROR_CF_FULL      "Filter is full"
 #define ERROR_CF_EXPANSION "Maximum expansions reached"

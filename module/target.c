@@ -27,8 +27,13 @@ void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *
 {
     *target = (struct target){.ctx = ctx, .name = name, .key = RedisModule_OpenKey(ctx, name, mode)};
     target->missing = !target->key || RedisModule_KeyType(target->key) == REDISMODULE_KEYTYPE_EMPTY;
-    if (mode & REDISMODULE_WRITE)
+    if (mode & REDISMODULE_WRITE) {
         target->mirrored = is_mirrored(ctx);
+        target->reserved = target->missing && !target->mirrored && graves_is_place(name);
+        target->missing &= !target->reserved;
+    }
+    if (target->reserved)
+        return;
     if (target->missing || RedisModule_ModuleTypeGetType(target->key) != value_type)
         return;
     struct value *value = RedisModule_ModuleTypeGetValue(target->key);
@@ -46,9 +51,10 @@ void target_close(struct target *target)
 int target_refuse(struct target *target, const char *when_missing)
 {
     target_close(target);
-    return RedisModule_ReplyWithError(target->ctx, target->missing  ? when_missing
-                                                   : target->staged ? ERROR_STAGED
-                                                                    : REDISMODULE_ERRORMSG_WRONGTYPE);
+    return RedisModule_ReplyWithError(target->ctx, target->missing    ? when_missing
+                                                   : target->staged   ? ERROR_STAGED
+                                                   : target->reserved ? ERROR_RESERVED
+                                                                      : REDISMODULE_ERRORMSG_WRONGTYPE);
 }
 
 bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
@@ -94,7 +100,7 @@ bool target_is_at(struct target *target, const RedisModuleString *argument)
     long long generation;
     char text[80];
     uint64_t here = target_generation(target);
-    if (argument_number(argument, &generation, 0, INT64_MAX) && (uint64_t)generation == here)
+    if (argument_number(argument, &generation, 0, LAST_GENERATION) && (uint64_t)generation == here)
         return true;
     target_close(target);
     snprintf(text, sizeof text, "STALE the key is at generation %llu", (unsigned long long)here);

@@ -22,7 +22,8 @@ struct target {
     RedisModuleString *name;
     RedisModuleKey *key;
     struct filter_value *filter; /* NULL where there is none */
-    bool missing;                /* the key does not exist */
+    bool missing;                /* the key does not exist, and might */
+    bool reserved;               /* it does not, and is none for filters (graves.h); only where it was to be written */
     bool staged;                 /* it holds a value that is not whole yet */
     bool mirrored;
     bool passed_on;  /* the command itself was, and once is enough */

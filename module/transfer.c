@@ -14,15 +14,13 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "graves.h"
 #include "merging.h"
 #include "registry.h"
 #include "replies.h"
 #include "steps.h"
 #include "target.h"
 #include "tidying.h"
-
-#define FARTHEST     (UINT64_C(1) << 62) /* generation that a push may lead to at once; */
-#define LONGEST_STEP (UINT64_C(1) << 32) /* from there on it goes in steps */
 
 static void reply_cursor_if(RedisModuleCtx *ctx, bool there, roost_cursor cursor)
 {
@@ -235,12 +233,6 @@ static int reply_pushed_in_steps(RedisModuleCtx *ctx, const struct merged *merge
 
 static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_in_steps};
 
-/* No peer can use up the generations of a name. */
-static bool is_too_far(const struct target *target, uint64_t generation)
-{
-    return generation > FARTHEST && generation > target_generation(target) + LONGEST_STEP;
-}
-
 /* A deletion is welcome at any time, where there is something to delete. */
 static bool is_out_of_memory(const struct target *target, roost_bytes frame)
 {
@@ -254,18 +246,15 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     long long generation;
     if (argc != 4)
         return RedisModule_WrongArity(ctx);
-    if (!argument_number(argv[2], &generation, 0, INT64_MAX))
-        return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
+    if (!argument_number(argv[2], &generation, 0, LAST_GENERATION))
+        return RedisModule_ReplyWithError(ctx, "ERR the generation must be from 0 to 281474976710656");
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[3]);
-    const char *error = is_too_far(&target, (uint64_t)generation) ? "ERR invalid generation"
-                        : is_out_of_memory(&target, frame)        ? ERROR_MAXMEMORY
-                                                                  : NULL;
-    if (error) {
+    if (is_out_of_memory(&target, frame)) {
         target_close(&target);
-        return RedisModule_ReplyWithError(ctx, error);
+        return RedisModule_ReplyWithError(ctx, ERROR_MAXMEMORY);
     }
     if (goes_in_steps(&target, (uint64_t)generation, frame))
         return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);

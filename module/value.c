@@ -14,6 +14,7 @@
 
 #include "checksum.h"
 #include "departures.h"
+#include "graves.h"
 #include "pieces.h"
 #include "registry.h"
 
@@ -89,6 +90,14 @@ static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
     return body;
 }
 
+/* A value that comes from a client goes only where clients may put it. */
+static bool is_allowed(const struct value *value, RedisModuleIO *io)
+{
+    const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
+    bool decided = is_loading() || RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_SLAVE;
+    return decided || !name || graves_allow(value, name);
+}
+
 static void *rdb_load(RedisModuleIO *io, int version)
 {
     struct value *value = NULL;
@@ -106,6 +115,11 @@ static void *rdb_load(RedisModuleIO *io, int version)
         value->generation = 0; /* that of another name */
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
+    if (value && !is_allowed(value, io)) {
+        RedisModule_LogIOError(io, "warning", "a value is refused: keys " GRAVES_NAME " are for tombstones alone");
+        value_free(value);
+        value = NULL;
+    }
     RedisModule_Free(header);
     RedisModule_Free(body);
     return value;
@@ -156,9 +170,10 @@ static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
 {
     (void)from;
-    (void)to;
     struct value *copy = NULL;
     struct value_bytes bytes;
+    if (!graves_allow(value, to))
+        return NULL;
     if (value_tell((struct value *)(uintptr_t)value, &bytes, TELL_COPY) != ROOST_OK)
         return NULL;
     if (value_take_in(&copy, bytes.header, bytes.body.data, bytes.body.size, TELL_COPY) != ROOST_OK)

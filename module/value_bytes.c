@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "checksum.h"
+#include "graves.h"
 
 #define HEADER_VERSION 1
 #define CHECK_AT       (HEADER_BYTES - 8)
@@ -221,10 +222,11 @@ roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYT
         return ROOST_CORRUPT;
     struct value *made = class->make();
     made->generation = header_number(header, 8, 8);
-    if (made->generation > INT64_MAX) {
+    if (made->generation > LAST_GENERATION && telling == TELL_COPY) {
         value_free(made);
         return ROOST_CORRUPT;
     }
+    made->generation = generation_within(made->generation);
     roost_status status = class->take_in(made, header, body, size, telling);
     if (status == ROOST_OK)
         *value = made;

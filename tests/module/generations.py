@@ -538,17 +538,36 @@ def header_at(generation):
     return bytes(header[:56]) + check.to_bytes(8, "little")
 
 
+LAST = 2 ** 48
+
+
 def test_the_last_generation():
-    """Only a value that was made up can be there; it does no harm."""
+    """Only a value that was made up can be there; it does no harm. What files of earlier versions hold beyond it is taken for the last."""
     with server("--appendonly", "yes", "--appendfsync", "always") as s:
         assert header_at(0) == OLD_PIECES[0]
-        for generation_ in (2 ** 63, 2 ** 64 - 1):
+        for generation_ in (LAST + 1, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1):
             s.error("ROOST.RESTORE", "bad", 0, header_at(generation_) + OLD_PIECES[1])
-        s("ROOST.RESTORE", "last", 0, header_at(2 ** 63 - 1) + OLD_PIECES[1])
-        assert generation(s, "last") == (2 ** 63 - 1, True)
+        s("ROOST.RESTORE", "last", 0, header_at(LAST) + OLD_PIECES[1])
+        assert generation(s, "last") == (LAST, True)
         s("DEL", "last"), s("BF.ADD", "last", "x"), s("ROOST.MERGESTORE", "last", "last"), s("DEL", "last")
-        assert generation(s, "last") == (2 ** 63 - 1, False)
+        assert generation(s, "last") == (LAST, False)
         keeps_everything(s, everything(s))
+        s.kill()
+        with open(newest_log(s), "ab") as file:
+            file.write(command("ROOST.RESTORE", "old", 0, header_at(2 ** 63 - 1) + OLD_PIECES[1]))
+            file.write(command("ROOST.GENERATION", "buried", 2 ** 63 - 1, GRAVES))
+        s.start()
+        assert generation(s, "old") == (LAST, True) and generation(s, "buried") == (LAST, False)
+
+
+def newest_log(s):
+    folder = os.path.join(s.folder, "appendonlydir")
+    return max((os.path.join(folder, name) for name in os.listdir(folder) if ".incr." in name), key=lambda path: int(path.split(".")[-3]))
+
+
+def command(*words):
+    words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def keeps_everything(s, kept):
@@ -693,13 +712,11 @@ def test_pushes_of_other_generations():
         for kind in KINDS:
             create(other, kind, kind), other("DEL", kind), create(other, kind, kind), other("ROOST.ADD", kind, "x")
             assert carry(other, s, kind)[0] == b"merged" and generation(s, kind) == (1, True)
-        assert s("ROOST.PUSH", "far", 2 ** 62, b"")[:2] == [b"merged", 2 ** 62]
+        assert s("ROOST.PUSH", "far", LAST, b"")[:2] == [b"merged", LAST]
         create(s, "far"), s("DEL", "far"), create(s, "far")
-        assert generation(s, "far") == (2 ** 62 + 1, True), "a name is never used up"
-        assert s("ROOST.PUSH", "far", 2 ** 62 + 2, b"")[:2] == [b"merged", 2 ** 62 + 2]
-        for generation_ in (2 ** 62 + 2 ** 40, 2 ** 63 - 1, 2 ** 63, -1):
+        assert generation(s, "far") == (LAST, True)
+        for generation_ in (LAST + 1, 2 ** 63 - 1, 2 ** 63, -1):
             s.error("ROOST.PUSH", "far", generation_, b"")
-        s.error("ROOST.PUSH", "near", 2 ** 62 + 1, b"")
         create(s, "full"), s("CONFIG", "SET", "maxmemory", 1)
         assert "maxmemory" in s.error("ROOST.PUSH", "full", 0, old) and s("ROOST.PUSH", "full", 1, b"")[0] == b"merged"
         assert "maxmemory" in s.error("ROOST.PUSH", "never heard of", 1, b""), "names that were never there take memory as well"
@@ -798,11 +815,13 @@ def test_graves_are_keys():
                         ("ROOST.DUMP", GRAVES, 0), ("ROOST.PULL", GRAVES, 0), ("ROOST.MERGESTORE", "x", GRAVES)):
             assert "WRONGTYPE" in s.error(*command), command
         before = s("DEBUG", "DIGEST-VALUE", GRAVES)
-        s("COPY", GRAVES, "spare")
-        assert s("DEBUG", "DIGEST-VALUE", "spare") == before and generation(s, "key") == (1, False)
+        spare = f"{GRAVES}:{{7}}:00000001"
+        s("COPY", GRAVES, spare)
+        assert s("DEBUG", "DIGEST-VALUE", spare) == before and generation(s, "key") == (1, False)
         create(s, "key"), s("DEL", "key")
         assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
-        s("RENAME", GRAVES, "elsewhere")
+        elsewhere = f"{GRAVES}:{{7}}:00000002"
+        s("RENAME", GRAVES, "no place"), s("RENAME", "no place", elsewhere)
         assert generation(s, "key") == (2, False)
         s("SWAPDB", 0, 4)
         assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
@@ -811,9 +830,9 @@ def test_graves_are_keys():
         s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
         assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "buried", 4) == (0, None)
         assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 1)
-        s("DEL", "elsewhere")
+        s("DEL", elsewhere)
         assert generation(s, "key") == (1, False), "what others tell"
-        s("DEL", "spare")
+        s("DEL", spare)
         assert generation(s, "key") == (0, False) and s.client.info("roost")["roost_graves"] == 0, "forgotten with the keys"
         s("SET", GRAVES, "mine"), create(s, "key"), s("DEL", "key")
         assert generation(s, "key") == (0, False) and s.client.get(GRAVES) == b"mine", "what is not ours is left alone"
@@ -823,7 +842,7 @@ def test_graves_are_keys():
         assert generation(other, "key") == (1, False) == generation(other, "other")
         other("DEL", GRAVES), create(other, "key"), other("RESTORE", GRAVES, 0, payload), other("DEL", "key")
         assert generation(other, "key") == (1, False), "a deletion that graves know of is not another one"
-        create(other, "live"), other("RESTORE", "more", 0, payload), other("FLUSHALL")
+        create(other, "live"), other("RESTORE", spare, 0, payload), other("FLUSHALL")
         refused = 0
         other("CONFIG", "SET", "sanitize-dump-payload", "no")
         for _ in range(300):
@@ -831,7 +850,7 @@ def test_graves_are_keys():
             bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
             bad[-8:] = bytes(8)  # a checksum of zero is not looked at
             try:
-                other("RESTORE", "bad", 0, bytes(bad), "REPLACE")
+                other("RESTORE", spare, 0, bytes(bad), "REPLACE")
             except redis.RedisError:
                 refused += 1
         assert refused > 100 and other.client.ping()
