@@ -78,7 +78,7 @@ static bool decided_elsewhere(void)
 static void bury(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
     uint64_t buried = registry_generation(ctx, name), next = generation_after(generation);
-    graves_record(ctx, name, buried > next ? buried : next);
+    graves_record(ctx, name, buried > next ? buried : next); /* 0: no link ever spoke */
 }
 
 /* Whether the server is connected to another one that it moves keys to. */

@@ -94,7 +94,7 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const char *error = NULL;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    if (!is_mirrored(ctx) && graves_is_place(argv[1]))
+    if (!is_mirrored(ctx) && is_any_place(argv[1]))
         return RedisModule_ReplyWithError(ctx, ERROR_RESERVED);
     for (int i = 2; i < argc && status == ROOST_OK && !error; i++)
         error = take_source(&result, &status, ctx, argv[i]);

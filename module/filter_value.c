@@ -7,6 +7,7 @@
 
 #include "asking.h"
 #include "graves.h"
+#include "links.h"
 #include "pieces.h"
 #include "registry.h"
 #include "settings.h"
@@ -308,4 +309,4 @@ const struct value_class filter_class = {.code = 1,
                                          .move = filter_move,
                                          .make = filter_make};
 
-const struct value_class *const value_classes[] = {&filter_class, &graves_class, &staged_class, NULL};
+const struct value_class *const value_classes[] = {&filter_class, &graves_class, &links_class, &staged_class, NULL};

@@ -8,24 +8,29 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "arguments.h"
+#include "links.h"
 #include "registry.h"
 #include "replies.h"
 #include "slots.h"
+#include "steps.h"
 #include "target.h"
+#include "tombstones.h"
 
-#define NAME_AT        12 /* of an entry in the body */
-#define NUMBER_DIGITS  8  /* of a key in a cluster */
-#define BYTES_OF_ENTRY 64 /* about what one takes beside its name */
-#define LONGEST_NAME   ((size_t)512 << 20)
+#define FORM          1  /* of the body */
+#define ENTRY_BYTES   12 /* beside the name, in the body, and in form 1 the time */
+#define TIME_BYTES    4
+#define NUMBER_DIGITS 8 /* of a key in a cluster */
+#define LONGEST_NAME  ((size_t)512 << 20)
 
 struct graves {
     struct value value;
-    RedisModuleDict *generations; /* by name; a generation is kept as a pointer's number */
-    RedisModuleString *key;       /* NULL: at none that we know of */
+    struct tombstones *tombstones;
+    RedisModuleString *key; /* NULL: at none that we know of */
     int database;
     struct graves *next; /* those of the same slot; without a cluster, all */
 };
@@ -36,12 +41,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* values are freed on 
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
 
+static void count_bytes(struct graves *graves)
+{
+    graves->value.bytes = sizeof *graves + tombstones_bytes(graves->tombstones);
+}
+
 static struct value *graves_make(void)
 {
     struct graves *graves = RedisModule_Calloc(1, sizeof *graves);
     graves->value.class = &graves_class;
-    graves->value.bytes = sizeof *graves;
-    graves->generations = RedisModule_CreateDict(NULL);
+    graves->tombstones = tombstones_new();
+    count_bytes(graves);
     return &graves->value;
 }
 
@@ -53,39 +63,70 @@ static unsigned slot_of_key(const RedisModuleString *key)
     return cluster ? slot_of(name, size) : 0;
 }
 
-/* "roost:generations", or "roost:generations:{tag}:number". */
-bool graves_is_place(const RedisModuleString *name)
+bool is_reserved(const RedisModuleString *name, const char *base)
 {
-    static const char beginning[] = GRAVES_NAME ":{";
-    size_t size, base = sizeof GRAVES_NAME - 1, tag;
+    size_t size, begin = strlen(base), tag;
     const char *text = RedisModule_StringPtrLen(name, &size); /* ends in 0 */
-    if (size == base)
-        return memcmp(text, GRAVES_NAME, base) == 0;
-    if (size < sizeof beginning || strncmp(text, beginning, sizeof beginning - 1) != 0 || strlen(text) != size)
+    if (size < begin || memcmp(text, base, begin) != 0 || strlen(text) != size)
         return false;
-    text += sizeof beginning - 1;
+    if (size == begin || strncmp(text + begin, ":{", 2) != 0)
+        return size == begin;
+    text += begin + 2;
     tag = strspn(text, "0123456789");
     return tag > 0 && strncmp(text + tag, "}:", 2) == 0 &&
            strspn(text + tag + 2, "0123456789abcdef") == NUMBER_DIGITS && text[tag + 2 + NUMBER_DIGITS] == '\0';
 }
 
+bool graves_is_place(const RedisModuleString *name)
+{
+    return is_reserved(name, GRAVES_NAME);
+}
+
+bool is_any_place(const RedisModuleString *name)
+{
+    return graves_is_place(name) || links_is_place(name);
+}
+
+uint64_t generation_after(uint64_t generation)
+{
+    if (generation == 0 && !links_speak())
+        return 0;
+    return generation < LAST_GENERATION ? generation + 1 : LAST_GENERATION;
+}
+
+struct slot_check {
+    unsigned slot;
+    bool all;
+};
+
+static void check_slot(void *context, const struct tombstone *tombstone)
+{
+    struct slot_check *check = context;
+    check->all &= slot_of((const char *)tombstone->name, tombstone->size) == check->slot;
+}
+
+static void walk_all(const struct graves *graves, void (*visit)(void *context, const struct tombstone *tombstone),
+                     void *context)
+{
+    uint64_t place = 0;
+    while (tombstones_walk(graves->tombstones, &place, visit, context))
+        continue;
+}
+
 static bool all_of_slot(const struct graves *graves, unsigned slot)
 {
-    bool all = true;
-    void *name;
-    size_t size;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    while (all && (name = RedisModule_DictNextC(iterator, &size, NULL)))
-        all = slot_of(name, size) == slot;
-    RedisModule_DictIteratorStop(iterator);
-    return all;
+    struct slot_check check = {slot, true};
+    walk_all(graves, check_slot, &check);
+    return check.all;
 }
 
 bool graves_allow(const struct value *value, const RedisModuleString *name)
 {
-    bool tombstones = value->class == &graves_class, place = graves_is_place(name);
-    if (tombstones != place || !tombstones)
-        return tombstones == place;
+    bool tombstones = value->class == &graves_class;
+    if (tombstones != graves_is_place(name) || (value->class == &links_class) != links_is_place(name))
+        return false;
+    if (!tombstones)
+        return true;
     bool cluster = RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER;
     return !cluster || all_of_slot((const struct graves *)value, slot_of_key(name));
 }
@@ -111,7 +152,7 @@ static void graves_free(struct value *value)
 {
     struct graves *graves = (struct graves *)value;
     take_from_key(graves);
-    RedisModule_FreeDict(NULL, graves->generations);
+    tombstones_free(graves->tombstones);
     RedisModule_Free(graves);
 }
 
@@ -120,17 +161,28 @@ static void graves_free(struct value *value)
 
 static uint64_t generation_in(const struct graves *graves, const void *name, size_t size)
 {
-    return (uintptr_t)RedisModule_DictGetC(graves->generations, (void *)(uintptr_t)name, size, NULL);
+    struct tombstone found;
+    return tombstones_find(graves->tombstones, &found, name, size) ? found.generation : 0;
 }
 
-static void note(struct graves *graves, const void *name, size_t size, uint64_t generation)
+static void note(struct graves *graves, const void *name, size_t size, uint64_t generation, uint64_t time)
 {
-    uint64_t before = generation_in(graves, name, size);
-    if (before >= generation)
+    if (generation_in(graves, name, size) >= generation)
         return;
-    if (before == 0)
-        graves->value.bytes += size + BYTES_OF_ENTRY;
-    RedisModule_DictReplaceC(graves->generations, (void *)(uintptr_t)name, size, (void *)(uintptr_t)generation);
+    links_saw_time(time);
+    tombstones_put(graves->tombstones, &(struct tombstone){name, size, generation, (uint32_t)time});
+    count_bytes(graves);
+}
+
+uint64_t graves_time(int database, const RedisModuleString *name)
+{
+    struct tombstone found, highest = {0};
+    roost_bytes bytes = argument_bytes(name);
+    for (const struct graves *graves = by_slot[slot_of_key(name)]; graves; graves = graves->next)
+        if (graves->database == database && tombstones_find(graves->tombstones, &found, bytes.data, bytes.size) &&
+            found.generation > highest.generation)
+            highest = found;
+    return highest.time;
 }
 
 /* What others at this slot and database say. */
@@ -144,6 +196,12 @@ static uint64_t generation_elsewhere(const struct graves *graves, unsigned slot,
     return highest;
 }
 
+static void arrive_one(void *context, const struct tombstone *tombstone)
+{
+    const struct graves *graves = context;
+    registry_bury(graves->database, tombstone->name, tombstone->size, tombstone->generation);
+}
+
 void graves_arrive(struct value *value, RedisModuleString *key, int database)
 {
     struct graves *graves = (struct graves *)value;
@@ -154,42 +212,43 @@ void graves_arrive(struct value *value, RedisModuleString *key, int database)
     }
     graves->key = RedisModule_CreateStringFromString(NULL, key);
     graves->database = database;
+    links_heard();
     unsigned slot = slot_of_key(key);
     graves->next = by_slot[slot];
     by_slot[slot] = graves;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    void *name, *generation;
-    size_t size;
-    while ((name = RedisModule_DictNextC(iterator, &size, &generation)))
-        registry_bury(database, name, size, (uintptr_t)generation);
-    RedisModule_DictIteratorStop(iterator);
+    walk_all(graves, arrive_one, graves);
+}
+
+struct departing {
+    const struct graves *graves;
+    unsigned slot;
+};
+
+static void leave_one(void *context, const struct tombstone *tombstone)
+{
+    const struct departing *departing = context;
+    registry_exhume(departing->graves->database, tombstone->name, tombstone->size,
+                    generation_elsewhere(departing->graves, departing->slot, tombstone->name, tombstone->size));
 }
 
 void graves_leave(struct value *value)
 {
     struct graves *graves = (struct graves *)value;
-    unsigned slot = graves->key ? slot_of_key(graves->key) : 0;
-    if (!take_from_key(graves))
-        return;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    void *name;
-    size_t size;
-    while ((name = RedisModule_DictNextC(iterator, &size, NULL)))
-        registry_exhume(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
-    RedisModule_DictIteratorStop(iterator);
+    struct departing departing = {graves, graves->key ? slot_of_key(graves->key) : 0};
+    if (take_from_key(graves))
+        walk_all(graves, leave_one, &departing);
+}
+
+static void raise_one(void *context, const struct tombstone *tombstone)
+{
+    const struct graves *graves = context;
+    registry_raise(graves->database, tombstone->name, tombstone->size, tombstone->generation);
 }
 
 void graves_catch_up(struct value *value)
 {
-    const struct graves *graves = (const struct graves *)value;
-    void *name, *generation;
-    size_t size;
-    if (!(RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER))
-        return;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    while ((name = RedisModule_DictNextC(iterator, &size, &generation)))
-        registry_raise(graves->database, name, size, (uintptr_t)generation);
-    RedisModule_DictIteratorStop(iterator);
+    if (RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER)
+        walk_all((const struct graves *)value, raise_one, value);
 }
 
 void graves_leave_all(int database)
@@ -224,18 +283,44 @@ static struct graves *graves_at(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     return graves;
 }
 
-static bool write_down(RedisModuleCtx *ctx, RedisModuleString *place, RedisModuleString *name, uint64_t generation)
+/* What a name is at from now on. */
+struct record {
+    RedisModuleString *name;
+    uint64_t generation; /* 0: it is forgotten */
+    uint64_t time;
+    bool raise; /* and so is the value that it holds */
+};
+
+static void forget_one(struct graves *graves, const void *name, size_t size)
+{
+    unsigned slot = slot_of_key(graves->key);
+    tombstones_remove(graves->tombstones, name, size);
+    count_bytes(graves);
+    registry_exhume(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
+}
+
+static void write_into(struct graves *graves, const struct record *record)
+{
+    roost_bytes name = argument_bytes(record->name);
+    if (!record->generation) {
+        forget_one(graves, name.data, name.size);
+        return;
+    }
+    note(graves, name.data, name.size, record->generation, record->time);
+    registry_bury(graves->database, name.data, name.size, record->generation);
+    if (record->raise)
+        registry_raise(graves->database, name.data, name.size, record->generation);
+}
+
+static bool write_down(RedisModuleCtx *ctx, RedisModuleString *place, const struct record *record)
 {
     RedisModuleKey *key = RedisModule_OpenKey(ctx, place, REDISMODULE_READ | REDISMODULE_WRITE);
     struct graves *graves = graves_at(ctx, key, place);
-    roost_bytes bytes = argument_bytes(name);
-    if (graves) {
-        note(graves, bytes.data, bytes.size, generation);
-        registry_bury(graves->database, bytes.data, bytes.size, generation);
-    } else {
+    if (graves)
+        write_into(graves, record);
+    else
         RedisModule_Log(ctx, "warning", "%s holds no tombstones: a deletion is not remembered",
                         RedisModule_StringPtrLen(place, NULL));
-    }
     RedisModule_CloseKey(key);
     return graves != NULL;
 }
@@ -253,95 +338,236 @@ static RedisModuleString *place_for(RedisModuleCtx *ctx, const RedisModuleString
     return RedisModule_CreateStringPrintf(NULL, GRAVES_NAME ":{%u}:%08x", slot_tag(slot), number);
 }
 
+static void tell(RedisModuleCtx *ctx, const struct record *record, RedisModuleString *place)
+{
+    if (record->raise)
+        RedisModule_Replicate(ctx, "ROOST.GENERATION", "slslc", record->name, (long long)record->generation, place,
+                              (long long)record->time, "RAISE");
+    else
+        RedisModule_Replicate(ctx, "ROOST.GENERATION", "slsl", record->name, (long long)record->generation, place,
+                              (long long)record->time);
+}
+
+static void record_and_tell(RedisModuleCtx *ctx, const struct record *record)
+{
+    RedisModuleString *place = place_for(ctx, record->name);
+    if (write_down(ctx, place, record))
+        tell(ctx, record, place);
+    RedisModule_FreeString(NULL, place);
+}
+
 void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
-    RedisModuleString *place = place_for(ctx, name);
-    if (write_down(ctx, place, name, generation))
-        RedisModule_Replicate(ctx, "ROOST.GENERATION", "sls", name, (long long)generation, place);
-    RedisModule_FreeString(NULL, place);
+    if (generation)
+        record_and_tell(ctx, &(struct record){name, generation, links_time(), false});
+}
+
+void graves_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
+{
+    record_and_tell(ctx, &(struct record){name, generation, links_time(), true});
 }
 
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    long long generation;
-    if (argc != 4)
+    long long generation, time = 0;
+    if (argc < 4 || argc > 6)
         return RedisModule_WrongArity(ctx);
     if (!is_mirrored(ctx))
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells generations");
-    if (!argument_number(argv[2], &generation, 1, INT64_MAX))
+    if (!argument_number(argv[2], &generation, 0, INT64_MAX) ||
+        (argc > 4 && !argument_number(argv[4], &time, 0, UINT32_MAX)))
         return RedisModule_ReplyWithError(ctx, "ERR invalid generation");
-    write_down(ctx, argv[3], argv[1], generation_within((uint64_t)generation));
+    struct record record = {argv[1], generation_within((uint64_t)generation), argc > 4 ? (uint64_t)time : links_time(),
+                            argc > 5};
+    write_down(ctx, argv[3], &record);
     RedisModule_ReplicateVerbatim(ctx);
     return reply_ok(ctx);
+}
+
+size_t graves_bytes(void)
+{
+    size_t bytes = 0;
+    for (size_t slot = 0; slot < SLOTS; slot++)
+        for (const struct graves *graves = by_slot[slot]; graves; graves = graves->next)
+            bytes += graves->value.bytes;
+    return bytes;
+}
+
+/* ---- dropping ------------------------------------------------------------------------------------------------------
+ *
+ * A walk through all tombstones of all keys, one bucket a turn of a timer. What may go is told to replicas name by
+ * name, after the time below which this server has dropped any. Where a walk is under way already it will do.
+ */
+
+#define PAUSE        1  /* milliseconds between two buckets */
+#define MOST_DROPPED 32 /* of one bucket */
+
+static struct sweep {
+    bool under_way, again;
+    unsigned slot;
+    const struct graves *graves; /* only compared: it may be gone */
+    uint64_t place;
+} sweep;
+
+struct droppable {
+    uint64_t limit, latest;
+    size_t count;
+    RedisModuleString *names[MOST_DROPPED];
+};
+
+static void collect(void *context, const struct tombstone *tombstone)
+{
+    struct droppable *droppable = context;
+    if (tombstone->time >= droppable->limit || droppable->count == MOST_DROPPED)
+        return;
+    droppable->latest = tombstone->time > droppable->latest ? tombstone->time : droppable->latest;
+    droppable->names[droppable->count++] =
+        RedisModule_CreateString(NULL, (const char *)tombstone->name, tombstone->size);
+}
+
+static void drop_all(RedisModuleCtx *ctx, struct graves *graves, struct droppable *droppable)
+{
+    RedisModule_SelectDb(ctx, graves->database);
+    if (droppable->count)
+        links_drop(ctx, droppable->latest);
+    for (size_t i = 0; i < droppable->count; i++) {
+        struct record record = {droppable->names[i], 0, 0, false};
+        write_into(graves, &record);
+        tell(ctx, &record, graves->key);
+        RedisModule_FreeString(NULL, droppable->names[i]);
+    }
+}
+
+/* Those of which it is the turn: the next of their slot, or the first of the next slot that has any. */
+static struct graves *next_graves(void)
+{
+    struct graves *graves = by_slot[sweep.slot];
+    while (graves && graves != sweep.graves)
+        graves = graves->next;
+    if (graves)
+        return graves;
+    graves = sweep.graves ? NULL : by_slot[sweep.slot];
+    while (!graves && ++sweep.slot < SLOTS)
+        graves = by_slot[sweep.slot];
+    sweep.place = 0;
+    return graves;
+}
+
+/* Whether there is more to look at. */
+static bool sweep_bucket(RedisModuleCtx *ctx)
+{
+    struct droppable droppable = {.limit = links_limit()};
+    struct graves *graves = next_graves();
+    if (!graves || !droppable.limit)
+        return false;
+    uint64_t place = sweep.place;
+    sweep.graves = graves;
+    bool more = tombstones_walk(graves->tombstones, &place, collect, &droppable);
+    bool full = droppable.count == MOST_DROPPED;
+    drop_all(ctx, graves, &droppable);
+    if (full)
+        return true; /* the same bucket once more */
+    sweep.place = place;
+    if (more)
+        return true;
+    sweep.graves = graves->next;
+    sweep.place = 0;
+    if (!graves->next)
+        sweep.slot++;
+    return sweep.slot < SLOTS;
+}
+
+static void sweep_on(RedisModuleCtx *ctx, void *unused)
+{
+    const char *error = NULL;
+    (void)unused;
+    if (may_write(ctx, &error) ? sweep_bucket(ctx) : !error) {
+        RedisModule_CreateTimer(ctx, PAUSE, sweep_on, NULL);
+        return;
+    }
+    sweep = (struct sweep){0};
+}
+
+void graves_sweep(RedisModuleCtx *ctx)
+{
+    if (sweep.under_way || !links_limit())
+        return;
+    sweep = (struct sweep){.under_way = true};
+    RedisModule_CreateTimer(ctx, PAUSE, sweep_on, NULL);
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------
  */
 
-static size_t body_size(const struct graves *graves)
+/* In ascending order, as bytes are written. */
+struct ordered {
+    struct tombstone *all;
+    size_t count, bytes;
+};
+
+static void take_note(void *context, const struct tombstone *tombstone)
 {
-    size_t sum = 0, size;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    while (RedisModule_DictNextC(iterator, &size, NULL))
-        sum += NAME_AT + size;
-    RedisModule_DictIteratorStop(iterator);
-    return sum;
+    struct ordered *ordered = context;
+    ordered->all[ordered->count++] = *tombstone;
+    ordered->bytes += ENTRY_BYTES + TIME_BYTES + tombstone->size;
 }
 
-static void write_body(const struct graves *graves, uint8_t *body)
+static int compare_names(const void *one, const void *other)
 {
-    void *name, *generation;
-    size_t size;
-    RedisModuleDictIter *iterator = RedisModule_DictIteratorStartC(graves->generations, "^", NULL, 0);
-    while ((name = RedisModule_DictNextC(iterator, &size, &generation))) {
+    const struct tombstone *a = one, *b = other;
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size ? memcmp(a->name, b->name, size) : 0;
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static void write_body(const struct ordered *ordered, uint8_t *body)
+{
+    for (size_t i = 0; i < ordered->count; i++) {
+        const struct tombstone *tombstone = &ordered->all[i];
         struct header_place place = {body};
-        header_write(&place, (uintptr_t)generation, 8);
-        header_write(&place, size, 4);
-        memcpy(body + NAME_AT, name, size);
-        body += NAME_AT + size;
+        header_write(&place, tombstone->generation, 8);
+        header_write(&place, tombstone->time, TIME_BYTES);
+        header_write(&place, tombstone->size, 4);
+        memcpy(place.next, tombstone->name, tombstone->size);
+        body = place.next + tombstone->size;
     }
-    RedisModule_DictIteratorStop(iterator);
 }
 
 static roost_status graves_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
 {
     const struct graves *graves = (const struct graves *)value;
-    size_t size = body_size(graves);
-    bytes->body.allocator = value_allocator(value);
-    bytes->body.data = value_allocate(value, size ? size : 1);
-    if (!bytes->body.data)
+    uint64_t count = tombstones_count(graves->tombstones);
+    struct ordered ordered = {.all = RedisModule_TryAlloc((count + 1) * sizeof(struct tombstone))};
+    if (!ordered.all)
         return ROOST_NO_MEMORY;
-    bytes->body.size = size;
-    write_body(graves, bytes->body.data);
+    walk_all(graves, take_note, &ordered);
+    qsort(ordered.all, ordered.count, sizeof *ordered.all, compare_names);
+    bytes->body.allocator = value_allocator(value);
+    bytes->body.data = value_allocate(value, ordered.bytes ? ordered.bytes : 1);
+    bytes->body.size = bytes->body.data ? ordered.bytes : 0;
+    if (bytes->body.data)
+        write_body(&ordered, bytes->body.data);
+    RedisModule_Free(ordered.all);
     struct header_place place = header_begin(bytes->header, value, telling);
-    header_write(&place, RedisModule_DictSize(graves->generations), 8);
-    header_end(bytes->header, place, size);
-    return ROOST_OK;
+    header_write(&place, count, 8);
+    header_write(&place, FORM, 8);
+    header_end(bytes->header, place, bytes->body.size);
+    return bytes->body.data ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-struct entry {
-    uint64_t generation;
-    const uint8_t *name;
-    size_t size;
-};
-
-/* The next entry; false if it is none. */
-static bool read_entry(struct entry *entry, const uint8_t *bytes, size_t left)
+/* The next entry: its size, or 0 if it is none. */
+static size_t read_entry(struct tombstone *entry, const uint8_t *bytes, size_t left, uint64_t form)
 {
     struct header_place place = {(uint8_t *)(uintptr_t)bytes};
-    if (left < NAME_AT)
-        return false;
+    size_t fixed = ENTRY_BYTES + (form ? TIME_BYTES : 0);
+    if (left < fixed)
+        return 0;
     entry->generation = header_read(&place, 8);
+    entry->time = form ? (uint32_t)header_read(&place, TIME_BYTES) : (uint32_t)links_time();
     entry->size = (size_t)header_read(&place, 4);
-    entry->name = bytes + NAME_AT;
-    return entry->generation > 0 && entry->size <= LONGEST_NAME && entry->size <= left - NAME_AT;
-}
-
-static bool comes_before(const struct entry *a, const struct entry *b)
-{
-    size_t size = a->size < b->size ? a->size : b->size;
-    int order = size ? memcmp(a->name, b->name, size) : 0;
-    return order < 0 || (order == 0 && a->size < b->size);
+    entry->name = place.next;
+    bool good = entry->generation > 0 && entry->size <= LONGEST_NAME && entry->size <= left - fixed;
+    return good ? fixed + entry->size : 0;
 }
 
 /* Names come once, and in order: what was read would be written just so. Only a file of the server's own may tell of
@@ -351,16 +577,18 @@ static roost_status graves_take_in(struct value *value, const uint8_t *header, c
 {
     struct graves *graves = (struct graves *)value;
     struct header_place place = header_open(header);
-    struct entry entry, before;
-    uint64_t count = 0;
-    for (size_t done = 0; done < size; done += NAME_AT + entry.size, count++, before = entry) {
-        if (!read_entry(&entry, (const uint8_t *)body + done, size - done) ||
-            (count > 0 && !comes_before(&before, &entry)) ||
+    struct tombstone entry, before = {0};
+    uint64_t count = 0, expected = header_read(&place, 8), form = header_read(&place, 8);
+    if (form > FORM)
+        return ROOST_VERSION;
+    for (size_t done = 0, length; done < size; done += length, count++, before = entry) {
+        length = read_entry(&entry, (const uint8_t *)body + done, size - done, form);
+        if (!length || (count > 0 && compare_names(&before, &entry) >= 0) ||
             (entry.generation > LAST_GENERATION && telling == TELL_COPY))
             return ROOST_CORRUPT;
-        note(graves, entry.name, entry.size, generation_within(entry.generation));
+        note(graves, entry.name, entry.size, generation_within(entry.generation), entry.time);
     }
-    return header_read(&place, 8) == count ? ROOST_OK : ROOST_CORRUPT;
+    return expected == count ? ROOST_OK : ROOST_CORRUPT;
 }
 
 static void graves_digest(struct value *value, uint8_t digest[16])

@@ -11,6 +11,10 @@
  *           DEL birds              (1, nothing)        there: (0, {heron})  ->  (1, nothing)
  *           BF.ADD birds wren      (1, {wren})         there:                   (1, {wren})
  *
+ * This is for regions that a link keeps in step: where none ever spoke to the server (links.h) nothing is buried, and
+ * generations stay 0. Where there are links, a tombstone goes when all regions have had it for long enough: from then
+ * on the name is as if never heard of.
+ *
  * Generations above 0 are kept in values of a class of their own: in each database a key `roost:generations`; in a
  * cluster one for each slot that needs it, `roost:generations:{tag}:number` with a tag that falls into the slot. They
  * are saved, replicated and migrated like any key. The number is random: a slot that moves key by key may get a grave
@@ -26,12 +30,13 @@
  * that claims more is refused, so a name can be pushed there by whoever may write it, but not beyond. There the name is
  * merged like any other; it is just that its deletion no longer reaches other regions.
  *
- * Replicas and the AOF are told `ROOST.GENERATION name generation key` together with the deletion, most often ahead of
- * it: the key takes the record. (Redis 7.0 tells of expiry outside of a transaction; should a server die in between, it
- * holds a filter that has expired below its grave; when it goes, the grave stays as it is.)
+ * Replicas and the AOF are told `ROOST.GENERATION name generation key time` together with the deletion, most often
+ * ahead of it: the key takes the record; generation 0: it is dropped. (Redis 7.0 tells of expiry outside of a
+ * transaction; should a server die in between, it holds a filter that has expired below its grave; when it goes, the
+ * grave stays as it is.)
  *
- * Body: for each name, in ascending order: generation (8), length of the name (4), the name. The header has their
- * number.
+ * Body: for each name, in ascending order: generation (8), time (4; in form 1 only), length of the name (4), the name.
+ * The header has their number and the form; form 0, which knows no times, is read as if all were of now.
  */
 #ifndef MODULE_GRAVES_H
 #define MODULE_GRAVES_H
@@ -42,11 +47,9 @@
 #define GRAVES_NAME     "roost:generations"
 #define LAST_GENERATION (UINT64_C(1) << 48)
 
-/* Beyond the last one there is none. */
-static inline uint64_t generation_after(uint64_t generation)
-{
-    return generation < LAST_GENERATION ? generation + 1 : LAST_GENERATION;
-}
+/* Of a name whose value of this generation is deleted. Where no link ever spoke, nobody is told of the deletion; a
+   value of a higher generation was part of something, though. Beyond the last one there is none. */
+uint64_t generation_after(uint64_t generation);
 
 /* What files of earlier versions may hold, who knew another last one. */
 static inline uint64_t generation_within(uint64_t generation)
@@ -56,14 +59,28 @@ static inline uint64_t generation_within(uint64_t generation)
 
 extern const struct value_class graves_class;
 
-/* The name is at this generation from now on; in the key that keeps it, and told to replicas. */
+/* The name is at this generation from now on; in the key that keeps it, and told to replicas. Raised: and so is the
+   value that it holds. */
 void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
+void graves_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
 
-/* Whether the name is one of those reserved for tombstones. */
+/* What all of them take. */
+size_t graves_bytes(void);
+
+/* Drops what may go (links.h), some at a time, from a timer. */
+void graves_sweep(RedisModuleCtx *ctx);
+
+/* "base", or "base:{tag}:number". */
+bool is_reserved(const RedisModuleString *name, const char *base);
+/* Whether the name is one of those reserved for tombstones; or for those and what links say. */
 bool graves_is_place(const RedisModuleString *name);
-/* Whether a client may bring this value to a key of this name: tombstones to reserved names, in a cluster those of the
-   same slot; everything else to other names. */
+bool is_any_place(const RedisModuleString *name);
+/* Whether a client may bring this value to a key of this name: tombstones and what links say to names reserved for
+   them, in a cluster tombstones of the same slot; everything else to other names. */
 bool graves_allow(const struct value *value, const RedisModuleString *name);
+
+/* When the name's deletion was written down here; 0: none was. */
+uint64_t graves_time(int database, const RedisModuleString *name);
 
 /* The graves are at this key now; they are no longer at theirs; none of this database are at any. */
 void graves_arrive(struct value *value, RedisModuleString *key, int database);
@@ -73,7 +90,7 @@ void graves_leave_all(int database);
    generations that they tell of. */
 void graves_catch_up(struct value *value);
 
-/* ROOST.GENERATION name generation key: from a primary or the AOF. */
+/* ROOST.GENERATION name generation key [time [RAISE]]: from a primary or the AOF. */
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 #endif

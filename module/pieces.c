@@ -10,6 +10,7 @@
 #include "checksum.h"
 #include "filter_value.h"
 #include "graves.h"
+#include "links.h"
 #include "registry.h"
 #include "settings.h"
 
@@ -245,8 +246,9 @@ static bool is_filter_of(const struct value *value, roost_kind kind)
 /* Before its body has come. */
 static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
 {
-    bool tombstones = header[5] == graves_class.code;
-    return tombstones == graves_is_place(RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key));
+    const RedisModuleString *name = RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key);
+    return (header[5] == graves_class.code) == graves_is_place(name) &&
+           (header[5] == links_class.code) == links_is_place(name);
 }
 
 /* What is complete turns into what it is; anything wrong with it leaves the key as it was. */

@@ -13,6 +13,7 @@
 
 #include "departures.h"
 #include "graves.h"
+#include "links.h"
 
 #define EVENTS                                                                                                         \
     (REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_EXPIRED | REDISMODULE_NOTIFY_EVICTED | REDISMODULE_NOTIFY_LOADED)
@@ -158,6 +159,8 @@ void registry_leave(struct value *value)
     struct registry_entry *entry = value->entry;
     if (value->class == &graves_class)
         graves_leave(value);
+    if (value->class == &links_class)
+        links_leave(value);
     if (!entry)
         return;
     cut(entry);
@@ -304,6 +307,8 @@ static void forget_all(void)
 /* What was told may be otherwise now. */
 static void begin_another_life(int database)
 {
+    if (database == ALL_DATABASES || database == 0)
+        links_forget();
     if (database == ALL_DATABASES)
         forget_all();
     else
@@ -352,6 +357,8 @@ void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *
 {
     if (value->class == &graves_class)
         graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+    if (value->class == &links_class)
+        links_arrive(value, name);
     if (!value->class->cursor)
         return;
     if (value->entry && !is_named(value->entry, name, RedisModule_GetSelectedDb(ctx)))
@@ -363,7 +370,7 @@ void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *
 static void take_generation(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name,
                             const struct arrival *arrival)
 {
-    if (strcmp(arrival->event, "loaded") == 0 || value->class == &graves_class)
+    if (strcmp(arrival->event, "loaded") == 0 || !value->class->cursor)
         return;
     uint64_t generation = registry_generation(ctx, name);
     if (arrival->renamed || value->generation < generation)

@@ -7,14 +7,15 @@
 
 #include "server.h"
 
-#define ERROR_NOT_FOUND    "ERR not found"
-#define ERROR_EXISTS       "ERR item exists"
-#define ERROR_MEMORY       "ERR Insufficient memory: the filter would pass roost.memory-limit"
-#define ERROR_MAXMEMORY    "OOM command not allowed when used memory > 'maxmemory'."
-#define ERROR_STAGED       "ERR the value is not loaded completely yet"
-#define ERROR_UNKNOWN      "Unknown argument received"
-#define ERROR_BAD_DATA     "ERR received bad data"
-#define ERROR_RESERVED     "ERR keys roost:generations are reserved for tombstones, and tombstones for such keys"
+#define ERROR_NOT_FOUND "ERR not found"
+#define ERROR_EXISTS    "ERR item exists"
+#define ERROR_MEMORY    "ERR Insufficient memory: the filter would pass roost.memory-limit"
+#define ERROR_MAXMEMORY "OOM command not allowed when used memory > 'maxmemory'."
+#define ERROR_STAGED    "ERR the value is not loaded completely yet"
+#define ERROR_UNKNOWN   "Unknown argument received"
+#define ERROR_BAD_DATA  "ERR received bad data"
+#define ERROR_RESERVED                                                                                                 \
+    "ERR keys roost:generations and roost:links are reserved for tombstones and links, and those for such keys"
 #define ERROR_BF_FULL      "ERR non scaling filter is full"
 #define ERROR_CF_FULL      "Filter is full"
 #define ERROR_CF_EXPANSION "Maximum expansions reached"

@@ -5,6 +5,8 @@
 
 #include "arguments.h"
 #include "create.h"
+#include "graves.h"
+#include "links.h"
 #include "registry.h"
 #include "replies.h"
 #include "settings.h"
@@ -149,6 +151,9 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldCString(info, "version", roost_version());
     RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
     RedisModule_InfoAddFieldULongLong(info, "graves", registry_graves());
+    RedisModule_InfoAddFieldULongLong(info, "bytes_tombstones", graves_bytes());
+    RedisModule_InfoAddFieldULongLong(info, "linked", links_speak());
+    RedisModule_InfoAddFieldULongLong(info, "linked_regions", links_regions());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
     RedisModule_InfoAddFieldULongLong(info, "longest_turn_usec", longest_turn());

@@ -6,6 +6,7 @@
 #include "create.h"
 #include "exchange.h"
 #include "graves.h"
+#include "links.h"
 #include "registry.h"
 #include "replies.h"
 #include "report.h"
@@ -184,7 +185,7 @@ const struct command roost_commands[] = {
      "O(n), n bytes that differ"},
     {"roost.pull", pull_command, "readonly", ONE_KEY, -3,
      "What changed since a cursor, with generation, cursor and digest of now", "O(n), n changes"},
-    {"roost.push", push_command, "write", ONE_KEY, 4,
+    {"roost.push", push_command, "write", ONE_KEY, -4,
      "Takes in what another deployment holds at a generation: a state, a delta, or that it was deleted",
      "O(n), n bytes of the frame"},
     {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",
@@ -194,7 +195,9 @@ const struct command roost_commands[] = {
      "O(n), n changes since the mark"},
     {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
      "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
-    {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, 4,
+    {"roost.link", link_command, "write fast", ONE_KEY, -3,
+     "What a link tells a region: that it is there, what regions agree on; not for clients", "O(n), n regions"},
+    {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, -4,
      "Tells replicas of a name that what it held was deleted; not for clients", "O(log n), n deleted names"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

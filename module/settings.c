@@ -95,6 +95,7 @@ static const struct number_setting {
     {"counter-window-ms", &settings.counter_window, 3600000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
     {"window-ahead-ms", &settings.window_ahead, 60000, 0, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
     {"window-capacity", &settings.window_capacity, 100000, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
+    {"tombstone-retention", &settings.tombstone_retention, 864000, 0, 1LL << 31, REDISMODULE_CONFIG_DEFAULT},
     {"memory-limit", &memory_limit, 0, 0, 1LL << 50, REDISMODULE_CONFIG_MEMORY},
 };
 

@@ -11,7 +11,8 @@ struct settings {
     long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
     long long window, counter_window, window_ahead; /* milliseconds */
     long long window_capacity;
-    size_t memory_limit; /* bytes that one filter may take */
+    long long tombstone_retention; /* seconds; 0: for ever */
+    size_t memory_limit;           /* bytes that one filter may take */
 };
 extern struct settings settings;
 

@@ -65,29 +65,54 @@ static bool line_has(char *line, unsigned slot)
     return false;
 }
 
-static bool nodes_give_us(char *nodes, unsigned slot)
+/* The first that a line tells of. */
+static unsigned first_of_line(char *line)
 {
-    char *place = NULL;
-    for (char *line = strtok_r(nodes, "\r\n", &place); line; line = strtok_r(NULL, "\r\n", &place))
-        if (strstr(line, "myself"))
-            return line_has(line, slot);
-    return false;
+    char *place = NULL, *word = strtok_r(line, " ", &place);
+    for (int i = 0; word; i++, word = strtok_r(NULL, " ", &place))
+        if (i >= 8 && *word != '[')
+            return (unsigned)strtoul(word, NULL, 10) % SLOTS;
+    return 0;
 }
 
-bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot)
+static char *our_line(char *nodes)
+{
+    char *place = NULL, *line = strtok_r(nodes, "\r\n", &place);
+    while (line && !strstr(line, "myself"))
+        line = strtok_r(NULL, "\r\n", &place);
+    return line;
+}
+
+/* What the server says of itself in CLUSTER NODES; NULL where it says nothing. To be freed: the bytes. */
+static char *ask_nodes(RedisModuleCtx *ctx, char **line)
 {
     size_t size;
     RedisModuleCallReply *reply = RedisModule_Call(ctx, "CLUSTER", "c", "NODES");
     const char *text = reply ? RedisModule_CallReplyStringPtr(reply, &size) : NULL;
-    bool ours = true;
+    char *nodes = NULL;
     if (text) {
-        char *nodes = RedisModule_Alloc(size + 1);
+        nodes = RedisModule_Alloc(size + 1);
         memcpy(nodes, text, size);
         nodes[size] = '\0';
-        ours = nodes_give_us(nodes, slot);
-        RedisModule_Free(nodes);
+        *line = our_line(nodes);
     }
     if (reply)
         RedisModule_FreeCallReply(reply);
+    return nodes;
+}
+
+unsigned slot_of_ours(RedisModuleCtx *ctx)
+{
+    char *line = NULL, *nodes = ask_nodes(ctx, &line);
+    unsigned slot = nodes && line ? first_of_line(line) : 0;
+    RedisModule_Free(nodes);
+    return slot;
+}
+
+bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot)
+{
+    char *line = NULL, *nodes = ask_nodes(ctx, &line);
+    bool ours = !nodes || (line && line_has(line, slot));
+    RedisModule_Free(nodes);
     return ours;
 }

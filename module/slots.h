@@ -10,6 +10,8 @@
 unsigned slot_of(const char *name, size_t size);
 /* A number whose digits fall into the slot. */
 unsigned slot_tag(unsigned slot);
+/* A slot that this server serves; 0 where it serves none. */
+unsigned slot_of_ours(RedisModuleCtx *ctx);
 /* Whether this server serves the slot, or is just taking it over. */
 bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot);
 

@@ -15,6 +15,8 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "graves.h"
+#include "links.h"
 #include "registry.h"
 #include "replies.h"
 #include "steps.h"
@@ -87,7 +89,7 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
 
 static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
-    RedisModule_ReplyWithArray(ctx, 5);
+    RedisModule_ReplyWithArray(ctx, 6);
     RedisModule_ReplyWithLongLong(ctx, entry->database);
     RedisModule_ReplyWithString(ctx, entry->name);
     RedisModule_ReplyWithLongLong(ctx, (long long)registry_generation_of(entry));
@@ -97,6 +99,18 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
         RedisModule_ReplyWithNull(ctx);
         RedisModule_ReplyWithNull(ctx);
     }
+    RedisModule_ReplyWithLongLong(ctx, (long long)(entry->buried ? graves_time(entry->database, entry->name) : 0));
+}
+
+/* What a link needs to introduce itself: the key that it names, and the time by which this server writes down
+   deletions. */
+static void reply_for_links(RedisModuleCtx *ctx)
+{
+    RedisModuleString *key = links_key(ctx);
+    reply_name(ctx, "link");
+    RedisModule_ReplyWithString(ctx, key);
+    RedisModule_FreeString(NULL, key);
+    reply_number_pair(ctx, "time", (long long)links_time());
 }
 
 /* Up to where this many entries tell. */
@@ -126,13 +140,14 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
     const struct registry_entry *first = registry_after(question->since);
     uint64_t told = told_by(first, question->count);
     snprintf(mark, sizeof mark, "%016llx-%llx", (unsigned long long)registry.incarnation, (unsigned long long)told);
-    reply_map_begin(ctx, 5);
+    reply_map_begin(ctx, 7);
     reply_name(ctx, "digest");
     reply_digest(ctx, sum);
     reply_text_pair(ctx, "mark", mark);
     reply_number_pair(ctx, "keys", (long long)registry.keys);
     reply_name(ctx, "changed");
     reply_changed(ctx, first, told);
+    reply_for_links(ctx);
     reply_name(ctx, "more");
     return RedisModule_ReplyWithBool(ctx, told != registry.sequence);
 }

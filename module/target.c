@@ -29,7 +29,7 @@ void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *
     target->missing = !target->key || RedisModule_KeyType(target->key) == REDISMODULE_KEYTYPE_EMPTY;
     if (mode & REDISMODULE_WRITE) {
         target->mirrored = is_mirrored(ctx);
-        target->reserved = target->missing && !target->mirrored && graves_is_place(name);
+        target->reserved = target->missing && !target->mirrored && is_any_place(name);
         target->missing &= !target->reserved;
     }
     if (target->reserved)

@@ -15,6 +15,7 @@
 #include "arguments.h"
 #include "cursors.h"
 #include "graves.h"
+#include "links.h"
 #include "merging.h"
 #include "registry.h"
 #include "replies.h"
@@ -82,6 +83,7 @@ static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, c
 struct pulled {
     roost_status status;
     uint64_t generation;
+    uint64_t time;      /* when the last deletion was written down */
     bool there, placed; /* a value; a cursor */
     roost_cursor cursor;
     roost_digest digest;
@@ -96,6 +98,7 @@ static void act_pull(struct target *target, void *outcome, RedisModuleString **a
     read_pull(&pull, argv, argc);
     pulled->there = true;
     pulled->generation = target_generation(target);
+    pulled->time = graves_time(RedisModule_GetSelectedDb(target->ctx), target->name);
     pulled->status = frame_of(target->filter, &frame, &pull);
     pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
     pulled->digest = roost_filter_digest(target->filter->filter);
@@ -108,11 +111,15 @@ static int reply_pulled(RedisModuleCtx *ctx, const void *outcome)
     const struct pulled *pulled = outcome;
     if (pulled->status != ROOST_OK)
         return reply_status(ctx, pulled->status);
-    RedisModule_ReplyWithArray(ctx, 4);
+    RedisModule_ReplyWithArray(ctx, 5);
     RedisModule_ReplyWithLongLong(ctx, (long long)pulled->generation);
     reply_cursor_if(ctx, pulled->placed, pulled->cursor);
     reply_digest_if(ctx, pulled->there, pulled->digest);
-    return pulled->frame ? RedisModule_ReplyWithString(ctx, pulled->frame) : RedisModule_ReplyWithNull(ctx);
+    if (pulled->frame)
+        RedisModule_ReplyWithString(ctx, pulled->frame);
+    else
+        RedisModule_ReplyWithNull(ctx);
+    return RedisModule_ReplyWithLongLong(ctx, (long long)pulled->time);
 }
 
 static void release_pulled(void *outcome)
@@ -138,7 +145,8 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return digest_run(&target, &pull_verb, argv, argc);
     if (!target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    struct pulled nothing = {.generation = target_generation(&target)};
+    struct pulled nothing = {.generation = target_generation(&target),
+                             .time = graves_time(RedisModule_GetSelectedDb(ctx), argv[1])};
     target_close(&target);
     return reply_pulled(ctx, &nothing);
 }
@@ -239,13 +247,34 @@ static bool is_out_of_memory(const struct target *target, roost_bytes frame)
     return (frame.size || target->missing) && RedisModule_GetContextFlags(target->ctx) & REDISMODULE_CTX_FLAGS_OOM;
 }
 
+/*
+ * `REGION number time`: the generation was written down in that region at that time. If we had all from before a later
+ * time, we had this deletion and have dropped it (links.h): what is here was made afterwards, and stays, at the
+ * generation that others still know.
+ */
+static bool read_origin(bool *had, RedisModuleString **argv, int argc)
+{
+    long long region, time;
+    *had = false;
+    if (argc == 4)
+        return true;
+    if (argc != 7 || !argument_is(argv[4], "REGION") || !argument_number(argv[5], &region, 1, INT64_MAX) ||
+        !argument_number(argv[6], &time, 0, UINT32_MAX))
+        return false;
+    *had = links_had((uint64_t)region, (uint64_t)time);
+    return true;
+}
+
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
     struct push pushed;
     long long generation;
-    if (argc != 4)
+    bool had;
+    if (argc < 4)
         return RedisModule_WrongArity(ctx);
+    if (!read_origin(&had, argv, argc))
+        return RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN);
     if (!argument_number(argv[2], &generation, 0, LAST_GENERATION))
         return RedisModule_ReplyWithError(ctx, "ERR the generation must be from 0 to 281474976710656");
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
@@ -256,6 +285,8 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         target_close(&target);
         return RedisModule_ReplyWithError(ctx, ERROR_MAXMEMORY);
     }
+    if (had && target.filter && (uint64_t)generation > target_generation(&target))
+        graves_raise(ctx, argv[1], (uint64_t)generation);
     if (goes_in_steps(&target, (uint64_t)generation, frame))
         return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);
     roost_status status = push(&target, &pushed, (uint64_t)generation, frame);

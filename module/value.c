@@ -116,7 +116,8 @@ static void *rdb_load(RedisModuleIO *io, int version)
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
     if (value && !is_allowed(value, io)) {
-        RedisModule_LogIOError(io, "warning", "a value is refused: keys " GRAVES_NAME " are for tombstones alone");
+        RedisModule_LogIOError(io, "warning",
+                               "a value is refused: keys roost:generations and roost:links are reserved");
         value_free(value);
         value = NULL;
     }

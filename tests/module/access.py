@@ -7,7 +7,7 @@ import contextlib
 
 import redis
 
-from generations import GRAVES, OLD_PIECES, create, everything, generation, meet, of_slot, state, summary, transaction, two_nodes
+from generations import GRAVES, OLD_PIECES, create, everything, generation, linked, meet, of_slot, state, summary, transaction, two_nodes
 from servers import Server, Speaker, free_port, run, servers
 
 LAST = 2 ** 48
@@ -63,10 +63,6 @@ def payload(name):
         linked(other)
         create(other, name), other("DEL", name)
         return other("DUMP", GRAVES)
-
-
-def linked(s):
-    """As after a link's first visit."""
 
 
 # ---- tombstones
@@ -157,8 +153,6 @@ def test_no_generation_above_the_last():
 def test_tombstones_of_another_slot():
     with two_nodes() as (a, b):
         meet(a, b)
-        for s in (a, b):
-            linked(s)
         slot = a("CLUSTER", "KEYSLOT", "{bird}")
         a = a if slot < 8192 else b
         create(a, "{bird}1"), a("DEL", "{bird}1")

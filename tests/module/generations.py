@@ -8,10 +8,30 @@ import time
 
 import redis
 
-from servers import Server, Speaker, caught_up, free_port, replicate, run, server, servers, wait_for
+import servers as real
+from servers import Speaker, caught_up, free_port, replicate, run, servers, wait_for
 
 KINDS = {"bf": (), "cuckoo": ("KIND", "cuckoo", "CAPACITY", 5000), "set": ("KIND", "orcuckoo", "SCALABLE", "CAPACITY", 100),
          "fixed": ("CAPACITY", 5000)}
+
+
+def linked(s, number=1):
+    """As after a link's first visit: from then on deletions are remembered."""
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return s("ROOST.LINK", answer[answer.index(b"link") + 1], "HELLO", number)
+
+
+class Server(real.Server):
+    """One that a link speaks to. (Nodes of a cluster are told when they have slots.)"""
+
+    def __init__(self, *options, **how):
+        super().__init__(*options, **how)
+        if "--cluster-enabled" not in options:
+            linked(self)
+
+
+def server(*options, **how):
+    return servers(lambda: Server(*options, **how))
 
 
 def create(s, key, kind="set"):
@@ -21,7 +41,7 @@ def create(s, key, kind="set"):
 def summary(s, *options):
     answer = s("ROOST.SUMMARY", *options)
     told = dict(zip([name.decode() for name in answer[::2]], answer[1::2]))
-    told["changed"] = [(entry[0], entry[1].decode(), *entry[2:]) for entry in told["changed"]]
+    told["changed"] = [(entry[0], entry[1].decode(), *entry[2:5]) for entry in told["changed"]]
     return told
 
 
@@ -206,7 +226,7 @@ def test_whatever_happens_to_keys_summaries_know_them():
 
 def carry(source, destination, key, cursor="0", spans=()):
     """What a go-between does: (outcome of the push, cursor of the pull, span of the push); None where the cursor is too old."""
-    generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)
+    generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)[:4]
     if frame is None and after is not None:
         return None
     outcome, _, _, begin, end = destination("ROOST.PUSH", key, generation, frame if frame is not None else b"")
@@ -222,7 +242,7 @@ def span(begin, end):
 def test_pull_and_push():
     with servers(Server, Server) as (a, b):
         for kind in KINDS:
-            assert a("ROOST.PULL", kind, "0") == [0, None, None, None]
+            assert a("ROOST.PULL", kind, "0") == [0, None, None, None, 0]
             create(a, kind, kind)
             a("ROOST.ADD", kind, "x", "y")
             outcome, cursor, _ = carry(a, b, kind)
@@ -874,6 +894,7 @@ def meet(a, b):
     a("CLUSTER", "MEET", "127.0.0.1", b.port)
     for s in (a, b):
         wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO") and b"cluster_known_nodes:2" in s("CLUSTER", "INFO"), "the cluster")
+        linked(s)
 
 
 def of_slot(s, slot):
@@ -951,6 +972,150 @@ def test_a_slot_that_is_lost():
         wait_for(lambda: of_slot(a, slot) == [], "the loss")
         assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
         assert told_of_burials(a) == 1, "the one that a client asked for"
+
+
+# ---- links
+
+
+def tell(s, *words):
+    """What a link tells a region; the answer by names."""
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    told = s("ROOST.LINK", answer[answer.index(b"link") + 1], *words)
+    known = dict(zip(("number", "time", "keys", "dropped", "retention", "trusted"), told))
+    return {**known, "had": dict(zip(told[6][::2], told[6][1::2]))}
+
+
+def tombstones(s):
+    return s.client.info("roost")["roost_graves"]
+
+
+def test_no_tombstones_without_links():
+    """What was deleted before a link came was carried nowhere; from its first word on deletions are remembered, whatever happens to the server."""
+    how = lambda: real.Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        s("BF.ADD", "tmp", "a"), s("DEL", "tmp")
+        assert s("DBSIZE") == 0 and generation(s, "tmp") == (0, False)
+        for what, bury_ in list(BURIALS.items())[:-1]:
+            create(s, what), bury_(s, what)
+            assert generation(s, what) == (0, False) and tombstones(s) == 0, what
+        create(s, "a"), create(s, "b"), s("COPY", "a", "b", "REPLACE"), s("ROOST.MERGESTORE", "b", "a"), s("RENAME", "a", "b")
+        assert generation(s, "b") == (0, True)
+        caught_up(replica, s)
+        assert everything(replica) == everything(s) and not s.client.keys("roost:*")
+        assert summary(s)["keys"] == 1 and not s.client.info("roost")["roost_linked"], "a summary alone is no link"
+        tell(s, "HELLO", 5)
+        assert tell(s, "HELLO", 0)["number"] == 5 and s.client.info("roost")["roost_linked"] == 1
+        remembered = 0
+
+        def remembers(place):
+            nonlocal remembered
+            remembered += 1
+            create(place, f"k{remembered}"), place("DEL", f"k{remembered}")
+            assert generation(place, f"k{remembered}") == (1, False) and tell(place, "HELLO", 0)["number"] == 5
+
+        remembers(s)
+        s.restart(), remembers(s)
+        for preamble in "yes", "no":
+            s("CONFIG", "SET", "aof-use-rdb-preamble", preamble), s("BGREWRITEAOF")
+            wait_for(lambda: not s.client.info("persistence")["aof_rewrite_in_progress"] and
+                     not s.client.info("persistence")["aof_rewrite_scheduled"], "the rewriting")
+            s("DEL", GRAVES), s.restart(), remembers(s)
+        s("DEBUG", "RELOAD"), remembers(s)
+        caught_up(replica, s)
+        replica("REPLICAOF", "NO", "ONE"), remembers(replica)
+        s("FLUSHALL")
+        assert tell(s, "HELLO", 0)["number"] == 0, "what was agreed on went with the data"
+
+
+def test_a_slot_that_moves_takes_the_link_along():
+    with two_nodes() as (a, b):
+        meet(a, b)
+        key = a("ROOST.SUMMARY", "COUNT", 1)
+        key = key[key.index(b"link") + 1].decode()
+        slot = a("CLUSTER", "KEYSLOT", key)
+        b("CLUSTER", "SETSLOT", slot, "IMPORTING", a("CLUSTER", "MYID")), a("CLUSTER", "SETSLOT", slot, "MIGRATING", b("CLUSTER", "MYID"))
+        migrate(a, b, [key])
+        for s in (b, a):
+            s("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID"))
+        assert tell(b, "HELLO", 0)["number"] == 1 and not a.client.keys("roost:links*")
+        name = next(f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) in range(1, 8192))
+        create(a, name), a("DEL", name)
+        assert generation(a, name) == (1, False), "the node still knows"
+        assert tell(a, "HELLO", 0)["number"] == 1 and a.client.keys("roost:links*") not in ([], [key.encode()]), "and gets a key of its own again"
+        a.restart(), b.restart()
+        for s in (a, b):
+            wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+        assert tell(a, "HELLO", 0)["number"] == 1
+
+
+def delete(s, *keys):
+    for key in keys:
+        create(s, key), s("DEL", key)
+
+
+def age(s):
+    """The clock of whole seconds goes on."""
+    now = tell(s, "HELLO", 0)["time"]
+    wait_for(lambda: tell(s, "HELLO", 0)["time"] > now + 1, "the time")
+
+
+def test_tombstones_are_dropped():
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        for each in (s, replica):
+            each("CONFIG", "SET", "roost.tombstone-retention", 1)
+        delete(s, *(f"old {i}" for i in range(300))), s("SELECT", 3), delete(s, "elsewhere"), s("SELECT", 0)
+        create(s, "old 7"), s("ROOST.ADD", "old 7", "x")
+        age(s)
+        assert tombstones(s) == 301 and tell(s, "HELLO", 0)["dropped"] == 0, "nobody has them yet"
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"] - 100, 7, 50), age(s)
+        assert tombstones(s) == 301, "not those from after the time that was agreed on"
+        tell(s, "HOLD", 9)
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 60)
+        assert tell(s, "HELLO", 0)["had"] == {7: 60, 9: 0}
+        s("CONFIG", "SET", "roost.tombstone-retention", 0)
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 70, 9, 1), age(s)
+        assert tombstones(s) == 301, "0 keeps them for ever"
+        s("CONFIG", "SET", "roost.tombstone-retention", 1)
+        before = tell(s, "HELLO", 0)["time"]
+        tell(s, "AGREED", before, 7, 70, 9, 1)
+        wait_for(lambda: tombstones(s) == 0, "the dropping")
+        assert 0 < tell(s, "HELLO", 0)["dropped"] <= before
+        assert generation(s, "old 7") == (1, True) and generation(s, "old 8") == (0, False) and state(s, "elsewhere", 3) == (0, None)
+        create(s, "old 8")
+        assert generation(s, "old 8") == (0, True), "as if never heard of"
+        s("DEL", "old 7")
+        assert generation(s, "old 7") == (2, False), "a filter knows its own generation"
+        caught_up(replica, s)
+        assert everything(replica) == everything(s) and tombstones(replica) == 1
+        kept, dropped = everything(s), tell(s, "HELLO", 0)["dropped"]
+        keeps_everything(s, kept)
+        assert tell(s, "HELLO", 0)["dropped"] == dropped, "kept with the data"
+        assert "time" in s.error("ROOST.LINK", "roost:links", "AGREED", 2 ** 40, 7, 70)
+        assert "keys already" in s.error("ROOST.LINK", "roost:links", "JOIN", 7, 70)
+        s.error("ROOST.LINK", "birds", "HELLO", 0), s.error("ROOST.LINK", "roost:links", "STATE", b"x"), s.error("ROOST.LINK", "roost:links", "ELSE")
+
+
+def test_a_key_that_is_made_again_after_its_tombstone_was_dropped():
+    """Another region still has the tombstone. Whoever had it, too, and dropped it, keeps what was made since; whoever never had it does not."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 100)
+        for key in "abcd":
+            create(s, key), s("ROOST.ADD", key, "new")
+        frame = s("ROOST.PULL", "a", "0")[3]
+        assert s("ROOST.PUSH", "a", 3, b"", "REGION", 7, 99)[:2] == [b"same", 3] and generation(s, "a") == (3, True)
+        assert s("ROOST.PUSH", "b", 3, frame, "REGION", 7, 99)[1] == 3 and generation(s, "b") == (3, True) and s("ROOST.EXISTS", "b", "new") == [1]
+        assert s("ROOST.PUSH", "c", 3, b"", "REGION", 7, 100)[:2] == [b"merged", 3] and generation(s, "c") == (3, False), "written since"
+        assert s("ROOST.PUSH", "d", 3, b"", "REGION", 8, 1)[:2] == [b"merged", 3] and generation(s, "d") == (3, False), "of a region that we never met"
+        for bad in (("REGION",), ("REGION", 7), ("REGION", 0, 1), ("REGION", 7, -1), ("ELSE", 7, 1)):
+            s.error("ROOST.PUSH", "a", 3, b"", *bad)
+        caught_up(replica, s)
+        assert everything(replica) == everything(s)
+        keeps_everything(s, everything(s))
 
 
 # ---- sudden death
