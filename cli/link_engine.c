@@ -51,6 +51,7 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "link_agree.h"
 #include "link_ask.h"
 #include "link_clock.h"
 #include "link_listen.h"
@@ -162,7 +163,7 @@ bool engine_disturb(struct engine *engine, struct row *row)
     if (!work)
         return complain_plainly("no memory");
     work->engine = engine;
-    work->heard = now_of(engine);
+    work->heard = work->level = now_of(engine);
     work->after = engine->works;
     if (engine->works)
         engine->works->before = work;
@@ -329,6 +330,21 @@ void engine_hear(struct region *region, int database, roost_bytes name, const st
     wake(engine, row->work);
 }
 
+void engine_hear_dropped(struct region *region, int database, roost_bytes name)
+{
+    struct engine *engine = region->engine;
+    struct row *row = rows_get(&engine->rows, database, name);
+    bool value = false;
+    for (unsigned i = 0; row && i < engine->count; i++)
+        value |= row->views[i].value;
+    if (!row || row->work || value) {
+        if (row)
+            engine_hear(region, database, name, &(struct view){.known = true});
+        return;
+    }
+    rows_remove(&engine->rows, row);
+}
+
 static void sweep_row(void *context, struct row *row)
 {
     struct region *region = context;
@@ -441,7 +457,8 @@ void engine_region_changed(struct region *region)
 {
     bool ready = region->listeners && !region->silent, was_ready = region->ready;
     for (const struct listener *listener = region->listeners; listener; listener = listener->next)
-        ready &= listener->caught_up;
+        ready &= listener->caught_up && listener->greeting.done;
+    ready &= !region->outdated;
     region->ready = ready;
     region->spoken |= ready;
     if (was_ready && !ready)
@@ -566,6 +583,7 @@ static void tick(void *context)
     engine->tick = timer_add(engine->loop, TICK, tick, engine);
     for (unsigned i = 0; i < engine->count; i++)
         check_silence(&engine->regions[i]);
+    agree_tick(engine);
     report_status_line(engine);
     if (engine->settings->once)
         check_once(engine);
@@ -623,6 +641,7 @@ static void stop_all(struct engine *engine)
     while (engine->works)
         work_over(engine, engine->works);
     rows_release(&engine->rows);
+    agree_end(engine);
     secrets_free(engine->secrets);
     event_loop_free(engine->loop);
 }

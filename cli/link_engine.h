@@ -45,6 +45,8 @@ struct region {
     uint64_t away_since;
     uint32_t complaint; /* a hash of the error that was told last, and when */
     uint64_t complained;
+    uint64_t number, dropped; /* as it calls itself; before when it has dropped tombstones (link_agree.c) */
+    bool outdated;            /* it has missed some that others have dropped: it is not merged */
     struct figures figures;
 };
 
@@ -73,6 +75,7 @@ struct engine {
     uint64_t rounds, rounds_relisted;         /* that were ever over; by the time of the last listing */
     roost_digest quiet_digests[MOST_REGIONS]; /* totals that differed although everything had been listed */
 
+    struct agreement *agreement;
     struct report *report;
     struct metrics *metrics;
     struct clocks *clocks; /* NULL as long as nobody has refused anything for its time */
@@ -85,6 +88,8 @@ int link_run(const struct link_settings *settings);
 
 /* A region says that it holds this. */
 void engine_hear(struct region *region, int database, roost_bytes name, const struct view *view);
+/* It has dropped the tombstone of this name, which all regions have had. */
+void engine_hear_dropped(struct region *region, int database, roost_bytes name);
 /* A listener came, went, or has caught up. */
 void engine_region_changed(struct region *region);
 /* Everything of a region was listed: what it did not tell is not known any more. */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link_agree.h"
 #include "link_glob.h"
 #include "link_replies.h"
 #include "link_report.h"
@@ -149,7 +150,11 @@ static bool take_entries(struct listener *listener, const redisReply *entries)
     for (size_t i = 0; i < entries->elements; i++) {
         if (!read_told(&told, entries->element[i]))
             return false;
-        if (!match || glob_matches(match, told.name))
+        if (match && !glob_matches(match, told.name))
+            continue;
+        if (told.dropped)
+            engine_hear_dropped(region, told.database, told.name);
+        else
             engine_hear(region, told.database, told.name, &told.view);
     }
     return true;
@@ -182,6 +187,22 @@ static void caught_up(struct listener *listener, bool changed)
         engine_check_quiet(engine);
 }
 
+/* What it says for links; a server that began anew has to be greeted again. */
+static void take_greeting(struct listener *listener, const struct summary *summary)
+{
+    struct greeting *greeting = &listener->greeting;
+    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
+        greeting->done = false;
+    greeting->due = summary->link.data && summary->link.size < sizeof greeting->key;
+    greeting->done |= !greeting->due;
+    if (!greeting->due)
+        return;
+    memcpy(greeting->key, summary->link.data, summary->link.size);
+    greeting->key[summary->link.size] = '\0';
+    if (!summary->more)
+        greeting->time = summary->time;
+}
+
 static void take_summary(struct listener *listener, const struct summary *summary)
 {
     bool changed = summary->changed->elements > 0;
@@ -192,6 +213,7 @@ static void take_summary(struct listener *listener, const struct summary *summar
         return;
     }
     listener->failures = 0;
+    take_greeting(listener, summary);
     listener->digest = summary->digest;
     listener->keys = summary->keys;
     if (of_listing)
@@ -232,9 +254,42 @@ static roost_bytes word(const char *text)
     return (roost_bytes){text, strlen(text)};
 }
 
+static void answered_greeting(void *context, const redisReply *reply, const char *trouble)
+{
+    struct listener *listener = context;
+    (void)trouble; /* the deployment tells why */
+    if (listener->region->engine->stopping)
+        return;
+    if (reply && agree_take_greeting(listener, reply)) {
+        engine_region_changed(listener->region);
+        ask_later(listener, 0);
+        return;
+    }
+    if (reply)
+        report_trouble_at(listener->region, node_name(listener->node),
+                          reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer as a region does");
+    ask_after_trouble(listener);
+}
+
+static void greet(struct listener *listener)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)listener->region->number);
+    roost_bytes words[4] = {word("ROOST.LINK"), word(listener->greeting.key), word("HELLO"), word(number)};
+    node_wait(listener->node, (struct words){words, 4}, answered_greeting, listener);
+}
+
 static void ask(void *context)
 {
     struct listener *listener = context;
+    if (listener->greeting.due && (!listener->greeting.done || listener->region->outdated) &&
+        !listener->greeting.just_done) {
+        listener->greeting.just_done = true;
+        listener->pause = NULL;
+        greet(listener);
+        return;
+    }
+    listener->greeting.just_done = false;
     char wait[24];
     roost_bytes words[7] = {word("ROOST.SUMMARY")};
     size_t count = 1;

@@ -2,6 +2,7 @@
 #ifndef CLI_LINK_LISTEN_H
 #define CLI_LINK_LISTEN_H
 
+#include "link_agree.h"
 #include "link_engine.h"
 #include "link_replies.h"
 
@@ -19,6 +20,7 @@ struct listener {
     uint32_t asked_in;
     roost_digest digest, listed; /* over all names: as told last, and at the beginning of the last listing */
     uint64_t keys;
+    struct greeting greeting;
 };
 
 /* A primary came, or went; listener_start gives NULL without memory. */

@@ -91,6 +91,11 @@ static uint64_t figure_up(const struct region *region)
     return region->ready;
 }
 
+static uint64_t figure_outdated(const struct region *region)
+{
+    return region->outdated;
+}
+
 static uint64_t figure_sent(const struct region *region)
 {
     return deployment_sent(region->deployment);
@@ -129,6 +134,9 @@ static uint64_t figure_errors(const struct region *region)
 static void append_peers(struct byte_buffer *to, struct engine *engine)
 {
     append_figures(to, engine, "up", "gauge", "Whether the peer can be asked.", figure_up);
+    append_figures(to, engine, "outdated", "gauge",
+                   "Whether the peer has missed deletions that others no longer know: it is not merged.",
+                   figure_outdated);
     append_figures(to, engine, "bytes_sent_total", "counter", "Bytes sent to the peer.", figure_sent);
     append_figures(to, engine, "bytes_received_total", "counter", "Bytes received from the peer.", figure_received);
     append_figures(to, engine, "merges_total", "counter", "Deltas that brought the peer something new.", figure_merges);

@@ -145,7 +145,19 @@ bool read_summary(struct summary *summary, const redisReply *reply)
     summary->mark[mark->len] = '\0';
     summary->keys = (uint64_t)keys;
     summary->more = more != 0;
+    const redisReply *link = field(reply, "link");
+    int64_t time;
+    summary->link = link && is_text(link) ? text_bytes(link) : (roost_bytes){NULL, 0};
+    summary->time = read_field(&time, reply, "time") && time > 0 ? (uint64_t)time : 0;
     return !summary->more || summary->changed->elements > 0;
+}
+
+/* A number of seconds that a deletion was written down at, or nothing. */
+static uint32_t read_time(const redisReply *reply, size_t place)
+{
+    const redisReply *time = reply->elements > place ? reply->element[place] : NULL;
+    bool good = time && time->type == REDIS_REPLY_INTEGER && time->integer > 0 && time->integer < UINT32_MAX;
+    return good ? (uint32_t)time->integer : 0;
 }
 
 bool read_told(struct told *told, const redisReply *entry)
@@ -155,8 +167,13 @@ bool read_told(struct told *told, const redisReply *entry)
         return false;
     told->database = (int)entry->element[0]->integer;
     told->name = text_bytes(entry->element[1]);
-    return told->name.size <= UINT32_MAX &&
-           read_view(&told->view, entry->element[2], entry->element[3], entry->element[4]);
+    if (told->name.size > UINT32_MAX ||
+        !read_view(&told->view, entry->element[2], entry->element[3], entry->element[4]))
+        return false;
+    told->view.time = read_time(entry, 6);
+    told->dropped = entry->elements > 6 && entry->element[6]->type == REDIS_REPLY_INTEGER &&
+                    entry->element[6]->integer == -1 && !told->view.value && told->view.generation == 0;
+    return true;
 }
 
 /* ---- exchanges --------------------------------------------------------------------------------------------------- */
@@ -166,6 +183,7 @@ bool read_pulled(struct pulled *pulled, const redisReply *reply)
     pulled->frame = (roost_bytes){NULL, 0};
     if (!is_array(reply, 4) || !read_view(&pulled->view, reply->element[0], reply->element[2], reply->element[1]))
         return false;
+    pulled->view.time = read_time(reply, 4);
     if (is_text(reply->element[3]))
         pulled->frame = text_bytes(reply->element[3]);
     return is_text(reply->element[3]) ? pulled->view.value && pulled->frame.size > 0 : is_nil(reply->element[3]);

@@ -20,6 +20,8 @@ struct summary {
     char mark[LONGEST_MARK];
     uint64_t keys;
     bool more;
+    uint64_t time;                    /* by its clock; 0 where it does not tell */
+    roost_bytes link;                 /* the key for ROOST.LINK; data NULL: it knows of none */
     const struct redisReply *changed; /* an array */
 };
 bool read_summary(struct summary *summary, const struct redisReply *reply);
@@ -28,6 +30,7 @@ struct told {
     int database;
     roost_bytes name;
     struct view view;
+    bool dropped; /* its tombstone is, since all regions have had it */
 };
 bool read_told(struct told *told, const struct redisReply *entry);
 

@@ -27,6 +27,7 @@ struct view {
     roost_digest digest;
     roost_cursor cursor;
     uint32_t listing; /* the one in which it was last told */
+    uint32_t time;    /* when the deletion was written down there, by its clock */
     bool known, value;
 };
 

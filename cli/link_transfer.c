@@ -144,6 +144,25 @@ static void take_push(void *context, const redisReply *reply)
         transfer_over(transfer);
 }
 
+/* Where it raises the generation: the region that has it, and when it was written down there. */
+static bool push_origin(const struct transfer *transfer, unsigned destination, char number[24], char time[24])
+{
+    const struct work *work = transfer->work;
+    number[0] = time[0] = '\0';
+    if (view_of(work, destination)->generation >= transfer->generation)
+        return false;
+    for (unsigned region = 0; region < work->regions; region++) {
+        const struct view *view = view_of(work, region);
+        uint64_t who = region_of(work, region)->number;
+        if (region == destination || !who || !view->time || view->generation != transfer->generation)
+            continue;
+        snprintf(number, 24, "%llu", (unsigned long long)who);
+        snprintf(time, 24, "%lu", (unsigned long)view->time);
+        return true;
+    }
+    return false;
+}
+
 static void push_to(struct transfer *transfer, unsigned destination, roost_bytes frame)
 {
     struct push *push = malloc(sizeof *push);
@@ -154,11 +173,14 @@ static void push_to(struct transfer *transfer, unsigned destination, roost_bytes
     char generation[24];
     snprintf(generation, sizeof generation, "%llu", (unsigned long long)transfer->generation);
     *push = (struct push){transfer, destination};
-    roost_bytes words[] = {text_word("ROOST.PUSH"), name_word(transfer->work), text_word(generation), frame};
+    roost_bytes words[7] = {text_word("ROOST.PUSH"), name_word(transfer->work), text_word(generation), frame};
+    char number[24], time[24];
+    bool origin = push_origin(transfer, destination, number, time);
+    words[4] = text_word("REGION"), words[5] = text_word(number), words[6] = text_word(time);
     transfer->size = frame.size;
     transfer->work->engine->held += frame.size;
     transfer->pending++;
-    ask(transfer->work, transfer->serial, destination, (struct words){words, 4}, take_push, push);
+    ask(transfer->work, transfer->serial, destination, (struct words){words, origin ? 7 : 4}, take_push, push);
 }
 
 /* All at once; the one in hand keeps the transfer alive meanwhile. */

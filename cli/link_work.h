@@ -49,6 +49,7 @@ struct work {
     bool in_trouble;             /* a server did not answer, or not now */
     uint32_t told[MOST_REGIONS]; /* how often summaries spoke of it */
     bool doubtful;               /* the reply at hand: one did since it was asked for */
+    uint64_t level;              /* when all regions were last seen at the same generation */
     bool verified;               /* a difference that cursors deny was seen by asking both sides again */
 
     uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */

@@ -296,7 +296,7 @@ static void forget_one(struct graves *graves, const void *name, size_t size)
     unsigned slot = slot_of_key(graves->key);
     tombstones_remove(graves->tombstones, name, size);
     count_bytes(graves);
-    registry_exhume(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
+    registry_drop(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
 }
 
 static void write_into(struct graves *graves, const struct record *record)

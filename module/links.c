@@ -408,7 +408,7 @@ static const char *hello(const uint64_t *numbers, int count)
 {
     if (count != 1)
         return ERROR_UNKNOWN;
-    if (numbers[0])
+    if (numbers[0] && (!known.number || numbers[0] < known.number)) /* of two links that name it at once */
         known.number = numbers[0];
     return NULL;
 }

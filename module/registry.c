@@ -205,6 +205,7 @@ static void set_burial(struct registry_entry *entry, uint64_t generation)
     if (entry->left)
         empty = empty + before - after;
     entry->buried = generation;
+    entry->dropped = false;
     move_to_front(entry);
 }
 
@@ -219,6 +220,14 @@ void registry_exhume(int database, const void *name, size_t size, uint64_t gener
     struct registry_entry *entry = entry_of(database, name, size, false);
     if (entry && entry->buried != generation)
         set_burial(entry, generation);
+}
+
+void registry_drop(int database, const void *name, size_t size, uint64_t generation)
+{
+    registry_exhume(database, name, size, generation);
+    struct registry_entry *entry = entry_of(database, name, size, false);
+    if (entry)
+        entry->dropped = generation == 0;
 }
 
 void registry_raise(int database, const void *name, size_t size, uint64_t generation)

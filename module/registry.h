@@ -20,6 +20,7 @@ struct registry_entry {
     RedisModuleString *name;
     int database;
     uint64_t buried; /* the generation below which all was deleted; 0: nothing was */
+    bool dropped;    /* what was deleted is forgotten, since all regions know of it */
     bool left;       /* its value went away; else it is still there, or went without a word */
     bool stale;      /* its part of the digest is not up to date; then so are those of all newer entries */
     uint64_t sequence;
@@ -58,6 +59,8 @@ uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
 /* Graves say so, or no longer say so but only this (0: nothing). */
 void registry_bury(int database, const void *name, size_t size, uint64_t generation);
 void registry_exhume(int database, const void *name, size_t size, uint64_t generation);
+/* The same, and all regions know of it. */
+void registry_drop(int database, const void *name, size_t size, uint64_t generation);
 /* The value at this name, if there is one, is at least at this generation. */
 void registry_raise(int database, const void *name, size_t size, uint64_t generation);
 /* How many names graves tell of. */

@@ -87,9 +87,15 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
         RedisModule_ReplyWithNull(ctx);
 }
 
+/* When the deletion of a name was written down; -1: it was, and is dropped. */
+static long long time_of(const struct registry_entry *entry)
+{
+    return entry->buried ? (long long)graves_time(entry->database, entry->name) : entry->dropped ? -1 : 0;
+}
+
 static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
-    RedisModule_ReplyWithArray(ctx, 6);
+    RedisModule_ReplyWithArray(ctx, 7);
     RedisModule_ReplyWithLongLong(ctx, entry->database);
     RedisModule_ReplyWithString(ctx, entry->name);
     RedisModule_ReplyWithLongLong(ctx, (long long)registry_generation_of(entry));
@@ -99,7 +105,8 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
         RedisModule_ReplyWithNull(ctx);
         RedisModule_ReplyWithNull(ctx);
     }
-    RedisModule_ReplyWithLongLong(ctx, (long long)(entry->buried ? graves_time(entry->database, entry->name) : 0));
+    RedisModule_ReplyWithNull(ctx);
+    RedisModule_ReplyWithLongLong(ctx, time_of(entry));
 }
 
 /* What a link needs to introduce itself: the key that it names, and the time by which this server writes down

@@ -250,7 +250,7 @@ static bool is_out_of_memory(const struct target *target, roost_bytes frame)
 /*
  * `REGION number time`: the generation was written down in that region at that time. If we had all from before a later
  * time, we had this deletion and have dropped it (links.h): what is here was made afterwards, and stays, at the
- * generation that others still know.
+ * generation that others still know. Where nothing is here, nothing needs to be written down again.
  */
 static bool read_origin(bool *had, RedisModuleString **argv, int argc)
 {
@@ -263,6 +263,17 @@ static bool read_origin(bool *had, RedisModuleString **argv, int argc)
         return false;
     *had = links_had((uint64_t)region, (uint64_t)time);
     return true;
+}
+
+static int reply_dropped(struct target *target, long long generation)
+{
+    target_close(target);
+    RedisModule_ReplyWithArray(target->ctx, 5);
+    RedisModule_ReplyWithCString(target->ctx, "same");
+    RedisModule_ReplyWithLongLong(target->ctx, generation);
+    for (int i = 0; i < 3; i++)
+        RedisModule_ReplyWithNull(target->ctx);
+    return REDISMODULE_OK;
 }
 
 int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -285,7 +296,10 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         target_close(&target);
         return RedisModule_ReplyWithError(ctx, ERROR_MAXMEMORY);
     }
-    if (had && target.filter && (uint64_t)generation > target_generation(&target))
+    bool dropped = had && (uint64_t)generation > target_generation(&target);
+    if (dropped && target.missing && frame.size == 0)
+        return reply_dropped(&target, generation);
+    if (dropped && target.filter)
         graves_raise(ctx, argv[1], (uint64_t)generation);
     if (goes_in_steps(&target, (uint64_t)generation, frame))
         return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);

@@ -1111,6 +1111,7 @@ def test_a_key_that_is_made_again_after_its_tombstone_was_dropped():
         assert s("ROOST.PUSH", "b", 3, frame, "REGION", 7, 99)[1] == 3 and generation(s, "b") == (3, True) and s("ROOST.EXISTS", "b", "new") == [1]
         assert s("ROOST.PUSH", "c", 3, b"", "REGION", 7, 100)[:2] == [b"merged", 3] and generation(s, "c") == (3, False), "written since"
         assert s("ROOST.PUSH", "d", 3, b"", "REGION", 8, 1)[:2] == [b"merged", 3] and generation(s, "d") == (3, False), "of a region that we never met"
+        assert s("ROOST.PUSH", "e", 3, b"", "REGION", 7, 99)[:2] == [b"same", 3] and generation(s, "e") == (0, False), "what was dropped is not written again"
         for bad in (("REGION",), ("REGION", 7), ("REGION", 0, 1), ("REGION", 7, -1), ("ELSE", 7, 1)):
             s.error("ROOST.PUSH", "a", 3, b"", *bad)
         caught_up(replica, s)

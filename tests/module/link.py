@@ -359,9 +359,10 @@ def test_rounds_that_wait_for_room_go_on():
         fill = a.client.pipeline(transaction=False)
         for name in names:
             fill.execute_command("ROOST.CREATE", name, "CAPACITY", 100)
-        fill.execute()
-        b("CLIENT", "PAUSE", 60000, "WRITE")
         with Link(a, b):
+            wait_for(lambda: a("EXISTS", "roost:links") and b("EXISTS", "roost:links"), "the link")
+            b("CLIENT", "PAUSE", 60000, "WRITE")
+            fill.execute()
             wait_for(lambda: any(c["cmd"] == "roost.push" for c in b.client.client_list()), "pushes that the region holds up")
             a.client.delete(*names)
             time.sleep(0.3)  # until the link has heard of it; should it take longer, there is less to be seen here
@@ -740,8 +741,102 @@ def test_no_secret_is_seen():
         assert once(a, b, environment={"ROOST_PASSWORD": secret})[0] == 0
 
 
+def tombstones(*regions):
+    return [s.client.info("roost")["roost_graves"] for s in regions]
+
+
+def clock(s):
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return answer[answer.index(b"time") + 1]
+
+
+def pass_time(s, seconds):
+    then = clock(s) + seconds
+    wait_for(lambda: clock(s) >= then, "the time")
+
+
+def keys(s):
+    return sorted(key.decode() for key in s.client.keys("*") if not key.startswith(b"roost:"))
+
+
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--roost.tombstone-retention", "2")
+
+
+def test_tombstones_go_when_all_regions_have_had_them():
+    """Not while a region of the link is away; and what is made again afterwards stays, wherever it was made."""
+    with servers(*[region(*DURABLE)] * 3) as regions:
+        a, b, c = regions
+        with Link(*regions, options=(FAST,)) as link:
+            for i in range(30):
+                a("BF.ADD", f"k{i}", "x")
+            wait_for(lambda: keys(a) == keys(b) == keys(c) and len(keys(c)) == 30, "the keys")
+            a.client.delete(*(f"k{i}" for i in range(20))), c.client.delete("k20")
+            wait_for(lambda: keys(a) == keys(b) == keys(c) == [f"k{i}" for i in range(21, 30)], "the deletions")
+            wait_for(lambda: tombstones(*regions) == [0, 0, 0], "the dropping")
+            wait_for(lambda: total(a) == total(b) == total(c), "equal digests")
+            for s in regions:  # while others may or may not know that there was one
+                s("BF.ADD", "k0", s.port), s("BF.ADD", f"k{s.port}", "x")
+            wait_for(lambda: all(s("BF.MEXISTS", "k0", a.port, b.port, c.port) == [1, 1, 1] for s in regions), "a key that was made again")
+            wait_for(lambda: keys(a) == keys(b) == keys(c) and len(keys(a)) == 13, "all of it")
+            c.kill()
+            a.client.delete("k21", "k22")
+            wait_for(lambda: not b("EXISTS", "k21", "k22"), "the deletions")
+            pass_time(a, 6)
+            assert tombstones(a, b) == [2, 2], "a region is away"
+            link.kill(), link.start()
+            pass_time(a, 6)
+            assert tombstones(a, b) == [2, 2], "also for a link that has never met it"
+            a.restart()
+            c.start()
+            wait_for(lambda: not c("EXISTS", "k21", "k22"), "what was missed")
+            wait_for(lambda: tombstones(*regions) == [0, 0, 0] and total(a) == total(b) == total(c), "the dropping")
+            assert not [event for event in link.of("trouble") if "missed" in event["text"]], link.events
+
+
+def test_a_region_that_was_away_for_too_long_is_not_merged():
+    """It would bring deleted keys back. Emptied, it is seeded; so is one that is new."""
+    with servers(*[region(*DURABLE)] * 4) as (a, b, c, new):
+        with Link(a, b, c):
+            for key in ("old", "deleted", "kept"):
+                a("BF.ADD", key, "x")
+            wait_for(lambda: keys(b) == keys(c) == ["deleted", "kept", "old"], "the keys")
+            for s in (b, c):
+                s("SAVE"), shutil.copy(os.path.join(s.folder, "dump.rdb"), os.path.join(s.folder, "backup.rdb"))
+            wait_for(lambda: have_agreed(c), "an agreement")
+        c.kill()
+        with Link(a, b):
+            a("DEL", "old", "deleted")
+            wait_for(lambda: keys(b) == ["kept"] and tombstones(a, b) == [0, 0], "the dropping: no link has named the third for so long")
+        c.start()
+        c("BF.ADD", "own", "x")
+        with Link(a, b, c, new) as link:
+            wait_for(lambda: [event for event in link.of("trouble") if "missed deletions" in event["text"]], "a word about it")
+            a("BF.ADD", "later", "x")
+            wait_for(lambda: keys(b) == keys(new) == ["kept", "later"], "all others go on, with one that is new")
+            assert keys(a) == ["kept", "later"] and keys(c) == ["deleted", "kept", "old", "own"]
+            c("FLUSHALL")
+            wait_for(lambda: keys(c) == ["kept", "later"] and total(a) == total(c), "the seeding")
+            c("BF.ADD", "kept", "again")
+            wait_for(lambda: a("BF.EXISTS", "kept", "again"), "its changes")
+        b.kill()  # and comes back from an old backup
+        shutil.rmtree(os.path.join(b.folder, "appendonlydir")), shutil.copy(os.path.join(b.folder, "backup.rdb"), os.path.join(b.folder, "dump.rdb"))
+        b.options = [word if word != "yes" else "no" for word in b.options]
+        b.start()
+        assert keys(b) == ["deleted", "kept", "old"]
+        status, _, said = once(a, b)
+        assert status == 2 and "missed deletions" in said and "TRUST" in said, (status, said)
+        assert keys(a) == ["kept", "later"]
+        b("ROOST.LINK", "roost:links", "TRUST")
+        assert once(a, b)[0] == 0 and keys(a) == keys(b) == ["deleted", "kept", "later", "old"], "if its keeper wants it so"
+
+
+def have_agreed(s):
+    """It had something of others."""
+    return s("ROOST.LINK", "roost:links", "HELLO", 0)[6] != []
+
+
 def test_a_user_with_the_rights_that_the_manual_names():
-    commands = "roost.summary roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking time".split()
+    commands = "roost.summary roost.link roost.pull roost.push roost.ask roost.sync roost.info roost.digest ping role cluster client select asking time".split()
     with servers(region(), region()) as (a, b):
         for s in a, b:
             s("ACL", "SETUSER", "linker", "on", ">word", "~*", "-@all", *["+" + command for command in commands])
