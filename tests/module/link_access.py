@@ -42,6 +42,7 @@ def test_the_user_of_the_documentation():
     with server(port=free_port()) as one, server(port=free_port()) as other:
         for s in one, other:
             s("ACL", "SETUSER", *rights()), s("ACL", "LOG", "RESET")
+        assert once(one.port, other.port)[0] == 0, "from now on deletions are remembered"
         change_everything(one, other)
         status, events, said = once(one.port, other.port)
         assert status == 1 and [e for e in events if e["event"] == "conflict"], (status, events, said)
@@ -58,7 +59,9 @@ def test_each_right_is_needed():
     assert len(needed) > 4
     for word in needed:
         with server(port=free_port()) as one, server(port=free_port()) as other:
-            change_everything(one, other)
+            for s in one, other:
+                s("ACL", "SETUSER", *rights())
+            once(one.port, other.port), change_everything(one, other)
             for s in one, other:
                 s("ACL", "SETUSER", *rights()), s("ACL", "SETUSER", "link", word.replace("+", "-")), s("ACL", "LOG", "RESET")
             once(one.port, other.port)
@@ -68,7 +71,8 @@ def test_each_right_is_needed():
 def test_a_user_with_some_keys():
     with server(port=free_port()) as one, server(port=free_port()) as other:
         for s in one, other:
-            s("ACL", "SETUSER", *(word if word != "~*" else "~birds:*" for word in rights()))
+            s("ACL", "SETUSER", *(word for right in rights() for word in ((right,) if right != "~*" else ("~birds:*", "~roost:links*"))))
+        assert once(one.port, other.port, options=("--match", "birds:*"))[0] == 0
         one("BF.ADD", "birds:a", "x"), one("BF.ADD", "secret", "x"), one("BF.ADD", "birds:b", "x"), other("BF.ADD", "birds:b", "x"), one("DEL", "birds:b")
         status, events, said = once(one.port, other.port, options=("--match", "birds:*"))
         assert status == 0, (events, said)
@@ -82,6 +86,7 @@ def test_a_cluster():
         for s in single.primaries() + cluster.primaries():
             s("ACL", "SETUSER", *rights()), s("ACL", "LOG", "RESET")
         there = lambda word, key, *rest: cluster.owner[key_slot(key.encode())](word, key, *rest)  # noqa: E731
+        once(single.server.port, cluster.routes[0].port)
         change_everything(single.server, there)
         once(single.server.port, cluster.routes[0].port)
         check_everything(single.server, there)
