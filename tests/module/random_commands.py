@@ -8,15 +8,15 @@ import redis
 from servers import Server, caught_up, free_port, replicate, run, servers, wait_for
 
 CALLS = int(os.environ.get("ROOST_CALLS", "2500"))
-KEYS = ["a", "b", "c", "d", "text"]
+KEYS = ["a", "b", "c", "d", "text", "roost:links"]
 WORDS = ["0", "1", "-1", "2", "3", "100", "1000", "65536", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e300",
          "nan", "inf", "-inf", "0.01", "0.5", "1e-12", "", "x", "ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING",
          "BUCKETSIZE", "MAXITERATIONS", "KIND", "bloom", "cuckoo", "orcuckoo", "SCALABLE", "MULTISET", "FPR", "WRITERS", "GROWTH", "SEED",
-         "LAYOUT", "classic", "WINDOW", "PAST", "window", "counter", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "\0\xff" * 20]
+         "LAYOUT", "classic", "WINDOW", "PAST", "window", "counter", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "HELLO", "AGREED", "HOLD", "JOIN", "TRUST", "STATE", "REGION", "\0\xff" * 20]
 COMMANDS = ("BF.RESERVE BF.ADD BF.MADD BF.INSERT BF.EXISTS BF.MEXISTS BF.CARD BF.INFO BF.SCANDUMP BF.LOADCHUNK CF.RESERVE CF.ADD CF.ADDNX CF.INSERT "
             "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
             "ROOST.EXISTS ROOST.COUNT ROOST.MERGE ROOST.MERGESTORE ROOST.DELTA ROOST.DIGEST ROOST.DUMP ROOST.RESTORE ROOST.SYNC ROOST.INFO "
-            "ROOST.SEEN ROOST.MSEEN ROOST.INCR ROOST.GET ROOST.SUMMARY ROOST.PULL ROOST.PUSH ROOST.ASK ROOST.GENERATION COPY RENAME DEL").split()
+            "ROOST.SEEN ROOST.MSEEN ROOST.INCR ROOST.GET ROOST.SUMMARY ROOST.PULL ROOST.PUSH ROOST.ASK ROOST.GENERATION ROOST.LINK ROOST.LINK COPY RENAME DEL").split()
 SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", k, "0.01", "50", "NONSCALING"), lambda k: ("CF.RESERVE", k, "16"),
             lambda k: ("CF.RESERVE", k, "16", "EXPANSION", "0"), lambda k: ("ROOST.CREATE", k, "SCALABLE", "CAPACITY", "16"),
             lambda k: ("ROOST.CREATE", k, "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "16"), lambda k: ("ROOST.CREATE", k, "KIND", "cuckoo", "CAPACITY", "30"),
@@ -47,13 +47,16 @@ def test_random_commands():
     with servers(*[lambda: Server("--maxmemory", "200mb", port=free_port())] * 2) as (s, replica):
         s("CONFIG", "SET", "roost.memory-limit", "2mb"), s("SET", "text", "x")
         replicate(replica, s)
+        s("ROOST.LINK", "roost:links", "HELLO", 7)  # from now on deletions are remembered
         frames, errors = [], 0
         for call in range(CALLS):
             command = random.choice(SENSIBLE)(random.choice(KEYS[:4])) if random.random() < 0.5 else wild(frames)
             try:
                 answer = s.client.execute_command(*command)
-                if command[0] in ("ROOST.DELTA", "ROOST.DUMP", "BF.SCANDUMP", "CF.SCANDUMP", "ROOST.PULL") and answer[-1]:
+                if command[0] in ("ROOST.DELTA", "ROOST.DUMP", "BF.SCANDUMP", "CF.SCANDUMP") and answer[-1]:
                     frames = frames[-20:] + [answer[-1]]
+                if command[0] == "ROOST.PULL" and answer[3]:
+                    frames = frames[-20:] + [answer[3]]
             except redis.ResponseError:
                 errors += 1
             except (TypeError, ValueError, IndexError, AttributeError):

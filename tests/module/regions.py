@@ -28,7 +28,8 @@ from servers import MODULE, VALKEY, Server, Speaker, free_port, replicate, wait_
 
 ROOST = os.environ.get("ROOST", os.path.join(os.path.dirname(MODULE), "roost"))
 PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that something may take which nothing hinders any more
-DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb",
+           "--roost.tombstone-retention", os.environ.get("ROOST_RETENTION", "20"))  # seconds; while a link names a region it is waited for
 WAITING = 2000  # milliseconds that a client gives a replica
 PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
 
@@ -148,7 +149,7 @@ class Region:
         """All that it knows: name to (generation, digest or ""). Where a slot has moved, who had it before may tell of nothing there."""
         known = {}
         for summary in self.summaries(1000000):
-            for _, name, generation, digest, _ in summary[b"changed"]:
+            for _, name, generation, digest, *_ in summary[b"changed"]:
                 known[name.decode()] = max(known.get(name.decode(), (0, "")), (generation, (digest or b"").decode()))
         return {name: state for name, state in known.items() if state != (0, "")}
 
