@@ -1,8 +1,9 @@
 /*
  * See graves.h.
  *
- * What the keys say together is in the registry, at each name's entry; a look-up never opens a grave. When one goes
- * away, what it told of each name is told by the others, or forgotten.
+ * What the keys say together is also in the registry, at the entries of names that hold something or were deleted
+ * lately; for all others it is looked up here. When a key goes away, what it told of each name is told by the others,
+ * or forgotten.
  */
 #include "graves.h"
 
@@ -37,6 +38,23 @@ struct graves {
 
 static struct graves *by_slot[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* values are freed on any thread */
+static uint64_t total;                                   /* names of all that are at keys */
+
+uint64_t graves_count(void)
+{
+    return __atomic_load_n(&total, __ATOMIC_RELAXED);
+}
+
+/* The names of these count from now on, or no longer. */
+static void count_in(const struct graves *graves)
+{
+    __atomic_add_fetch(&total, tombstones_count(graves->tombstones), __ATOMIC_RELAXED);
+}
+
+static void count_out(const struct graves *graves)
+{
+    __atomic_sub_fetch(&total, tombstones_count(graves->tombstones), __ATOMIC_RELAXED);
+}
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
@@ -141,6 +159,7 @@ static bool take_from_key(struct graves *graves)
         while (*place != graves)
             place = &(*place)->next;
         *place = graves->next;
+        count_out(graves);
         graves->key = NULL;
         RedisModule_FreeString(NULL, key);
     }
@@ -170,8 +189,30 @@ static void note(struct graves *graves, const void *name, size_t size, uint64_t 
     if (generation_in(graves, name, size) >= generation)
         return;
     links_saw_time(time);
+    if (graves->key)
+        count_out(graves);
     tombstones_put(graves->tombstones, &(struct tombstone){name, size, generation, (uint32_t)time});
+    if (graves->key)
+        count_in(graves);
     count_bytes(graves);
+}
+
+static unsigned slot_of_bytes(const void *name, size_t size)
+{
+    bool cluster = RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER;
+    return cluster ? slot_of(name, size) : 0;
+}
+
+uint64_t graves_generation(int database, const void *name, size_t size)
+{
+    uint64_t highest = 0;
+    if (!graves_count())
+        return 0;
+    for (const struct graves *graves = by_slot[slot_of_bytes(name, size)]; graves; graves = graves->next) {
+        uint64_t generation = graves->database == database ? generation_in(graves, name, size) : 0;
+        highest = generation > highest ? generation : highest;
+    }
+    return highest;
 }
 
 uint64_t graves_time(int database, const RedisModuleString *name)
@@ -216,6 +257,7 @@ void graves_arrive(struct value *value, RedisModuleString *key, int database)
     unsigned slot = slot_of_key(key);
     graves->next = by_slot[slot];
     by_slot[slot] = graves;
+    count_in(graves);
     walk_all(graves, arrive_one, graves);
 }
 
@@ -294,7 +336,9 @@ struct record {
 static void forget_one(struct graves *graves, const void *name, size_t size)
 {
     unsigned slot = slot_of_key(graves->key);
+    count_out(graves);
     tombstones_remove(graves->tombstones, name, size);
+    count_in(graves);
     count_bytes(graves);
     registry_drop(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
 }

@@ -79,6 +79,10 @@ bool is_any_place(const RedisModuleString *name);
    them, in a cluster tombstones of the same slot; everything else to other names. */
 bool graves_allow(const struct value *value, const RedisModuleString *name);
 
+/* What a name is at, whatever it holds; 0: it was never deleted. */
+uint64_t graves_generation(int database, const void *name, size_t size);
+/* How many names there are. */
+uint64_t graves_count(void);
 /* When the name's deletion was written down here; 0: none was. */
 uint64_t graves_time(int database, const RedisModuleString *name);
 

@@ -24,8 +24,8 @@
 struct registry registry;
 static struct registry_entry *next_swept, *last_found;
 static RedisModuleDict *names; /* entries by database and name */
-static uint64_t empty;         /* names that hold nothing, and that no grave tells of */
-static uint64_t graves;        /* names that graves tell of */
+static uint64_t empty;         /* entries of names that hold nothing, and that no grave tells of; */
+static uint64_t resting;       /* and that one tells of */
 static bool incomplete;        /* there may be keys that it has not been told of */
 static void (*wake)(void);
 
@@ -122,6 +122,12 @@ static void free_entry(struct registry_entry *entry)
     RedisModule_Free(entry);
 }
 
+/* Of an entry that holds nothing. */
+static uint64_t *counter_of(const struct registry_entry *entry)
+{
+    return entry->buried ? &resting : &empty;
+}
+
 static void drop(struct registry_entry *entry)
 {
     size_t size;
@@ -131,13 +137,14 @@ static void drop(struct registry_entry *entry)
     RedisModule_Free(full);
     take_out(entry);
     registry.digest -= entry->part;
-    graves -= entry->buried > 0;
-    empty -= entry->left && !entry->buried;
+    if (entry->left)
+        --*counter_of(entry);
     registry.keys -= !entry->left;
     free_entry(entry);
 }
 
-/* Names that hold nothing, of old, or where there are many. */
+/* Names that hold nothing, of old, or where there are many. Those that graves tell of are still known there: whoever
+   has heard of such a name elsewhere, and asks for it, is told. */
 static void sweep(void)
 {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
@@ -146,7 +153,7 @@ static void sweep(void)
             return;
         next_swept = entry->newer;
         bool old = entry->sequence + LONG_AGO < registry.sequence;
-        if (!is_orphan(entry) || entry->buried || !(old || empty > FEW + registry.keys))
+        if (!is_orphan(entry) || !(old || *counter_of(entry) > FEW + registry.keys))
             continue;
         if (registry.floor < entry->sequence)
             registry.floor = entry->sequence;
@@ -165,7 +172,7 @@ void registry_leave(struct value *value)
         return;
     cut(entry);
     registry.keys--;
-    empty += !entry->buried;
+    ++*counter_of(entry);
     entry->left = true;
     move_to_front(entry);
 }
@@ -177,8 +184,9 @@ static struct registry_entry *make_entry(int database, const void *name, size_t 
     entry->name = RedisModule_CreateString(NULL, name, size);
     entry->database = database;
     entry->left = true;
+    entry->buried = graves_generation(database, name, size);
     put_first(entry);
-    empty++;
+    ++*counter_of(entry);
     return entry;
 }
 
@@ -200,11 +208,11 @@ static struct registry_entry *entry_of(int database, const void *name, size_t si
 
 static void set_burial(struct registry_entry *entry, uint64_t generation)
 {
-    bool before = entry->buried > 0, after = generation > 0;
-    graves = graves - before + after;
     if (entry->left)
-        empty = empty + before - after;
+        --*counter_of(entry);
     entry->buried = generation;
+    if (entry->left)
+        ++*counter_of(entry);
     entry->dropped = false;
     move_to_front(entry);
 }
@@ -224,10 +232,9 @@ void registry_exhume(int database, const void *name, size_t size, uint64_t gener
 
 void registry_drop(int database, const void *name, size_t size, uint64_t generation)
 {
-    registry_exhume(database, name, size, generation);
-    struct registry_entry *entry = entry_of(database, name, size, false);
-    if (entry)
-        entry->dropped = generation == 0;
+    struct registry_entry *entry = entry_of(database, name, size, true);
+    set_burial(entry, generation);
+    entry->dropped = generation == 0;
 }
 
 void registry_raise(int database, const void *name, size_t size, uint64_t generation)
@@ -244,15 +251,7 @@ uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
     size_t size;
     const char *bytes = RedisModule_StringPtrLen(name, &size);
     registry_complete(ctx);
-    if (graves == 0)
-        return 0;
-    const struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
-    return entry ? entry->buried : 0;
-}
-
-uint64_t registry_graves(void)
-{
-    return graves;
+    return graves_generation(RedisModule_GetSelectedDb(ctx), bytes, size);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -273,7 +272,7 @@ static void join(struct value *value, RedisModuleString *name, int database)
     const char *bytes = RedisModule_StringPtrLen(name, &size);
     struct registry_entry *entry = entry_of(database, bytes, size, true);
     if (entry->left) {
-        empty -= !entry->buried;
+        --*counter_of(entry);
         registry.keys++;
     }
     cut(entry);
@@ -310,7 +309,7 @@ static void forget_all(void)
         RedisModule_FreeDict(NULL, names);
     names = NULL;
     registry.oldest = registry.newest = registry.stale = next_swept = last_found = NULL;
-    registry.keys = registry.digest = empty = graves = 0;
+    registry.keys = registry.digest = empty = resting = 0;
 }
 
 /* What was told may be otherwise now. */

@@ -5,7 +5,7 @@
  * such a number together with a number that is drawn when the server starts and whenever all may have changed at once
  * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is.
  *
- * A name whose value went away stays in the list: as long as graves tell of it (graves.h); otherwise for a while, so
+ * A name whose value went away stays in the list for a while, whether graves (graves.h) tell of it or not, so
  * that whoever asks what changed hears of it; then marks from before it are no longer good, and get everything.
  */
 #ifndef MODULE_REGISTRY_H
@@ -63,8 +63,6 @@ void registry_exhume(int database, const void *name, size_t size, uint64_t gener
 void registry_drop(int database, const void *name, size_t size, uint64_t generation);
 /* The value at this name, if there is one, is at least at this generation. */
 void registry_raise(int database, const void *name, size_t size, uint64_t generation);
-/* How many names graves tell of. */
-uint64_t registry_graves(void);
 
 /* There are no keys that it has not been told of. */
 void registry_complete(RedisModuleCtx *ctx);

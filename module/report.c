@@ -150,7 +150,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddSection(info, "");
     RedisModule_InfoAddFieldCString(info, "version", roost_version());
     RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
-    RedisModule_InfoAddFieldULongLong(info, "graves", registry_graves());
+    RedisModule_InfoAddFieldULongLong(info, "graves", graves_count());
     RedisModule_InfoAddFieldULongLong(info, "bytes_tombstones", graves_bytes());
     RedisModule_InfoAddFieldULongLong(info, "linked", links_speak());
     RedisModule_InfoAddFieldULongLong(info, "linked_regions", links_regions());

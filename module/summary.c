@@ -41,12 +41,10 @@ static sum128 part_of(const struct registry_entry *entry)
     uint8_t digest[16];
     uint64_t generation = registry_generation_of(entry);
     const char *name = RedisModule_StringPtrLen(entry->name, &size);
-    if (!entry->value && generation == 0)
+    if (!entry->value)
         return 0;
     sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
     sum = checksum_wide(checksum_wide(sum, name, size), &generation, sizeof generation);
-    if (!entry->value)
-        return sum;
     entry->value->class->digest(entry->value, digest);
     return checksum_wide(sum, digest, sizeof digest);
 }

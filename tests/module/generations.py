@@ -846,10 +846,10 @@ def test_graves_are_keys():
         s("SWAPDB", 0, 4)
         assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
         create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), create(s, "buried"), s("DEL", "buried"), s("SELECT", 0), create(s, "kept")
-        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (2, 2)
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (2, 3), "two keys tell of one name"
         s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
         assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "buried", 4) == (0, None)
-        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 1)
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 2)
         s("DEL", elsewhere)
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", spare)
@@ -1096,6 +1096,34 @@ def test_tombstones_are_dropped():
         assert "time" in s.error("ROOST.LINK", "roost:links", "AGREED", 2 ** 40, 7, 70)
         assert "keys already" in s.error("ROOST.LINK", "roost:links", "JOIN", 7, 70)
         s.error("ROOST.LINK", "birds", "HELLO", 0), s.error("ROOST.LINK", "roost:links", "STATE", b"x"), s.error("ROOST.LINK", "roost:links", "ELSE")
+
+
+def test_many_tombstones_take_little_memory():
+    """Few are in the list that summaries tell; all are known by name, and to whoever asks for one."""
+    with server("--appendonly", "yes", "--appendfsync", "no") as s:
+        count, name = 20000, lambda i: f"user:{i:08d}:session"
+        delete(s, "first")
+        before, pipe = s.client.info("memory")["used_memory"], s.client.pipeline(transaction=False)
+        for i in range(count):
+            pipe.execute_command("ROOST.PUSH", name(i), 1 + i % 3, b"")
+        pipe.execute()
+        each = (s.client.info("memory")["used_memory"] - before) / count - len(name(0))
+        used = s("MEMORY", "USAGE", GRAVES, "SAMPLES", 0)
+        told = s.client.info("roost")["roost_bytes_tombstones"]
+        print(f"# {each:.1f} bytes beside the name in the server, {used / count - len(name(0)):.1f} by MEMORY USAGE")
+        assert each < 64 and told <= used < told + 200 and told > count * len(name(0)) and tombstones(s) == count + 1
+        assert len(summary(s)["changed"]) < 4000
+        for again in (False, True):
+            for i in (0, 1, 2, 7777, count - 1):
+                assert s("ROOST.PULL", name(i), "0")[0] == 1 + i % 3
+            s.restart() if not again else None
+        digest = summary(s)["digest"]
+        create(s, name(5)), s("ROOST.ADD", name(5), "x")
+        assert generation(s, name(5)) == (3, True) and s("ROOST.PUSH", name(7), 1, b"")[:2] == [b"stale", 2]
+        s("DEL", name(5))
+        assert generation(s, name(5)) == (4, False) and summary(s)["digest"] == digest, "the digest is over what is there"
+        s("DEL", GRAVES)
+        assert s("ROOST.PULL", name(7), "0")[0] == 0 and tombstones(s) == 0
 
 
 def test_a_key_that_is_made_again_after_its_tombstone_was_dropped():

@@ -793,6 +793,25 @@ def test_tombstones_go_when_all_regions_have_had_them():
             assert not [event for event in link.of("trouble") if "missed" in event["text"]], link.events
 
 
+def test_many_deletions_while_the_link_is_away():
+    """More than summaries tell of: those that the other region still holds are asked for by name."""
+    with servers(region(), region()) as (a, b):
+        names = [f"key {i}" for i in range(3000)]
+        fill = a.client.pipeline(transaction=False)
+        for name in [*names, "kept"]:
+            fill.execute_command("ROOST.CREATE", name, "CAPACITY", 10)
+        fill.execute()
+        with Link(a, b) as link:
+            wait_for(lambda: b("DBSIZE") == 3002, "the keys")
+            link.process.send_signal(signal.SIGSTOP)
+            a.client.delete(*names[:2500])
+            link.process.send_signal(signal.SIGCONT)
+            wait_for(lambda: len(keys(b)) == 501, "the deletions")
+        b("BF.ADD", "key 2600", "unknown there"), a.client.delete(*names[2500:])
+        assert once(a, b)[0] == 0 and keys(a) == keys(b) == ["kept"], "a link that is new"
+        assert tombstones(a, b) == [3000, 3000]
+
+
 def test_a_region_that_was_away_for_too_long_is_not_merged():
     """It would bring deleted keys back. Emptied, it is seeded; so is one that is new."""
     with servers(*[region(*DURABLE)] * 4) as (a, b, c, new):
