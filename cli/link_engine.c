@@ -63,6 +63,7 @@
 #define MOST_ROUNDS        128 /* at a time */
 #define MOST_BYTES         (64u << 20)
 #define FIRST_WHOLE_SIZE   (8u << 20) /* what a whole state is taken for until some were seen */
+#define MOST_RESTING       10000      /* names that hold nothing anywhere */
 #define TICK               250        /* milliseconds */
 #define SILENCE            3000       /* after which a region that was asked is left aside */
 #define CONFLICT_PAUSE     60000
@@ -199,13 +200,28 @@ static bool agree(const struct row *row, region_set set)
     return true;
 }
 
+static void forget_resting(void *context, struct row *row)
+{
+    struct engine *engine = context;
+    const struct view *view = &row->views[__builtin_ctz(engine_regions_of(engine, row))];
+    if (!row->work && !view->value)
+        rows_remove(&engine->rows, row);
+}
+
+/* A name that was deleted everywhere is kept for a while, since each region that was told of it will tell us. It could
+   be forgotten at once: should a region speak of it again, all others are asked. */
 static void rest(struct engine *engine, struct row *row)
 {
     const struct view *view = &row->views[__builtin_ctz(engine_regions_of(engine, row))];
     bool never_was = !view->value && view->generation == 0;
+    engine->resting += !view->value;
     work_over(engine, row->work);
     if (never_was)
         rows_remove(&engine->rows, row);
+    if (engine->resting > MOST_RESTING) {
+        rows_each(&engine->rows, forget_resting, engine);
+        engine->resting = 0;
+    }
     if (engine->names_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
 }

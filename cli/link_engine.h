@@ -60,6 +60,7 @@ struct engine {
 
     struct work *works; /* of all names that are not at rest */
     size_t names_behind, running;
+    size_t resting; /* names that came to rest with nothing in them, since such were last forgotten */
     uint64_t held, wholes,
         whole_size; /* bytes of frames under way; whole states that are asked for; how big they are */
     struct work *stalled, *stalled_last;
