@@ -19,7 +19,9 @@
  *
  * Keys are known by 128-bit hashes that are keyed by a number drawn for each session, so that nobody can prepare keys
  * that collide. Both sides compare hashes of all that they believe to have in common before they say that they are
- * done: a wrong answer has a chance of about 2^-64, whatever happens on the way.
+ * done: a wrong answer has a chance of about 2^-64, whatever happens on the way. A peer that lies about its own keys
+ * gets the answer for those that it claims to have. What a session allocates stays within the memory limit of its
+ * environment, and is in proportion to its own keys and to the bytes that came.
  */
 #ifndef ROOST_RECONCILE_H
 #define ROOST_RECONCILE_H
@@ -81,8 +83,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add_hash(roost_reconcile
  * is nothing more to send or to expect; see roost_reconcile_over. The caller releases it. After a failure the session
  * only repeats it; where a message came out nevertheless, it tells the peer.
  * ROOST_PROTOCOL, ROOST_CORRUPT: what came makes no sense, or more came than any honest peer would send.
- * ROOST_TOO_LARGE: for counting cuckoo filters, more than 2^22 keys (fewer if their counts are large) or more than
- * ROOST_MOST_COPIES of one.
+ * ROOST_TOO_LARGE: the memory limit; for counting cuckoo filters, more than 2^22 keys (fewer if their counts are large)
+ * or more than ROOST_MOST_COPIES of one.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *message,
                                                              const void *received, size_t size);
