@@ -63,24 +63,27 @@ static bool is_full_for(const struct window *window, uint64_t prefix)
     return window->recent.live >= window->most && !recent_find(&window->recent, prefix, &slot);
 }
 
+/* Memory is asked for ahead of its use. */
+#define AHEAD 24
+
 static roost_status add_row(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                             uint64_t slot)
 {
     struct recent *recent = &window->recent;
-    uint64_t prefixes[WINDOW_ROW], floor = recent_floor(recent, slot), before;
-    for (size_t i = 0; i < count; i++) {
-        prefixes[i] = recent_prefix(recent, hashes[i]);
-        recent_prefetch(recent, prefixes[i]);
-    }
+    uint64_t prepared[WINDOW_ROW], floor = recent_floor(recent, slot), before;
+    size_t ahead = 0;
     for (*done = 0; *done < count; ++*done) {
-        roost_status status = is_full_for(window, prefixes[*done])
+        for (; ahead < count && ahead <= *done + AHEAD; ahead++)
+            prepared[ahead] = recent_prepare(recent, recent_prefix(recent, hashes[ahead]));
+        uint64_t prefix = recent_prefix(recent, hashes[*done]);
+        roost_status status = is_full_for(window, prefix)
                                   ? ROOST_FULL
-                                  : recent_add(recent, &before, prefixes[*done], slot);
+                                  : recent_add(recent, &before, prefix, prepared[*done], slot);
         if (status != ROOST_OK)
             return status;
         seen[*done] = before != UINT64_MAX && before >= floor;
         if (before != slot)
-            journal_note(window->base.journal, ENTRY_TABLE, prefixes[*done], 0);
+            journal_note(window->base.journal, ENTRY_TABLE, prefix, 0);
     }
     recent_tidy(recent, (uint32_t)count);
     return ROOST_OK;
@@ -108,7 +111,7 @@ static void growing_contains(const roost_filter *filter, bool *found, const roos
     for (size_t done = 0; done < count; done += WINDOW_ROW) {
         size_t end = count - done < WINDOW_ROW ? count : done + WINDOW_ROW;
         for (size_t i = done; i < end; i++)
-            recent_prefetch(recent, recent_prefix(recent, hashes[i]));
+            recent_prepare(recent, recent_prefix(recent, hashes[i]));
         for (size_t i = done; i < end; i++)
             found[i] = recent_find(recent, recent_prefix(recent, hashes[i]), &slot);
     }
@@ -311,7 +314,7 @@ static void growing_info(const roost_filter *filter, roost_info *info)
     const struct window *window = as_const_window(filter);
     uint64_t homes = 0;
     for (uint32_t i = 0; i < window->recent.count; i++)
-        homes += window->recent.segments[i].room;
+        homes += window->recent.segments[i].lines * (uint64_t)(CACHE_LINE / 8);
     for (uint32_t i = 0; i <= window->recent.reach; i++)
         info->tables += window->recent.slots[i].count > 0;
     info->elements = (double)window->recent.live;

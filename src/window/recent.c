@@ -19,12 +19,15 @@
  * Words are kept in *segments* of up to 4,096 homes. Which one is decided by the leading bits of the mixed prefix, by
  * way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows, and at last
  * splits in two. So growing never touches more than 64 kB at once, however large the table. Within a segment the mixed
- * prefix, scaled to the number of homes, says where an entry would like to be; it is there or to the right of it, and
- * all entries of a segment are in ascending order (ordered hash tables: Amble and Knuth, 1974), which ends a search in
- * vain early. Behind the last home there is a margin for those that are pushed past it; its last word stays empty.
+ * prefix, scaled to the number of cache lines, says where an entry would like to be: it is there, or in the first line
+ * after it that had room. Lines are filled from the left, and one that has room ends a search. Behind the last home
+ * there is a margin for those that are pushed past it, and a line that stays empty.
  *
- *     homes      0     1     2     3     4     5     6     7   | margin
- *     words      03    -     21    24    29    -     5c    70  | 7e  -  -  -        segment of 8, prefixes of 8 bits
+ *     line 0                line 1                line 2 ...            | margin       | end
+ *     03 1f 0a -  -  -  -   24 21 3d 2f 22 38 3b  3e 46 -  -  -  -  -   |              |          (3e wanted line 1)
+ *
+ * Memory. Small tables take as much as each segment needs. From a million entries on segments are of one size and lie
+ * in slabs of 8 MB and more, which can have large pages: otherwise the processor would spend its time looking up addresses.
  *
  * Mixing keeps those who choose prefixes, in keys or in forged frames, from filling one segment: a bijection of two
  * multiplications by numbers that each replica draws for itself. Where entries lie is therefore no part of the state.
@@ -39,14 +42,17 @@
 #include "../base/hash.h"
 #include "../base/random.h"
 
-#define FEWEST_HOMES   16
-#define MOST_HOMES     4096
-#define MARGIN         64
+#define LINE           (CACHE_LINE / sizeof(uint64_t)) /* words */
+#define FEWEST_LINES   2
+#define MOST_LINES     512
+#define MARGIN         8 /* lines */
+#define FEWEST_PLACES  240 /* of a slab: 8 MB */
+#define SLABS_FROM     256 /* segments */
 #define GARBAGE_SHARE  4 /* forgotten entries are swept once they are more than one in so many */
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
 
-static uint64_t nothing[1]; /* the words of a segment that has none; nobody writes here */
+static uint64_t nothing[LINE]; /* the words of a segment that has none; nobody writes here */
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -152,28 +158,50 @@ static inline struct recent_segment *segment_of(const struct recent *recent, uin
     return &recent->segments[recent->directory ? recent->directory[directory_index(recent, mixed)] : 0];
 }
 
-static inline uint64_t home_of(const struct recent *recent, uint64_t mixed, uint32_t depth, uint32_t room)
+static inline uint64_t home_of(const struct recent *recent, uint64_t mixed, const struct recent_segment *segment)
 {
-    return scale_to_range(mixed << (WORD_BITS - recent->bits) << depth, room);
+    return LINE * scale_to_range(mixed << (WORD_BITS - recent->bits) << segment->depth, segment->lines);
 }
 
-static size_t words_of(uint32_t room)
+static size_t margin_of(uint32_t lines)
 {
-    return (size_t)room + (room < MARGIN ? room : MARGIN) + 1;
+    return lines < MARGIN ? lines : MARGIN;
 }
 
-/* Where the entry is, or would be. */
-static inline uint64_t place_of(const struct recent *recent, const struct recent_segment *segment, uint64_t mixed)
+static size_t words_of(const struct recent_segment *segment)
 {
-    uint64_t at = home_of(recent, mixed, segment->depth, segment->room);
-    while (segment->words[at] && mixed_of(recent, segment->words[at]) < mixed)
-        at++;
-    return at;
+    return LINE * (segment->lines + margin_of(segment->lines) + 1);
 }
 
-static inline bool is_at(const struct recent *recent, const struct recent_segment *segment, uint64_t at, uint64_t mixed)
+static size_t bytes_for(uint32_t lines)
 {
-    return segment->words[at] && mixed_of(recent, segment->words[at]) == mixed;
+    return CACHE_LINE * (lines + margin_of(lines) + 2); /* one more, to begin on a boundary */
+}
+
+/* Which words of a line have this prefix; how many are in use. No branches: which it is, is anybody's guess. */
+static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
+{
+    unsigned found = 0, count = 0;
+    for (unsigned i = 0; i < LINE; i++) {
+        unsigned is_used = line[i] != 0;
+        found |= (is_used & (mixed_of(recent, line[i]) == mixed)) << i;
+        count += is_used;
+    }
+    *used = count;
+    return found;
+}
+
+/* Where the entry is, or else the first free place for it. */
+static inline bool look_up(const struct recent *recent, const struct recent_segment *segment, uint64_t mixed,
+                           uint64_t *at)
+{
+    for (uint64_t line = home_of(recent, mixed, segment);; line += LINE) {
+        unsigned used, found = match_line(recent, segment->words + line, mixed, &used);
+        if (found || used < LINE) {
+            *at = line + (found ? lowest_bit(found) : used);
+            return found != 0;
+        }
+    }
 }
 
 static void *take(struct recent *recent, size_t size, roost_status *status)
@@ -198,51 +226,161 @@ static void give_back(struct recent *recent, void *memory, size_t size)
     recent->bytes -= size;
 }
 
-static void release_words(struct recent *recent, struct recent_segment *segment)
+/* ---- slabs ----------------------------------------------------------------------------------------------------- */
+
+#define PLACE_BYTES (CACHE_LINE * (MOST_LINES + MARGIN + 1))
+
+/* One with a free place; NULL where there is none, and no memory for another. */
+static struct recent_slab *open_slab(struct recent *recent, uint32_t *number)
 {
-    if (segment->room)
-        give_back(recent, segment->words, words_of(segment->room) * sizeof *segment->words);
-    segment->words = nothing;
-    segment->room = 0;
+    for (*number = 0; *number < recent->slab_count; ++*number)
+        if (recent->slabs[*number].region.bytes && recent->slabs[*number].used < recent->slabs[*number].places)
+            return &recent->slabs[*number];
+    for (*number = 0; *number < recent->slab_count && recent->slabs[*number].region.bytes;)
+        ++*number;
+    return NULL;
 }
 
-/* Puts words, which ascend, into an array of zeros; false where they run out of the margin. */
+static bool reserve_slab(struct recent *recent)
+{
+    roost_status status;
+    if (recent->slab_count < recent->slab_room)
+        return true;
+    uint32_t room = recent->slab_room ? recent->slab_room * 2 : 4;
+    struct recent_slab *slabs = take(recent, room * sizeof *slabs, &status);
+    if (!slabs)
+        return false;
+    if (recent->slab_count)
+        memcpy(slabs, recent->slabs, recent->slab_count * sizeof *slabs);
+    give_back(recent, recent->slabs, recent->slab_room * sizeof *slabs);
+    recent->slabs = slabs;
+    recent->slab_room = room;
+    return true;
+}
+
+static bool make_slab(struct recent *recent, uint32_t number)
+{
+    struct region region;
+    uint32_t places = recent->count / 4 > FEWEST_PLACES ? recent->count / 4 : FEWEST_PLACES;
+    uint64_t size = (uint64_t)places * PLACE_BYTES, taken = recent->bytes + recent->beside + size;
+    if (!reserve_slab(recent) || taken > recent->environment->memory_limit ||
+        !region_allocate(&region, &recent->environment->allocator, (size_t)size))
+        return false;
+    recent->bytes += size;
+    recent->slab_count += number == recent->slab_count;
+    recent->slabs[number] = (struct recent_slab){.region = region, .places = places};
+    return true;
+}
+
+/* A place of zeros; NULL where there is none. */
+static uint64_t *take_place(struct recent *recent, uint32_t *number)
+{
+    struct recent_slab *slab = open_slab(recent, number);
+    if (!slab && !make_slab(recent, *number))
+        return NULL;
+    slab = &recent->slabs[*number];
+    uint64_t *place = slab->free;
+    slab->used++;
+    if (!place)
+        return (uint64_t *)(void *)(slab->region.bytes + PLACE_BYTES * slab->fresh++);
+    memcpy(&slab->free, place, sizeof slab->free);
+    memset(place, 0, PLACE_BYTES);
+    return place;
+}
+
+static void release_place(struct recent *recent, uint32_t number, uint64_t *place)
+{
+    struct recent_slab *slab = &recent->slabs[number];
+    memcpy(place, &slab->free, sizeof slab->free);
+    slab->free = place;
+    if (--slab->used > 0)
+        return;
+    recent->bytes -= (uint64_t)slab->places * PLACE_BYTES;
+    region_release(&slab->region, &recent->environment->allocator);
+    *slab = (struct recent_slab){0};
+}
+
+/* ---- segments: their words ------------------------------------------------------------------------------------- */
+
+static void release_words(struct recent *recent, struct recent_segment *segment)
+{
+    if (segment->slab)
+        release_place(recent, segment->slab - 1, segment->words);
+    give_back(recent, segment->block, bytes_for(segment->lines));
+    segment->words = nothing;
+    segment->block = NULL;
+    segment->slab = segment->lines = 0;
+}
+
+static bool take_from_slab(struct recent *recent, struct recent_segment *segment, uint32_t lines)
+{
+    uint32_t number;
+    if (recent->count < SLABS_FROM || lines <= MOST_LINES / 2 || lines > MOST_LINES)
+        return false;
+    uint64_t *place = take_place(recent, &number);
+    if (!place)
+        return false;
+    segment->words = place;
+    segment->block = NULL;
+    segment->slab = number + 1;
+    segment->lines = MOST_LINES;
+    return true;
+}
+
+static roost_status take_words(struct recent *recent, struct recent_segment *segment, uint32_t lines)
+{
+    roost_status status;
+    if (take_from_slab(recent, segment, lines))
+        return ROOST_OK;
+    segment->slab = 0;
+    segment->block = take(recent, bytes_for(lines), &status);
+    segment->lines = segment->block ? lines : 0;
+    segment->words = segment->block
+                         ? (uint64_t *)(((uintptr_t)segment->block + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1))
+                         : nothing;
+    return status;
+}
+
+/* Whether a free place may be used: the last line stays empty. */
+static inline bool is_usable(const struct recent_segment *segment, uint64_t at)
+{
+    return at < words_of(segment) - LINE;
+}
+
+/* Puts words that differ into an array of zeros; false where they run out of the margin. In which order they come
+   decides who is where, but not which places are used. */
 static bool lay_out(const struct recent *recent, struct recent_segment *segment, const uint64_t *words, size_t size)
 {
-    uint64_t free = 0, end = words_of(segment->room) - 1;
     segment->count = 0;
     for (size_t i = 0; i < size; i++) {
+        uint64_t at;
         if (!words[i])
             continue;
-        uint64_t at = home_of(recent, mixed_of(recent, words[i]), segment->depth, segment->room);
-        at = at > free ? at : free;
-        if (at >= end)
+        look_up(recent, segment, mixed_of(recent, words[i]), &at);
+        if (!is_usable(segment, at))
             return false;
         segment->words[at] = words[i];
         segment->count++;
-        free = at + 1;
     }
     return true;
 }
 
-/* A twin of a segment with some of its words, in at least so many homes. */
-static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t room, const uint64_t *words,
+/* A twin of a segment with some words, in at least so many lines. */
+static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t lines, const uint64_t *words,
                           size_t size)
 {
-    roost_status status;
-    for (;; room += room / 4) {
-        twin->room = room;
-        twin->words = take(recent, words_of(room) * sizeof *twin->words, &status);
-        if (!twin->words || lay_out(recent, twin, words, size))
+    for (;; lines += 1 + lines / 4) {
+        roost_status status = take_words(recent, twin, lines);
+        if (status != ROOST_OK || lay_out(recent, twin, words, size))
             return status;
         release_words(recent, twin);
     }
 }
 
-static roost_status resize(struct recent *recent, struct recent_segment *segment, uint32_t room)
+static roost_status resize(struct recent *recent, struct recent_segment *segment, uint32_t lines)
 {
     struct recent_segment twin = *segment;
-    roost_status status = build(recent, &twin, room, segment->words, words_of(segment->room));
+    roost_status status = build(recent, &twin, lines, segment->words, words_of(segment));
     if (status != ROOST_OK)
         return status;
     release_words(recent, segment);
@@ -252,22 +390,21 @@ static roost_status resize(struct recent *recent, struct recent_segment *segment
 
 static uint32_t most_words(const struct recent_segment *segment)
 {
-    return segment->room - segment->room / 8;
+    return segment->lines * (uint32_t)(LINE - 1);
 }
 
-/* Homes for so many entries, and about three in ten more. */
-static uint32_t room_for(uint64_t count)
+/* Lines for so many entries, and about three in ten more. */
+static uint32_t lines_for(uint64_t count)
 {
-    uint64_t room = (count * 10 / 7 + FEWEST_HOMES) / FEWEST_HOMES * FEWEST_HOMES;
-    return (uint32_t)room;
+    return FEWEST_LINES + (uint32_t)(count * 10 / (7 * LINE));
 }
 
-static uint32_t next_room(uint32_t room)
+static uint32_t next_lines(uint32_t lines)
 {
-    return room < FEWEST_HOMES    ? FEWEST_HOMES
-           : room < MOST_HOMES / 2 ? room * 2
-           : room < MOST_HOMES     ? room + MOST_HOMES / 5
-                                   : room + room / 4;
+    return lines < FEWEST_LINES    ? FEWEST_LINES
+           : lines < MOST_LINES / 2 ? lines * 2
+           : lines < MOST_LINES     ? lines + MOST_LINES / 5
+                                    : lines + lines / 4;
 }
 
 /* ---- sweeping -------------------------------------------------------------------------------------------------- */
@@ -276,29 +413,58 @@ static void shrink(struct recent *recent, struct recent_segment *segment)
 {
     if (segment->count == 0)
         release_words(recent, segment);
-    else if (segment->room > FEWEST_HOMES && segment->count < segment->room / 4)
-        (void)!resize(recent, segment, room_for(segment->count));
+    else if (segment->lines > FEWEST_LINES && segment->count < segment->lines * LINE / 4)
+        (void)!resize(recent, segment, lines_for(segment->count));
 }
 
-/* Drops what is older than `floor`; everything moves to the left, if at all, so it is done in place. */
-static void sweep(struct recent *recent, struct recent_segment *segment, uint64_t floor, bool reservations)
+static bool is_to_go(const struct recent *recent, const struct recent_segment *segment, uint64_t word, uint64_t floor,
+                     bool reservations)
 {
-    uint64_t free = 0;
-    uint32_t kept = 0;
-    size_t size = words_of(segment->room);
+    return is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor;
+}
+
+static uint64_t first_free_from(const struct recent_segment *segment, uint64_t line)
+{
+    while (segment->words[line + LINE - 1])
+        line += LINE;
+    while (segment->words[line])
+        line++;
+    return line;
+}
+
+/* Words that were pushed out of their lines go back as far as there is room now: from the left, so that whatever is
+   before a word is final. */
+static void close_gaps(const struct recent *recent, struct recent_segment *segment)
+{
+    size_t size = words_of(segment);
     for (size_t i = 0; i < size; i++) {
         uint64_t word = segment->words[i];
         if (!word)
             continue;
         segment->words[i] = 0;
-        if (is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor)
-            continue;
-        uint64_t at = home_of(recent, mixed_of(recent, word), segment->depth, segment->room);
-        at = at > free ? at : free;
-        segment->words[at] = word;
-        free = at + 1;
-        kept++;
+        segment->words[first_free_from(segment, home_of(recent, mixed_of(recent, word), segment))] = word;
     }
+}
+
+/* Drops what is older than `floor`, in place. */
+static void sweep(struct recent *recent, struct recent_segment *segment, uint64_t floor, bool reservations)
+{
+    uint32_t kept = 0;
+    size_t size = words_of(segment);
+    for (size_t line = 0; line < size; line += LINE) {
+        uint64_t free = line;
+        for (size_t i = line; i < line + LINE; i++) {
+            uint64_t word = segment->words[i];
+            if (!word)
+                continue;
+            segment->words[i] = 0;
+            if (!is_to_go(recent, segment, word, floor, reservations))
+                segment->words[free++] = word;
+        }
+        kept += (uint32_t)(free - line);
+    }
+    if (kept < segment->count)
+        close_gaps(recent, segment);
     recent->words -= segment->count - kept;
     segment->count = kept;
     if (reservations)
@@ -362,22 +528,29 @@ static roost_status reserve_segment(struct recent *recent)
     return ROOST_OK;
 }
 
-/* Words from this one on have the bit after the first `depth` set. */
-static size_t middle_of(const struct recent *recent, const struct recent_segment *segment)
+/* Half of a segment that is split: the words with the next bit clear, or set. */
+static roost_status build_half(struct recent *recent, struct recent_segment *half, const struct recent_segment *segment,
+                               bool upper)
 {
-    size_t middle = 0, size = words_of(segment->room);
     uint64_t bit = UINT64_C(1) << (recent->bits - segment->depth - 1);
-    while (middle < size && !(segment->words[middle] && mixed_of(recent, segment->words[middle]) & bit))
-        middle++;
-    return middle;
-}
-
-static uint32_t count_reservations(const struct recent *recent, const struct recent_segment *segment)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; segment->reserved && i < words_of(segment->room); i++)
-        count += segment->words[i] && is_reservation(recent, segment->words[i]);
-    return count;
+    size_t count = 0, size = words_of(segment);
+    roost_status status;
+    uint64_t *words = take(recent, size * sizeof *words, &status);
+    if (!words)
+        return status;
+    *half = *segment;
+    half->depth++;
+    half->reserved = 0;
+    for (size_t i = 0; i < size; i++) {
+        uint64_t word = segment->words[i];
+        if (!word || ((mixed_of(recent, word) & bit) != 0) != upper)
+            continue;
+        words[count++] = word;
+        half->reserved += is_reservation(recent, word);
+    }
+    status = build(recent, half, lines_for(count), words, count);
+    give_back(recent, words, size * sizeof *words);
+    return status;
 }
 
 /* The upper half of what the directory says of a segment goes to the last one. */
@@ -397,20 +570,15 @@ static roost_status split(struct recent *recent, uint64_t mixed)
         status = double_directory(recent);
     if (status != ROOST_OK)
         return status;
-    struct recent_segment *segment = segment_of(recent, mixed), low = *segment, high = *segment;
-    size_t middle = middle_of(recent, segment), size = words_of(segment->room);
-    low.depth = high.depth = segment->depth + 1;
-    uint32_t room = room_for(segment->count / 2);
-    status = build(recent, &low, room, segment->words, middle);
+    struct recent_segment *segment = segment_of(recent, mixed), low, high;
+    status = build_half(recent, &low, segment, false);
     if (status != ROOST_OK)
         return status;
-    status = build(recent, &high, room, segment->words + middle, size - middle);
+    status = build_half(recent, &high, segment, true);
     if (status != ROOST_OK) {
         release_words(recent, &low);
         return status;
     }
-    low.reserved = count_reservations(recent, &low);
-    high.reserved = count_reservations(recent, &high);
     release_words(recent, segment);
     uint32_t depth = segment->depth;
     *segment = low;
@@ -443,47 +611,40 @@ static roost_status grow(struct recent *recent, uint64_t mixed)
         if (segment->count < most_words(segment) - most_words(segment) / 4)
             return ROOST_OK;
     }
-    uint32_t room = next_room(segment->room);
-    return room > MOST_HOMES && may_split(recent, segment) ? split(recent, mixed) : resize(recent, segment, room);
+    uint32_t lines = next_lines(segment->lines);
+    return lines > MOST_LINES && may_split(recent, segment) ? split(recent, mixed) : resize(recent, segment, lines);
 }
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
 
 bool recent_find(const struct recent *recent, uint64_t prefix, uint64_t *slot)
 {
+    uint64_t at;
     if (recent->count == 0)
         return false;
     uint64_t mixed = mix(recent, prefix);
     const struct recent_segment *segment = segment_of(recent, mixed);
-    uint64_t at = place_of(recent, segment, mixed);
-    if (!is_at(recent, segment, at, mixed) || is_reservation(recent, segment->words[at]))
+    if (!look_up(recent, segment, mixed, &at) || is_reservation(recent, segment->words[at]))
         return false;
     *slot = slot_of(recent, segment, segment->words[at]);
     return *slot >= recent_floor(recent, recent->newest);
 }
 
-void recent_prefetch(const struct recent *recent, uint64_t prefix)
+uint64_t recent_prepare(const struct recent *recent, uint64_t prefix)
 {
-    if (recent->count == 0)
-        return;
     uint64_t mixed = mix(recent, prefix);
+    if (recent->count == 0)
+        return mixed;
     const struct recent_segment *segment = segment_of(recent, mixed);
-    const uint64_t *home = segment->words + home_of(recent, mixed, segment->depth, segment->room);
-    __builtin_prefetch(home, 1);
-    __builtin_prefetch(home + CACHE_LINE / sizeof *home, 1);
+    __builtin_prefetch(segment->words + home_of(recent, mixed, segment), 1);
+    return mixed;
 }
 
-/* A word where there is none of its prefix, if there is room. */
-static bool insert(struct recent *recent, struct recent_segment *segment, uint64_t at, uint64_t word)
+/* A word at the place that look_up found for it, if there is room. */
+static inline bool insert(struct recent *recent, struct recent_segment *segment, uint64_t at, uint64_t word)
 {
-    uint64_t free = at, end = words_of(segment->room) - 1;
-    if (segment->count >= most_words(segment))
+    if (segment->count >= most_words(segment) || !is_usable(segment, at))
         return false;
-    while (segment->words[free])
-        free++;
-    if (free >= end)
-        return false;
-    memmove(segment->words + at + 1, segment->words + at, (free - at) * sizeof *segment->words);
     segment->words[at] = word;
     segment->count++;
     recent->words++;
@@ -505,8 +666,8 @@ static roost_status reserve(struct recent *recent, uint64_t mixed)
     roost_status status = recent->count ? ROOST_OK : first_segment(recent);
     while (status == ROOST_OK) {
         struct recent_segment *segment = segment_of(recent, mixed);
-        uint64_t at = place_of(recent, segment, mixed);
-        if (is_at(recent, segment, at, mixed)) {
+        uint64_t at;
+        if (look_up(recent, segment, mixed, &at)) {
             keep_forgotten(recent, segment, at);
             return ROOST_OK;
         }
@@ -586,8 +747,8 @@ static void stretch_to(struct recent *recent, struct recent_segment *segment, ui
 /* An entry that was there when it was reserved can have been swept out since; its room is still free. */
 static uint64_t place_to_raise(struct recent *recent, struct recent_segment *segment, uint64_t mixed)
 {
-    uint64_t at = place_of(recent, segment, mixed);
-    if (is_at(recent, segment, at, mixed))
+    uint64_t at;
+    if (look_up(recent, segment, mixed, &at))
         return at;
     bool inserted = insert(recent, segment, at, mixed << recent->tag_bits | tag_mask(recent));
     assert(inserted);
@@ -609,7 +770,8 @@ bool recent_raise(struct recent *recent, uint64_t prefix, uint64_t slot)
     segment->words[at] |= tag_mask(recent); /* so that it is not swept out */
     segment->reserved += !reserved;
     stretch_to(recent, segment, slot);
-    segment->words[place_of(recent, segment, mixed)] = mixed << recent->tag_bits | tag_of(recent, slot);
+    look_up(recent, segment, mixed, &at);
+    segment->words[at] = mixed << recent->tag_bits | tag_of(recent, slot);
     segment->reserved--;
     if (remembered)
         count_out(recent, prefix, before);
@@ -638,17 +800,16 @@ static void commit_one(struct recent *recent, uint64_t prefix, uint64_t slot)
     recent_raise(recent, prefix, slot);
 }
 
-roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t slot)
+roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t mixed, uint64_t slot)
 {
     assert(recent_is_empty(recent) || slot >= recent->newest);
     *before = UINT64_MAX;
     roost_status status = recent->count ? ROOST_OK : first_segment(recent);
     if (status != ROOST_OK)
         return status;
-    uint64_t mixed = mix(recent, prefix);
     struct recent_segment *segment = segment_of(recent, mixed);
-    uint64_t at = place_of(recent, segment, mixed);
-    if (is_at(recent, segment, at, mixed)) {
+    uint64_t at;
+    if (look_up(recent, segment, mixed, &at)) {
         uint64_t last = slot_of(recent, segment, segment->words[at]);
         if (last >= recent_floor(recent, recent->newest))
             *before = last;
@@ -669,7 +830,7 @@ bool recent_next(const struct recent *recent, struct recent_walk *walk, uint64_t
 {
     for (; walk->segment < recent->count; walk->segment++, walk->at = 0) {
         const struct recent_segment *segment = &recent->segments[walk->segment];
-        for (size_t size = words_of(segment->room); walk->at < size;) {
+        for (size_t size = words_of(segment); walk->at < size;) {
             uint64_t word = segment->words[walk->at++];
             if (!word || is_reservation(recent, word))
                 continue;
@@ -705,6 +866,7 @@ void recent_close(struct recent *recent)
         release_words(recent, &recent->segments[i]);
     give_back(recent, recent->directory, sizeof *recent->directory << recent->depth);
     give_back(recent, recent->segments, recent->room * sizeof *recent->segments);
+    give_back(recent, recent->slabs, recent->slab_room * sizeof *recent->slabs);
     give_back(recent, recent->slots, (recent->reach + 1) * sizeof *recent->slots);
     recent->count = 0;
 }
@@ -750,28 +912,24 @@ uint128 recent_digest(const struct recent *recent)
     return sum;
 }
 
-/* Entries ascend, each at its home or to the right of it without a gap; counts and range are right. */
+/* Each entry is found where it is, in a line without gaps; counts and range are right. */
 static bool segment_is_sound(const struct recent *recent, uint32_t number)
 {
     const struct recent_segment *segment = &recent->segments[number];
-    uint64_t free = 0, last = 0;
-    uint32_t count = 0, reserved = 0;
-    size_t size = words_of(segment->room);
+    uint64_t at;
+    uint32_t count = 0;
+    size_t size = words_of(segment);
     for (size_t i = 0; i < size; i++) {
         uint64_t word = segment->words[i], mixed = mixed_of(recent, word);
         if (!word)
             continue;
-        uint64_t home = home_of(recent, mixed, segment->depth, segment->room);
-        if ((count && mixed <= last) || i != (home > free ? home : free) || segment_of(recent, mixed) != segment)
+        if (!look_up(recent, segment, mixed, &at) || at != i || (i % LINE && !segment->words[i - 1]) ||
+            segment_of(recent, mixed) != segment || is_reservation(recent, word) ||
+            slot_of(recent, segment, word) < segment->oldest)
             return false;
-        last = mixed;
-        free = i + 1;
         count++;
-        reserved += is_reservation(recent, word);
-        if (!is_reservation(recent, word) && slot_of(recent, segment, word) < segment->oldest)
-            return false;
     }
-    return segment->words[size - 1] == 0 && count == segment->count && reserved == 0 && segment->reserved == 0;
+    return segment->words[size - 1] == 0 && count == segment->count && segment->reserved == 0;
 }
 
 /* What the slots say must be what the entries do, and the newest slot is not empty. */

@@ -12,12 +12,23 @@
 uint32_t recent_most_bits(uint32_t past);
 
 struct recent_segment {
-    uint64_t *words; /* `room` homes and a margin; never NULL */
-    uint32_t room;
+    uint64_t *words; /* `lines` homes of eight words each, a margin and an empty line; never NULL */
+    void *block;     /* what was allocated; NULL: nothing, or a place in a slab, */
+    uint32_t slab;   /* this one, less 1; 0: in none */
+    uint32_t lines;
     uint32_t count;          /* words that are not 0, forgotten entries and reservations included */
     uint32_t reserved;       /* reservations */
     uint32_t depth;          /* how many leading bits all of its entries share */
     uint64_t newest, oldest; /* slots: all of its entries are from this range */
+};
+
+/* Memory for many segments of the largest size, in pages as large as the machine has. */
+struct recent_slab {
+    struct region region; /* all zero: none at present */
+    uint32_t places;      /* for segments, of which so many are in use */
+    uint32_t used;
+    uint64_t *free;       /* the first place that is free again; its first word is the address of the next */
+    uint32_t fresh;       /* places from this one on were never used */
 };
 
 /* What is remembered of one slot. */
@@ -38,6 +49,8 @@ struct recent {
     uint64_t inverses[2];        /* of these, modulo 2^64 */
     struct recent_segment *segments;
     uint32_t count, room;        /* of segments */
+    struct recent_slab *slabs;
+    uint32_t slab_count, slab_room;
     uint32_t depth;              /* of the directory */
     uint32_t *directory;         /* leading bits of an entry -> its segment; NULL: all in the first one */
     struct recent_slot *slots;   /* reach + 1 of them, slot i at i modulo that */
@@ -76,12 +89,12 @@ static inline uint64_t recent_floor(const struct recent *recent, uint64_t newest
 
 /* Whether the prefix is remembered, and where it came last. */
 bool recent_find(const struct recent *recent, uint64_t prefix, uint64_t *slot);
-/* Fetches what recent_find and recent_add are about to read. */
-void recent_prefetch(const struct recent *recent, uint64_t prefix);
+/* Where the entry belongs, as recent_add wants to know it; fetches what that is about to read. */
+uint64_t recent_prepare(const struct recent *recent, uint64_t prefix);
 
 /* An entry that came in this slot, which is not older than the newest. *before is where it came last, or UINT64_MAX.
    ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing changed. */
-roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t slot);
+roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t prepared, uint64_t slot);
 
 /*
  * Several entries, all or none: reserve each, which may fail and changes nothing that can be seen; then either commit
@@ -98,7 +111,8 @@ void recent_tidy(struct recent *recent, uint32_t segments);
 
 /* All that is remembered, in no order. */
 struct recent_walk {
-    uint32_t segment, at;
+    uint32_t segment;
+    size_t at;
 };
 bool recent_next(const struct recent *recent, struct recent_walk *walk, uint64_t *prefix, uint64_t *slot);
 
