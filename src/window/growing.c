@@ -57,10 +57,25 @@ uint64_t growing_bytes_beside(const struct window *window)
            journal_bytes(&window->base.own_journal);
 }
 
-static bool is_full_for(const struct window *window, uint64_t prefix)
+static bool is_full_for(const struct window *window, uint64_t prefix, uint64_t slot)
 {
-    uint64_t slot;
-    return window->recent.live >= window->most && !recent_find(&window->recent, prefix, &slot);
+    uint64_t before;
+    const struct recent *recent = &window->recent;
+    return recent->live >= window->most && recent_live_at(recent, slot) >= window->most &&
+           !(recent_find(recent, prefix, &before) && before >= recent_floor(recent, slot));
+}
+
+/* What is forgotten and was not yet given back is given back before memory is found to be short. */
+static roost_status add_one(struct window *window, uint64_t *before, uint64_t prefix, uint64_t prepared, uint64_t slot)
+{
+    struct recent *recent = &window->recent;
+    if (is_full_for(window, prefix, slot))
+        return ROOST_FULL;
+    roost_status status = recent_add(recent, before, prefix, prepared, slot);
+    if (status == ROOST_OK)
+        return ROOST_OK;
+    recent_tidy(recent, recent->count);
+    return recent_add(recent, before, prefix, prepared, slot);
 }
 
 /* Memory is asked for ahead of its use. */
@@ -76,9 +91,7 @@ static roost_status add_row(struct window *window, bool *seen, size_t *done, con
         for (; ahead < count && ahead <= *done + AHEAD; ahead++)
             prepared[ahead] = recent_prepare(recent, recent_prefix(recent, hashes[ahead]));
         uint64_t prefix = recent_prefix(recent, hashes[*done]);
-        roost_status status = is_full_for(window, prefix)
-                                  ? ROOST_FULL
-                                  : recent_add(recent, &before, prefix, prepared[*done], slot);
+        roost_status status = add_one(window, &before, prefix, prepared[*done], slot);
         if (status != ROOST_OK)
             return status;
         seen[*done] = before != UINT64_MAX && before >= floor;

@@ -16,9 +16,9 @@
  * one slot. M is at least twice the number of slots that are remembered: forgotten entries may stay for a whole window
  * before they have to be swept out. Whoever reads an entry compares its slot, so sweeping is never urgent.
  *
- * Words are kept in *segments* of up to 4,096 homes. Which one is decided by the leading bits of the mixed prefix, by
+ * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed prefix, by
  * way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows, and at last
- * splits in two. So growing never touches more than 64 kB at once, however large the table. Within a segment the mixed
+ * splits in two. So growing never touches more than half a megabyte at once, however large the table. Within a segment the mixed
  * prefix, scaled to the number of cache lines, says where an entry would like to be: it is there, or in the first line
  * after it that had room. Lines are filled from the left, and one that has room ends a search. Behind the last home
  * there is a margin for those that are pushed past it, and a line that stays empty.
@@ -44,10 +44,10 @@
 
 #define LINE           (CACHE_LINE / sizeof(uint64_t)) /* words */
 #define FEWEST_LINES   2
-#define MOST_LINES     512
+#define MOST_LINES     4096
 #define MARGIN         8 /* lines */
-#define FEWEST_PLACES  240 /* of a slab: 8 MB */
-#define SLABS_FROM     256 /* segments */
+#define FEWEST_PLACES  32 /* of a slab: 8 MB */
+#define SLABS_FROM     32 /* segments */
 #define GARBAGE_SHARE  4 /* forgotten entries are swept once they are more than one in so many */
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
@@ -228,6 +228,7 @@ static void give_back(struct recent *recent, void *memory, size_t size)
 
 /* ---- slabs ----------------------------------------------------------------------------------------------------- */
 
+#define LARGE_PAGE  ((size_t)2 << 20)
 #define PLACE_BYTES (CACHE_LINE * (MOST_LINES + MARGIN + 1))
 
 /* One with a free place; NULL where there is none, and no memory for another. */
@@ -261,14 +262,17 @@ static bool reserve_slab(struct recent *recent)
 static bool make_slab(struct recent *recent, uint32_t number)
 {
     struct region region;
-    uint32_t places = recent->count / 4 > FEWEST_PLACES ? recent->count / 4 : FEWEST_PLACES;
-    uint64_t size = (uint64_t)places * PLACE_BYTES, taken = recent->bytes + recent->beside + size;
+    uint64_t places = recent->count / 4 > FEWEST_PLACES ? recent->count / 4 : FEWEST_PLACES;
+    uint64_t size = divide_up(places * PLACE_BYTES, LARGE_PAGE) * LARGE_PAGE;
+    uint64_t taken = recent->bytes + recent->beside + size + LARGE_PAGE;
     if (!reserve_slab(recent) || taken > recent->environment->memory_limit ||
-        !region_allocate(&region, &recent->environment->allocator, (size_t)size))
+        !region_allocate(&region, &recent->environment->allocator, (size_t)(size + LARGE_PAGE)))
         return false;
-    recent->bytes += size;
+    recent->bytes += size + LARGE_PAGE;
     recent->slab_count += number == recent->slab_count;
-    recent->slabs[number] = (struct recent_slab){.region = region, .places = places};
+    recent->slabs[number] = (struct recent_slab){
+        .region = region, .bytes = region.bytes + (-(uintptr_t)region.bytes & (LARGE_PAGE - 1)),
+        .places = (uint32_t)(size / PLACE_BYTES)};
     return true;
 }
 
@@ -282,7 +286,7 @@ static uint64_t *take_place(struct recent *recent, uint32_t *number)
     uint64_t *place = slab->free;
     slab->used++;
     if (!place)
-        return (uint64_t *)(void *)(slab->region.bytes + PLACE_BYTES * slab->fresh++);
+        return (uint64_t *)(void *)(slab->bytes + PLACE_BYTES * slab->fresh++);
     memcpy(&slab->free, place, sizeof slab->free);
     memset(place, 0, PLACE_BYTES);
     return place;
@@ -295,7 +299,7 @@ static void release_place(struct recent *recent, uint32_t number, uint64_t *plac
     slab->free = place;
     if (--slab->used > 0)
         return;
-    recent->bytes -= (uint64_t)slab->places * PLACE_BYTES;
+    recent->bytes -= slab->region.size;
     region_release(&slab->region, &recent->environment->allocator);
     *slab = (struct recent_slab){0};
 }
@@ -423,27 +427,37 @@ static bool is_to_go(const struct recent *recent, const struct recent_segment *s
     return is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor;
 }
 
-static uint64_t first_free_from(const struct recent_segment *segment, uint64_t line)
+static bool line_is_full(const struct recent_segment *segment, uint64_t line)
 {
-    while (segment->words[line + LINE - 1])
-        line += LINE;
-    while (segment->words[line])
-        line++;
-    return line;
+    return segment->words[line + LINE - 1] != 0;
 }
 
-/* Words that were pushed out of their lines go back as far as there is room now: from the left, so that whatever is
-   before a word is final. */
+/* A word of this line goes back to one that it would rather be in, if there is room now; the last word of the line
+   takes its place. */
+static bool move_back(const struct recent *recent, struct recent_segment *segment, uint64_t line, uint64_t at)
+{
+    uint64_t to = home_of(recent, mixed_of(recent, segment->words[at]), segment), last = line + LINE - 1;
+    while (to < line && line_is_full(segment, to))
+        to += LINE;
+    if (to == line)
+        return false;
+    while (segment->words[to])
+        to++;
+    segment->words[to] = segment->words[at];
+    while (!segment->words[last])
+        last--;
+    segment->words[at] = segment->words[last];
+    segment->words[last] = 0;
+    return true;
+}
+
+/* From the left, so that whatever is before a line is final. */
 static void close_gaps(const struct recent *recent, struct recent_segment *segment)
 {
     size_t size = words_of(segment);
-    for (size_t i = 0; i < size; i++) {
-        uint64_t word = segment->words[i];
-        if (!word)
-            continue;
-        segment->words[i] = 0;
-        segment->words[first_free_from(segment, home_of(recent, mixed_of(recent, word), segment))] = word;
-    }
+    for (size_t line = 0; line < size; line += LINE)
+        for (size_t at = line; at < line + LINE && segment->words[at];)
+            at += !move_back(recent, segment, line, at);
 }
 
 /* Drops what is older than `floor`, in place. */
@@ -728,6 +742,15 @@ void recent_advance(struct recent *recent, uint64_t newest)
     recent->newest = newest;
 }
 
+uint64_t recent_live_at(const struct recent *recent, uint64_t slot)
+{
+    uint64_t live = 0;
+    for (uint32_t i = 0; i <= recent->reach; i++)
+        if (recent->slots[i].number >= recent_floor(recent, slot))
+            live += recent->slots[i].count;
+    return live;
+}
+
 /* So that its range includes this slot, and stays short of all tags. */
 static void stretch_to(struct recent *recent, struct recent_segment *segment, uint64_t slot)
 {
@@ -793,6 +816,29 @@ static bool add_at_once(struct recent *recent, struct recent_segment *segment, u
     return true;
 }
 
+/* Whether something in a segment is forgotten when this slot begins. */
+static bool will_forget(const struct recent *recent, const struct recent_segment *segment, uint64_t slot)
+{
+    uint64_t floor = recent_floor(recent, slot);
+    if (segment->oldest >= floor)
+        return false;
+    for (size_t i = 0; i < words_of(segment); i++)
+        if (segment->words[i] && slot_of(recent, segment, segment->words[i]) < floor)
+            return true;
+    return false;
+}
+
+/* The first of a new slot takes the room of what is forgotten by it, so that it needs no memory. */
+static bool add_by_forgetting(struct recent *recent, struct recent_segment *segment, uint64_t at, uint64_t mixed,
+                              uint64_t slot)
+{
+    if (slot <= recent->newest || !is_usable(segment, at) || !will_forget(recent, segment, slot))
+        return false;
+    sweep(recent, segment, recent_floor(recent, slot), false);
+    look_up(recent, segment, mixed, &at);
+    return add_at_once(recent, segment, at, mixed, slot);
+}
+
 /* All of its memory is there: nothing fails from here on. */
 static void commit_one(struct recent *recent, uint64_t prefix, uint64_t slot)
 {
@@ -815,7 +861,8 @@ roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix
             *before = last;
         if (last != slot)
             commit_one(recent, prefix, slot);
-    } else if (add_at_once(recent, segment, at, mixed, slot)) {
+    } else if (add_at_once(recent, segment, at, mixed, slot) ||
+               add_by_forgetting(recent, segment, at, mixed, slot)) {
         recent_advance(recent, slot);
         count_in(recent, prefix, slot);
     } else {

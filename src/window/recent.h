@@ -25,6 +25,7 @@ struct recent_segment {
 /* Memory for many segments of the largest size, in pages as large as the machine has. */
 struct recent_slab {
     struct region region; /* all zero: none at present */
+    uint8_t *bytes;       /* where the first place begins, with a large page */
     uint32_t places;      /* for segments, of which so many are in use */
     uint32_t used;
     uint64_t *free;       /* the first place that is free again; its first word is the address of the next */
@@ -105,6 +106,9 @@ void recent_abandon(struct recent *recent);
 void recent_advance(struct recent *recent, uint64_t newest);
 /* To this slot, which is remembered, unless it came in a later one; whether that changed anything. */
 bool recent_raise(struct recent *recent, uint64_t prefix, uint64_t slot);
+
+/* How many are remembered when this slot begins. */
+uint64_t recent_live_at(const struct recent *recent, uint64_t slot);
 
 /* Gives back the memory of what is forgotten, a few segments at a time. */
 void recent_tidy(struct recent *recent, uint32_t segments);
