@@ -4,7 +4,7 @@
  * that of the clock when it was read, which never goes back; with times in the lines, or a clock that ticks by the
  * line, each comes at its own.
  *
- * Memory follows the distinct lines of one window, about 10.5 bytes each. Where there is none left dedup stops with an
+ * Memory follows the distinct lines of one window, 9 to 19 bytes each. Where there is none left dedup stops with an
  * error; what was passed until then is right.
  */
 #include "dedup.h"

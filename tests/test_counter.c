@@ -369,7 +369,8 @@ static void hostile_tallies_are_refused(void **state)
 static void golden_counters_are_written(void **state)
 {
     (void)state;
-    roost_config config = window_config(ROOST_COUNTER, layout_in_use == GROWING ? GROWING : ROOST_CLASSIC, 3, 100, 1e-3);
+    roost_config config =
+        window_config(ROOST_COUNTER, layout_in_use == GROWING ? GROWING : ROOST_CLASSIC, 3, 100, 1e-3);
     struct counted_entropy entropy = {.next = 1000, .step = 1000};
     roost_environment environment = {.entropy = {&entropy, draw_counted}};
     roost_filter *a, *b;
@@ -382,7 +383,8 @@ static void golden_counters_are_written(void **state)
     FREE_ALL(a, b);
 }
 
-/* However many operations come, and whenever: what is new counts. 50,000 names of 54 bits or more are never mistaken. */
+/* However many operations come, and whenever: what is new counts. 50,000 names of 54 bits or more are never mistaken.
+ */
 static void nothing_is_lost_at_any_load(void **state)
 {
     (void)state;

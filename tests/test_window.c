@@ -904,14 +904,14 @@ static void hostile_growing_windows_are_refused(void **state)
         {ROOST_OK, ROOST_OK, {1, at, 1, 1, 5, end}},
         {ROOST_OK, ROOST_OK, {1, at, 2, 2, 0, largest - 1, end}},
         {ROOST_OK, ROOST_OK, {2, at, 1, 1, 5, 4, 1, 1, 6, end}},
-        {ROOST_CORRUPT, ROOST_OK, {2, at, 1, 1, 5, 4, 1, 1, 5, end}},      /* a prefix twice */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {2, at, 1, 1, 5, 5, 1, 1, 6, end}}, /* forgotten by then */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {2, at, 1, 1, 5, 0, 1, 1, 6, end}}, /* a slot twice */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 0, 0, end}},                /* empty */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 2, 1, 5, end}},             /* fewer than told */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 1, 2, 5, 6, end}},          /* more than told */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 1, 1, largest + 1, end}},   /* no such prefix */
-        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 2, 2, 0, largest, end}},    /* likewise */
+        {ROOST_CORRUPT, ROOST_OK, {2, at, 1, 1, 5, 4, 1, 1, 5, end}},         /* a prefix twice */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {2, at, 1, 1, 5, 5, 1, 1, 6, end}},    /* forgotten by then */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {2, at, 1, 1, 5, 0, 1, 1, 6, end}},    /* a slot twice */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 0, 0, end}},                   /* empty */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 2, 1, 5, end}},                /* fewer than told */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 1, 2, 5, 6, end}},             /* more than told */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 1, 1, largest + 1, end}},      /* no such prefix */
+        {ROOST_CORRUPT, ROOST_CORRUPT, {1, at, 2, 2, 0, largest, end}},       /* likewise */
         {ROOST_CORRUPT, ROOST_CORRUPT, {1, UINT64_C(1) << 55, 1, 1, 5, end}}, /* no such time */
         {ROOST_CORRUPT, ROOST_CORRUPT, {1, end - 1, 1, 1, 5, end}},           /* likewise */
         {ROOST_CORRUPT, ROOST_CORRUPT, {2, 3, 1, 1, 5, 4, 1, 1, 6, end}},     /* before time began */

@@ -107,8 +107,10 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
         return ROOST_TRUNCATED;
     if (length < size - header - CHECKSUM_BYTES)
         return ROOST_CORRUPT;
+    if (version > version_of(type, frame + header, (size_t)length))
+        return ROOST_VERSION;
     if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES) ||
-        version != version_of(type, frame + header, (size_t)length))
+        version < version_of(type, frame + header, (size_t)length))
         return ROOST_CORRUPT;
     reader->size = size - CHECKSUM_BYTES;
     return ROOST_OK;

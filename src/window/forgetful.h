@@ -9,11 +9,11 @@
 
 #define MOST_PAST         64
 #define MOST_GROWING_PAST 255
-#define MOST_LEVELS 7
-#define MOST_SLOTS  250
-#define DEFAULT_PAST 3
-#define MOST_WINDOW  (UINT64_C(1) << 50)
-#define WINDOW_ROW   512 /* elements that are looked up at once */
+#define MOST_LEVELS       7
+#define MOST_SLOTS        250
+#define DEFAULT_PAST      3
+#define MOST_WINDOW       (UINT64_C(1) << 50)
+#define WINDOW_ROW        512 /* elements that are looked up at once */
 /* Records of the journal: which slot they are about by its place, or these. */
 #define ENTRY_TABLE 0   /* of a window that grows: a prefix came, or came again in a later slot */
 #define DEAD_TABLE  254 /* a slot that is forgotten */
@@ -49,10 +49,10 @@ struct window {
     uint32_t finest;                /* the highest level */
     uint32_t count;
     uint8_t next_place;
-    uint32_t level;   /* additions go to slots of this level, at first */
-    uint64_t full_at; /* elements: a slot then errs by 0.9 of its part; 0: not yet computed */
-    double slope;     /* with fewer elements it errs less by this power */
-    uint64_t idle_at; /* and here by 0.1 of its part, or is less than half full */
+    uint32_t level;      /* additions go to slots of this level, at first */
+    uint64_t full_at;    /* elements: a slot then errs by 0.9 of its part; 0: not yet computed */
+    double slope;        /* with fewer elements it errs less by this power */
+    uint64_t idle_at;    /* and here by 0.1 of its part, or is less than half full */
     struct slot slots[]; /* MOST_SLOTS; none where it grows */
 };
 

@@ -1,9 +1,9 @@
 /*
  * Windows that grow: forgetful filters which keep their rate whatever comes, and however it is spread over time.
  *
- * A Bloom filter a slot (forgetful.c) must know in advance how much comes in each slot. A burst that belongs to one slot
- * fills that slot's filter, and the more past slots there are the smaller it is. Here a window is one table (recent.c)
- * of hash prefixes, each with the latest slot in which it came:
+ * A Bloom filter a slot (forgetful.c) must know in advance how much comes in each slot. A burst that belongs to one
+ * slot fills that slot's filter, and the more past slots there are the smaller it is. Here a window is one table
+ * (recent.c) of hash prefixes, each with the latest slot in which it came:
  *
  *     time       |  slot 7  |  slot 8  |  slot 9  |  slot 10 |          now: slot 10, N = 2, W = 3 t
  *     added        a  b        c          a          d
@@ -24,9 +24,10 @@
  * never refused for that reason: `info` then tells that the promise is void. `capacity` is what the user expects; more
  * or fewer elements take more or less memory, nothing else.
  *
- * Memory follows what is remembered: a word an entry, at three quarters load, about 10.5 bytes. Where the memory limit
- * is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until something is
- * forgotten. What is forgotten is given back by the additions that follow, a few thousand entries at a time.
+ * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
+ * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
+ * something is forgotten. What is forgotten is given back by the additions that follow, a few thousand entries at a
+ * time.
  */
 #include "forgetful.h"
 
@@ -48,7 +49,8 @@ bool growing_holds(const struct window *window, roost_hash hash, uint64_t time)
 {
     uint64_t slot;
     const struct recent *recent = &window->recent;
-    return recent_find(recent, recent_prefix(recent, hash), &slot) && slot >= recent_floor(recent, slot_at(window, time));
+    return recent_find(recent, recent_prefix(recent, hash), &slot) &&
+           slot >= recent_floor(recent, slot_at(window, time));
 }
 
 uint64_t growing_bytes_beside(const struct window *window)
@@ -78,6 +80,8 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
     return recent_add(recent, before, prefix, prepared, slot);
 }
 
+/* By a merge. */
+#define SEGMENTS_TIDIED 64
 /* Memory is asked for ahead of its use. */
 #define AHEAD 24
 
@@ -271,6 +275,11 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     if (!recent_is_empty(&window->recent) && window->recent.newest > newest)
         newest = window->recent.newest;
     roost_status status = any ? reserve_all(window, *incoming, newest) : ROOST_OK;
+    if (status != ROOST_OK) { /* what is forgotten already may make room */
+        recent_abandon(&window->recent);
+        recent_tidy(&window->recent, window->recent.count);
+        status = reserve_all(window, *incoming, newest);
+    }
     if (status == ROOST_OK && !tally_reserve(&window->tally, &window->base.environment.allocator, tally->count))
         status = ROOST_NO_MEMORY;
     if (status != ROOST_OK) {
@@ -280,6 +289,7 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     if (any) {
         recent_advance(&window->recent, newest);
         *changed |= raise_all(window, *incoming, newest);
+        recent_tidy(&window->recent, SEGMENTS_TIDIED);
     }
     *changed |= window_take_tally(window, tally);
     return ROOST_OK;
@@ -326,6 +336,7 @@ static void growing_info(const roost_filter *filter, roost_info *info)
 {
     const struct window *window = as_const_window(filter);
     uint64_t homes = 0;
+    info->tables = 0;
     for (uint32_t i = 0; i < window->recent.count; i++)
         homes += window->recent.segments[i].lines * (uint64_t)(CACHE_LINE / 8);
     for (uint32_t i = 0; i <= window->recent.reach; i++)
@@ -344,8 +355,8 @@ static void growing_info(const roost_filter *filter, roost_info *info)
 static roost_status growing_check(const roost_filter *filter)
 {
     const struct window *window = as_const_window(filter);
-    bool sound = recent_check(&window->recent) && tally_check(&window->tally) &&
-                 newest_start(window) <= ROOST_WINDOW_MOST_TIME;
+    bool sound =
+        recent_check(&window->recent) && tally_check(&window->tally) && newest_start(window) <= ROOST_WINDOW_MOST_TIME;
     return sound && (is_counter(window) || (window->tally.count == 0 && window->actor == 0)) ? ROOST_OK : ROOST_CORRUPT;
 }
 

@@ -16,18 +16,19 @@
  * one slot. M is at least twice the number of slots that are remembered: forgotten entries may stay for a whole window
  * before they have to be swept out. Whoever reads an entry compares its slot, so sweeping is never urgent.
  *
- * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed prefix, by
- * way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows, and at last
- * splits in two. So growing never touches more than half a megabyte at once, however large the table. Within a segment the mixed
- * prefix, scaled to the number of cache lines, says where an entry would like to be: it is there, or in the first line
- * after it that had room. Lines are filled from the left, and one that has room ends a search. Behind the last home
- * there is a margin for those that are pushed past it, and a line that stays empty.
+ * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed
+ * prefix, by way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows,
+ * and at last splits in two. So growing never touches more than half a megabyte at once, however large the table.
+ * Within a segment the mixed prefix, scaled to the number of cache lines, says where an entry would like to be: it is
+ * there, or in the first line after it that had room. Lines are filled from the left, and one that has room ends a
+ * search. Behind the last home there is a margin for those that are pushed past it, and a line that stays empty.
  *
  *     line 0                line 1                line 2 ...            | margin       | end
  *     03 1f 0a -  -  -  -   24 21 3d 2f 22 38 3b  3e 46 -  -  -  -  -   |              |          (3e wanted line 1)
  *
  * Memory. Small tables take as much as each segment needs. From a million entries on segments are of one size and lie
- * in slabs of 8 MB and more, which can have large pages: otherwise the processor would spend its time looking up addresses.
+ * in slabs of 8 MB and more, which can have large pages: otherwise the processor would spend its time looking up
+ * addresses.
  *
  * Mixing keeps those who choose prefixes, in keys or in forged frames, from filling one segment: a bijection of two
  * multiplications by numbers that each replica draws for itself. Where entries lie is therefore no part of the state.
@@ -45,10 +46,10 @@
 #define LINE           (CACHE_LINE / sizeof(uint64_t)) /* words */
 #define FEWEST_LINES   2
 #define MOST_LINES     4096
-#define MARGIN         8 /* lines */
+#define MARGIN         8  /* lines */
 #define FEWEST_PLACES  32 /* of a slab: 8 MB */
 #define SLABS_FROM     32 /* segments */
-#define GARBAGE_SHARE  4 /* forgotten entries are swept once they are more than one in so many */
+#define GARBAGE_SHARE  4  /* forgotten entries are swept once they are more than one in so many */
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
 
@@ -270,9 +271,9 @@ static bool make_slab(struct recent *recent, uint32_t number)
         return false;
     recent->bytes += size + LARGE_PAGE;
     recent->slab_count += number == recent->slab_count;
-    recent->slabs[number] = (struct recent_slab){
-        .region = region, .bytes = region.bytes + (-(uintptr_t)region.bytes & (LARGE_PAGE - 1)),
-        .places = (uint32_t)(size / PLACE_BYTES)};
+    recent->slabs[number] = (struct recent_slab){.region = region,
+                                                 .bytes = region.bytes + (-(uintptr_t)region.bytes & (LARGE_PAGE - 1)),
+                                                 .places = (uint32_t)(size / PLACE_BYTES)};
     return true;
 }
 
@@ -405,7 +406,7 @@ static uint32_t lines_for(uint64_t count)
 
 static uint32_t next_lines(uint32_t lines)
 {
-    return lines < FEWEST_LINES    ? FEWEST_LINES
+    return lines < FEWEST_LINES     ? FEWEST_LINES
            : lines < MOST_LINES / 2 ? lines * 2
            : lines < MOST_LINES     ? lines + MOST_LINES / 5
                                     : lines + lines / 4;
@@ -861,8 +862,7 @@ roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix
             *before = last;
         if (last != slot)
             commit_one(recent, prefix, slot);
-    } else if (add_at_once(recent, segment, at, mixed, slot) ||
-               add_by_forgetting(recent, segment, at, mixed, slot)) {
+    } else if (add_at_once(recent, segment, at, mixed, slot) || add_by_forgetting(recent, segment, at, mixed, slot)) {
         recent_advance(recent, slot);
         count_in(recent, prefix, slot);
     } else {
@@ -896,11 +896,8 @@ roost_status recent_open(struct recent *recent, const roost_environment *environ
                          uint32_t bits, uint64_t luck)
 {
     roost_status status;
-    *recent = (struct recent){.environment = environment,
-                              .seed = seed,
-                              .bits = bits,
-                              .tag_bits = bits_for_tags(past),
-                              .reach = past + 1};
+    *recent = (struct recent){
+        .environment = environment, .seed = seed, .bits = bits, .tag_bits = bits_for_tags(past), .reach = past + 1};
     recent->newest_tag = 1;
     draw_multipliers(recent, luck);
     recent->slots = take(recent, (recent->reach + 1) * sizeof *recent->slots, &status);

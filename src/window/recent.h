@@ -28,8 +28,8 @@ struct recent_slab {
     uint8_t *bytes;       /* where the first place begins, with a large page */
     uint32_t places;      /* for segments, of which so many are in use */
     uint32_t used;
-    uint64_t *free;       /* the first place that is free again; its first word is the address of the next */
-    uint32_t fresh;       /* places from this one on were never used */
+    uint64_t *free; /* the first place that is free again; its first word is the address of the next */
+    uint32_t fresh; /* places from this one on were never used */
 };
 
 /* What is remembered of one slot. */
@@ -43,26 +43,26 @@ struct recent_slot {
 struct recent {
     const roost_environment *environment;
     uint64_t seed;
-    uint32_t bits;               /* of a prefix */
-    uint32_t tag_bits;           /* of a word */
-    uint32_t reach;              /* slots newest - reach to newest are remembered */
-    uint64_t multipliers[2];     /* where entries go: the replica's own, never state */
-    uint64_t inverses[2];        /* of these, modulo 2^64 */
+    uint32_t bits;           /* of a prefix */
+    uint32_t tag_bits;       /* of a word */
+    uint32_t reach;          /* slots newest - reach to newest are remembered */
+    uint64_t multipliers[2]; /* where entries go: the replica's own, never state */
+    uint64_t inverses[2];    /* of these, modulo 2^64 */
     struct recent_segment *segments;
-    uint32_t count, room;        /* of segments */
+    uint32_t count, room; /* of segments */
     struct recent_slab *slabs;
     uint32_t slab_count, slab_room;
-    uint32_t depth;              /* of the directory */
-    uint32_t *directory;         /* leading bits of an entry -> its segment; NULL: all in the first one */
-    struct recent_slot *slots;   /* reach + 1 of them, slot i at i modulo that */
-    uint64_t newest;             /* the newest slot; meaningless while nothing is remembered */
-    uint64_t newest_tag;         /* its tag, and its place in `slots` */
+    uint32_t depth;            /* of the directory */
+    uint32_t *directory;       /* leading bits of an entry -> its segment; NULL: all in the first one */
+    struct recent_slot *slots; /* reach + 1 of them, slot i at i modulo that */
+    uint64_t newest;           /* the newest slot; meaningless while nothing is remembered */
+    uint64_t newest_tag;       /* its tag, and its place in `slots` */
     uint32_t newest_place;
-    uint64_t live;               /* entries that are remembered */
-    uint64_t words;              /* the sum of the counts */
-    uint32_t next;               /* the segment to be swept next */
-    uint64_t bytes;              /* allocated */
-    uint64_t beside;             /* bytes that count against the memory limit, too */
+    uint64_t live;   /* entries that are remembered */
+    uint64_t words;  /* the sum of the counts */
+    uint32_t next;   /* the segment to be swept next */
+    uint64_t bytes;  /* allocated */
+    uint64_t beside; /* bytes that count against the memory limit, too */
 };
 
 /* `luck` decides where entries go. ROOST_NO_MEMORY. */
