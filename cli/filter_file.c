@@ -55,6 +55,9 @@ bool complain_of_status(const char *name, roost_status status)
         format_bytes(memory, machine_memory());
         return complain(name, "too large for the memory of this machine (%s)", memory);
     }
+    if (status == ROOST_FULL)
+        return complain(name,
+                        "full: one more would break the promised rate; make another one with a larger --capacity");
     if (status == ROOST_CLOCK)
         return complain(name, "a clock is wrong: the time is older than the window, or far ahead of all that it holds");
     return complain(name, "%s", roost_status_text(status));

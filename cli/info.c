@@ -65,7 +65,10 @@ static bool knows_time(const struct facts *facts)
 
 static void print_shape_json(struct json *json, const struct facts *facts)
 {
-    if (facts->config->kind == ROOST_BLOOM || knows_time(facts)) {
+    if (knows_time(facts) && facts->config->scalable) {
+        json_count(json, "prefix_bits", facts->config->fingerprint_bits);
+        json_count(json, "growth_limit", facts->info.growth_limit);
+    } else if (facts->config->kind == ROOST_BLOOM || knows_time(facts)) {
         json_count(json, "bits", facts->info.bits);
         json_count(json, "probes", facts->info.probes);
     } else {
@@ -78,7 +81,7 @@ static void print_shape_json(struct json *json, const struct facts *facts)
 static void print_growth_json(struct json *json, const struct facts *facts)
 {
     json_bool(json, "scalable", facts->config->scalable);
-    if (!facts->config->scalable)
+    if (!facts->config->scalable || knows_time(facts))
         return;
     json_count(json, "tables", facts->info.tables);
     json_count(json, "writers", facts->config->writers);
@@ -192,6 +195,13 @@ static void print_window(const struct facts *facts, const char *entries, const c
     format_duration(slot, window.slot);
     format_duration(shortest, window.shortest_slot);
     format_count(bits, facts->info.bits);
+    if (facts->config->scalable) {
+        printf(LABEL "%s, growing: %u bits of each hash\n", "kind", kind_name(facts->config->kind),
+               facts->config->fingerprint_bits);
+        printf(LABEL "%s, in slots of %s; %u at present\n", "window", promised, slot, window.slots);
+        printf(LABEL "%s entries, %s of the places\n", "load", entries, load);
+        return;
+    }
     printf(LABEL "%s, %s: slots of %s bits, %u for each key\n", "kind", kind_name(facts->config->kind),
            layout_name(facts->config->layout), bits, facts->info.probes);
     printf(LABEL "%s, in slots of %s; %u at present, the shortest %s\n", "window", promised, slot, window.slots,
@@ -294,7 +304,7 @@ static void print_table(const struct facts *facts)
     format_bytes(encoded, facts->bytes_encoded);
     print_contents(facts);
     print_shape(facts);
-    if (facts->config->scalable)
+    if (facts->config->scalable && !knows_time(facts))
         print_growth(facts);
     if (facts->config->kind == ROOST_COUNTER)
         print_value(facts);

@@ -35,9 +35,9 @@ struct timed_settings {
          .type = OPTION_COUNT,                                                                                         \
          .place = &(settings).past,                                                                                    \
          .value = "N",                                                                                                 \
-         .help = "past slots, 1 to 64 (default 3): with N keys are kept for\nup to 1/(N+1) longer than the window",    \
+         .help = "past slots, 1 to 255 (default 3): with N keys are kept\nfor up to 1/(N+1) longer than the window",   \
          .least = 1,                                                                                                   \
-         .most = 64},                                                                                                  \
+         .most = 255},                                                                                                 \
         {.name = "seed",                                                                                               \
          .type = OPTION_SEED,                                                                                          \
          .place = &(settings).seed,                                                                                    \

@@ -154,7 +154,6 @@ static uint64_t clock_of(const struct year *year, unsigned replica)
 static void open_replicas(struct year *year, uint64_t seed)
 {
     roost_config config = roost_window_config(ROOST_COUNTER, WINDOW);
-    config.layout = ROOST_CLASSIC;
     config.capacity = 100;
     config.fpr = PROMISED;
     for (unsigned i = 0; i < REPLICAS; i++) {

@@ -57,6 +57,7 @@ static roost_filter *open_window(uint32_t past, double seconds, uint64_t bits, u
     roost_filter *window;
     roost_config config = roost_window_config(ROOST_WINDOW, (uint64_t)(seconds * 1e6) * (past + 1));
     config.layout = ROOST_CLASSIC;
+    config.scalable = false; /* the paper's filters */
     config.past = past;
     config.capacity = 1000;
     config.fpr = fpr;

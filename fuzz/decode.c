@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STATE = 1, DELTA = 2, VICTIMS = 9, TIMED_VICTIMS = 2 };
+enum { STATE = 1, DELTA = 2, VICTIMS = 9, TIMED_VICTIMS = 4 };
 
 static void must(bool holds)
 {
@@ -158,7 +158,8 @@ static struct bit_writer begin_body(void)
 static roost_buffer frame_of(const uint8_t *body, size_t size, uint8_t type)
 {
     struct bit_writer writer = begin_body();
-    write_bytes(&writer, "Rost\1", 5);
+    bool growing_window = size > 0 && (body[0] == (0x10 | ROOST_WINDOW) || body[0] == (0x10 | ROOST_COUNTER));
+    write_bytes(&writer, growing_window ? "Rost\2" : "Rost\1", 5);
     write_byte(&writer, type);
     write_varint(&writer, size);
     write_bytes(&writer, body, size);
@@ -176,10 +177,11 @@ static void try_body(const uint8_t *body, size_t size, uint8_t type)
 /* ---- filters that are there already ---------------------------------------------------------------------------------
  */
 
-static roost_config timed_config(roost_kind kind)
+static roost_config timed_config(roost_kind kind, bool grows)
 {
     roost_config config = roost_window_config(kind, 60 * ROOST_SECOND);
     config.layout = ROOST_CLASSIC;
+    config.scalable = grows;
     config.capacity = 40;
     config.fpr = 0.01;
     return config;
@@ -189,7 +191,7 @@ static roost_config victim_config(int number)
 {
     roost_config config = roost_config_default();
     if (number >= VICTIMS)
-        return timed_config(number == VICTIMS ? ROOST_WINDOW : ROOST_COUNTER);
+        return timed_config((number - VICTIMS) % 2 ? ROOST_COUNTER : ROOST_WINDOW, number - VICTIMS >= 2);
     config.capacity = 40;
     if (number > 5) { /* those that grow */
         config.kind = number == 6 ? ROOST_BLOOM : number == 7 ? ROOST_CUCKOO : ROOST_ORCUCKOO;

@@ -121,7 +121,7 @@ static const char *read_window(struct creation *creation, const RedisModuleStrin
 
 static const char *read_past(struct creation *creation, const RedisModuleString *value)
 {
-    return read_small(&creation->config.past, value, 64, "ERR PAST must be from 1 to 64");
+    return read_small(&creation->config.past, value, 255, "ERR PAST must be from 1 to 255");
 }
 
 static const char *set_scalable(struct creation *creation, const RedisModuleString *value)

@@ -75,7 +75,8 @@ static roost_status can_grow(const roost_config *config, const roost_environment
     roost_config fixed = *config;
     fixed.scalable = false;
     fixed.writers = fixed.growth = fixed.schedule = 0;
-    if (!config->scalable || config->capacity < WORTH_TRYING)
+    if (!config->scalable || config->window ||
+        config->capacity < WORTH_TRYING) /* a window begins with next to nothing */
         return ROOST_OK;
     roost_status status = roost_filter_new(&table, &fixed, environment);
     roost_filter_free(table);

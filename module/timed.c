@@ -78,7 +78,7 @@ const char *timed_clock_error(const struct filter_value *filter)
 uint64_t timed_grant(const struct filter_value *filter)
 {
     const roost_config *config = config_of(filter);
-    if (!is_timed(filter))
+    if (!is_timed(filter) || config->scalable)
         return 0;
     uint64_t bits = config->slot_bits / 8, slot = bits + bits / SLOT_OVERHEAD + SLOT_BASE_BYTES;
     return BASE_BYTES + JOURNAL_BYTES + (config->past + 3) * slot;

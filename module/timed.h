@@ -14,11 +14,15 @@
  * Our own clock is trusted, also after a long silence. Where it was set back by more than the window additions are
  * refused (ROOST_CLOCK) until it comes near again; by less they count as made at the newest time.
  *
- * Memory. A window takes the memory of a slot when its time comes, and has past + 2 of the longest slots at the most,
- * and one more while it changes from one to the next. That much is granted when it is made, or it is not made: what is
- * granted is had whatever the limit says later, since a window that gets no further slot would forget nothing and take
- * nothing, for ever. Finer slots, by which it keeps its rate when more comes than its capacity, have to fit into what
- * the limit leaves beside that; where they do not, it errs more.
+ * Memory. A window that grows begins with next to nothing and takes 9 to 19 bytes for each item that it remembers.
+ * Where the limit leaves none, or the promised rate allows no further item, an addition is refused with an error; it
+ * never errs more instead. Time makes room again.
+ *
+ * Windows of fixed size, which come in frames and files of earlier versions, take the memory of a slot when its time
+ * comes, and have past + 2 of the longest slots at the most, and one more while they change from one to the next. That
+ * much is granted, whatever the limit says later, since a window that gets no further slot would forget nothing and
+ * take nothing, for ever. Finer slots, by which they keep their rate when more comes than their capacity, have to fit
+ * into what the limit leaves beside that.
  *
  *     memory-limit 10 MB = 1 MB granted (6 slots, the journal) + 9 MB for finer slots
  */
@@ -54,7 +58,7 @@ const char *timed_clock_error(const struct filter_value *filter);
 /* Whether it holds what would not be taken in. */
 bool timed_is_ahead(const struct filter_value *filter);
 
-/* Bytes that are granted to a window of this configuration when it is made; 0 for other kinds. */
+/* Bytes that are granted to a window of fixed size and this configuration when it is made; 0 for all others. */
 uint64_t timed_grant(const struct filter_value *filter);
 
 /* Of items, whether they are in; of windows and counters, whether they came within the window before now. */

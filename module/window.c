@@ -24,6 +24,7 @@
 #define ERROR_AMOUNT          "ERR value is not an integer or out of range"
 #define ERROR_OVERFLOW        "ERR increment or decrement would overflow"
 #define ERROR_NO_INTEGER      "ERR what was counted apart does not fit into 64 bits together"
+#define ERROR_FULL            "ERR the key is full: one more item would break its promised rate"
 #define REFUSAL               "ERR these options do not go together"
 #define ARGUMENTS_WITH_WINDOW 5
 
@@ -67,7 +68,14 @@ static const char *error_of(const struct target *target, roost_status status)
            : status == ROOST_CLOCK    ? timed_clock_error(target->filter)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
            : wants_memory(status)     ? ERROR_MEMORY
+           : status == ROOST_FULL     ? ERROR_FULL
                                       : "ERR no further actor can be had";
+}
+
+/* Whether there is memory that was granted and may be used where the limit leaves none. */
+static bool may_use_grant(const struct filter_value *filter, roost_status status)
+{
+    return wants_memory(status) && timed_grant(filter) > 0;
 }
 
 /* Beside what was granted, which is not touched as long as there is anything else. */
@@ -88,7 +96,7 @@ static roost_status see_some(struct filter_value *filter, bool *seen, size_t *do
     set_limit(filter);
     roost_status status = roost_window_add_many(filter->filter, seen, done, keys, count, now);
     filter->value.limit = 0;
-    if (wants_memory(status))
+    if (may_use_grant(filter, status))
         status = roost_window_add_many(filter->filter, seen + *done, &more, keys + *done, 1, now);
     *done += more;
     return status;
@@ -173,7 +181,7 @@ static roost_status count_some(struct filter_value *filter, bool *applied, roost
     set_limit(filter);
     roost_status status = roost_counter_increment(filter->filter, applied, NULL, id.data, id.size, amount, now);
     filter->value.limit = 0;
-    if (wants_memory(status))
+    if (may_use_grant(filter, status))
         status = roost_counter_increment(filter->filter, applied, NULL, id.data, id.size, amount, now);
     return status;
 }

@@ -475,9 +475,11 @@ static void brief_is_a_part_of_info(void **state)
 static void brief_of_a_window_is_a_part_of_info(void **state)
 {
     (void)state;
-    for (int kind = ROOST_WINDOW; kind <= ROOST_COUNTER; kind++) {
+    for (int number = 0; number < 4; number++) {
+        roost_kind kind = number % 2 ? ROOST_COUNTER : ROOST_WINDOW;
         roost_config config = roost_window_config(kind, ROOST_SECOND);
         config.capacity = 500;
+        config.scalable = number < 2; /* all is known at once */
         roost_filter *filter = new_filter(&config);
         bool counted;
         for (uint64_t time = 1; time <= 450; time++)
@@ -491,7 +493,7 @@ static void brief_of_a_window_is_a_part_of_info(void **state)
         assert_true(brief.tables == info.tables && brief.tables > 0 && brief.bytes_memory == info.bytes_memory);
         assert_true(brief.bits == info.bits && brief.probes == info.probes && brief.journal == info.journal);
         assert_true(brief.actors == info.actors && brief.actors == (kind == ROOST_COUNTER));
-        assert_true(brief.entries == 0 && info.entries > 0 && info.promise_holds);
+        assert_true(brief.entries == (config.scalable ? info.entries : 0) && info.entries > 0 && info.promise_holds);
         roost_filter_free(filter);
     }
 }

@@ -660,10 +660,38 @@ static void every_allocation_may_fail(void **state)
     assert_true(failures > 60);
 }
 
+/* What multiset.h says of removals: safe for one owner who takes out what went in, and not after a merge. */
+static void removals_can_make_counts_too_small(void **state)
+{
+    (void)state;
+    roost_multiset_config config = roost_multiset_config_default();
+    config.capacity = 10;
+    config.fpr = 0;
+    config.fingerprint_bits = 4;
+    roost_multiset *a = new_multiset(&config, 1), *b = new_multiset(&config, 2), *alone = new_multiset(&config, 3);
+    uint64_t x = 0, y = 1;
+    assert_ok(roost_multiset_add(a, NULL, &x, sizeof x, 3));
+    while (roost_multiset_count(a, &y, sizeof y) == 0)
+        y++; /* falls into the same place */
+    assert_ok(roost_multiset_add(alone, NULL, &x, sizeof x, 3));
+    assert_ok(roost_multiset_add(alone, NULL, &y, sizeof y, 5));
+    roost_multiset_remove(alone, NULL, &y, sizeof y, 5);
+    assert_int_equal(roost_multiset_count(alone, &x, sizeof x), 3);
+    assert_ok(roost_multiset_add(b, NULL, &y, sizeof y, 5));
+    assert_ok(roost_multiset_merge(a, NULL, b));
+    assert_int_equal(roost_multiset_count(a, &x, sizeof x), 5);
+    roost_multiset_remove(a, NULL, &y, sizeof y, 5);
+    assert_int_equal(roost_multiset_count(a, &x, sizeof x), 0); /* and x is in three times */
+    roost_multiset_free(a);
+    roost_multiset_free(b);
+    roost_multiset_free(alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_follow_the_model),
+        cmocka_unit_test(removals_can_make_counts_too_small),
         cmocka_unit_test(keys_and_hashes_agree),
         cmocka_unit_test(copies_of_one_element_take_one_slot),
         cmocka_unit_test(counts_widen_and_never_wrap),

@@ -34,7 +34,7 @@ typedef enum roost_kind {
     ROOST_BLOOM = 1,    /* grow-only Bloom filter (GBF): fastest, never full */
     ROOST_CUCKOO = 2,   /* grow-only cuckoo filter (GCF): smaller on the wire, full when its table is */
     ROOST_ORCUCKOO = 3, /* observed-remove cuckoo filter (ORCF): elements can be removed again */
-    ROOST_WINDOW = 6,   /* forgetful Bloom filter (FBF): holds what came lately; see window.h */
+    ROOST_WINDOW = 6,   /* forgetful filter (FBF): holds what came lately; see window.h */
     ROOST_COUNTER = 7,  /* idempotent counter: what was counted, and a window of the operations that did; window.h */
 } roost_kind;
 
@@ -112,10 +112,11 @@ typedef struct roost_config {
     uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
                                   8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
     roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
-    uint64_t window;           /* window and counter: how long elements are kept at least, in microseconds; `capacity` is
-                                  then what comes in such a time */
-    uint32_t past;             /* window and counter: slots that the window is cut in, less one: 1 to 64; 0: 3 */
-    uint64_t slot_bits;        /* window and counter: bits and probes of a slot; 0: those that keep fpr */
+    uint64_t window;    /* window and counter: how long elements are kept at least, in microseconds; `capacity` is
+                           then what comes in such a time */
+    uint32_t past;      /* window and counter: slots that the window is cut in, less one: 1 to 255, not scalable
+                           to 64; 0: 3 */
+    uint64_t slot_bits; /* window and counter, not scalable: bits and probes of a slot; 0: those that keep fpr */
     uint32_t slot_probes;
 } roost_config;
 

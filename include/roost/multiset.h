@@ -1,13 +1,17 @@
 /*
  * Approximate multisets: how many copies of an element there are, in a few bits an element.
  *
- * A count is never too small; it is too large when another element falls into the same place, which happens with the
- * probability that the configuration promises. Merge takes the larger count of each element: the union of multisets.
- * It is idempotent, commutative and associative; equal states have equal digests and encode to equal bytes, whatever
- * the history that led there. A call that fails changes nothing.
+ * While nothing is removed a count is never too small; it is too large when another element falls into the same place,
+ * which happens with the probability that the configuration promises. Merge takes the larger count of each element: the
+ * union of multisets. It is idempotent, commutative and associative; equal states have equal digests and encode to
+ * equal bytes, whatever the history that led there. A call that fails changes nothing.
  *
  * Taking copies out again is for one owner of a multiset: merge knows no removals, so what one replica took out comes
- * back with a replica that still has it. (A filter with ROOST_ORCUCKOO and `multiset` removes for all.)
+ * back with a replica that still has it. (A filter with ROOST_ORCUCKOO and `multiset` removes for all.) Removals keep
+ * counts from being too small if the multiset never took part in a merge and nobody takes out more copies of an element
+ * than went in. Otherwise they can take copies of another element that falls into the same place: a removal of all
+ * copies (ROOST_MOST_COPIES) takes the other's as well; and a merge keeps the larger of the counts that two elements
+ * brought to one place, not their sum, so that there is less to take than went in.
  *
  * Threads, ownership and the order of arguments are those of filter.h.
  */
@@ -75,8 +79,8 @@ ROOST_API roost_status roost_multiset_add_hash(roost_multiset *multiset, uint64_
                                                uint64_t copies);
 
 /*
- * So many copies fewer, or as many as there are; ROOST_MOST_COPIES takes all. Only take out what was put in. *count
- * (may be NULL) is what there are then.
+ * So many copies fewer, or as many as there are; ROOST_MOST_COPIES takes all. *count (may be NULL) is what there are
+ * then. Take out what was put in and no more, or counts of other elements become too small (see above).
  */
 ROOST_API void roost_multiset_remove(roost_multiset *multiset, uint64_t *count, const void *key, size_t size,
                                      uint64_t copies);

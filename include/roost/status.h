@@ -19,7 +19,7 @@ typedef enum roost_status {
     ROOST_INVALID = 1,     /* an argument or a configuration makes no sense */
     ROOST_NO_MEMORY = 2,   /* an allocation failed */
     ROOST_TOO_LARGE = 3,   /* it would need more than the memory limit of the environment */
-    ROOST_FULL = 4,        /* a cuckoo table of fixed size has no room for this element */
+    ROOST_FULL = 4,        /* a cuckoo table of fixed size has no room for this element, or a window's rate has none */
     ROOST_MISMATCH = 5,    /* the two filters have other configurations */
     ROOST_UNSUPPORTED = 6, /* this kind of filter has no such operation */
     ROOST_NOT_FRAME = 7,   /* the bytes are not a Roost frame at all */

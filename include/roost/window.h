@@ -1,8 +1,8 @@
 /*
  * Windows and counters: filters that know the time.
  *
- * A *window* (forgetful Bloom filter, FBF) holds what was added lately and forgets the rest by itself, in memory that
- * follows what comes in one window and not what ever came. A *counter* counts operations, each under a name of its own,
+ * A *window* (forgetful filter) holds what was added lately and forgets the rest by itself, in memory that follows what
+ * comes in one window and not what ever came. A *counter* counts operations, each under a name of its own,
  * and counts none of them twice while its window remembers the name: a client that heard no answer just asks again.
  *
  * Both are a `roost_filter` with a configuration of their own kind, and all of filter.h and sync.h is theirs, too:
@@ -33,9 +33,20 @@ extern "C" {
 #define ROOST_WINDOW_MOST_TIME (UINT64_C(1) << 55) /* later than this is no time */
 
 /*
- * Kind ROOST_WINDOW or ROOST_COUNTER, one in a million, blocked, three past slots. Capacity is 0 and must be set: what
- * comes within one window, over all replicas, an element that comes again being counted once a slot. More than that
- * takes more memory while the limit of the environment allows it, and then errs more.
+ * Kind ROOST_WINDOW or ROOST_COUNTER, scalable, one in a million, three past slots. Capacity is 0 and must be set.
+ *
+ * A *scalable* window, the default, keeps its rate whatever comes and whenever: all at once or evenly, at one replica
+ * or at many, with up to 255 past slots. It holds `fingerprint_bits` of each hash (0: as many as there is room for, 54
+ * to 60 by the number of past slots) and errs by elements / 2^fingerprint_bits. `capacity` is what you expect within
+ * one window; it decides nothing but whether the configuration makes sense, and more or fewer elements take more or
+ * less memory, 9 to 19 bytes each. Where an addition would break the rate it answers ROOST_FULL, where it would pass
+ * the memory limit ROOST_TOO_LARGE, without memory ROOST_NO_MEMORY; nothing changes then, and there is room again once
+ * something was forgotten. Merges are not refused for the rate: `promise_holds` of roost_filter_info is false then.
+ *
+ * With `scalable` false a window has a Bloom filter for each slot, of a `layout`, as in the paper and in earlier
+ * versions, and up to 64 past slots. It is made for `capacity` elements within one window, over all replicas, evenly,
+ * an element that comes again being counted once a slot. More than that, and bursts, take finer slots while there are
+ * any; then an addition answers ROOST_FULL.
  */
 ROOST_API roost_config roost_window_config(roost_kind kind, uint64_t window);
 
@@ -58,8 +69,9 @@ ROOST_API bool roost_window_contains(const roost_filter *window, const void *key
 ROOST_API bool roost_window_contains_hash(const roost_filter *window, roost_hash hash, uint64_t time);
 
 /*
- * How a window can be asked. Slots apart is what `contains` does. The others are the paper's, which it keeps in filters
- * that overlap; they answer "yes" to the same elements, and to more that were never added.
+ * How a window can be asked; all the same where it is scalable. Slots apart is what `contains` does. The others are the
+ * paper's, which it keeps in filters that overlap; they answer "yes" to the same elements, and to more that were never
+ * added.
  */
 typedef enum roost_window_check {
     ROOST_CHECK_SLOTS = 0, /* one slot has all bits of the element */

@@ -25,8 +25,8 @@
 static const struct filter_kind *const filter_kinds[][2] = {{&bloom_kind, &series_bloom_kind},
                                                             {&gcuckoo_kind, &series_gcuckoo_kind},
                                                             {&orcuckoo_kind, &series_orcuckoo_kind},
-                                                            {&window_kind, NULL},
-                                                            {&counter_kind, NULL}};
+                                                            {&window_kind, &growing_window_kind},
+                                                            {&counter_kind, &growing_counter_kind}};
 
 const struct filter_kind *filter_kind_of(roost_kind code, bool scalable)
 {

@@ -244,7 +244,7 @@ static inline bool is_noted_here(const struct roost_filter *filter, uint64_t rec
 }
 
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
-extern const struct filter_kind window_kind, counter_kind;
+extern const struct filter_kind window_kind, counter_kind, growing_window_kind, growing_counter_kind;
 extern const struct filter_kind series_bloom_kind, series_gcuckoo_kind, series_orcuckoo_kind;
 
 /* NULL for a code that is none. */

@@ -17,7 +17,8 @@
  * One slot for a class is an invariant. Algorithm 1 as printed does not look whether the fingerprint is there already:
  * an element that is inserted twice, or two that collide, then hold two slots with two counts, 2w copies of one fill
  * both its buckets, and what a query answers depends on which it meets first. Here an insertion adds to the count that
- * is there. Elements of one class share a count, which is then the sum of theirs: never too small.
+ * is there. Elements of one class share a count, which is then the sum of theirs: never too small,
+ * until something is removed (multiset.h says when that keeps).
  *
  * Counts do not overflow. One that its slot cannot hold moves to the stash, where it has a word; past 2^48 - 1 an add
  * answers ROOST_FULL. An add within the capacity never fails for lack of room, nor does a merge: there is the stash.

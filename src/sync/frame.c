@@ -21,9 +21,18 @@
 
 #define MAGIC          "Rost"
 #define MAGIC_BYTES    4
-#define FRAME_VERSION  1
+#define FRAME_VERSION  2 /* the latest that there is */
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
+
+/* Version 2 is what windows that grow were made with: programs that know only version 1 can say so. All else is
+   version 1. A body begins with the kind of the filter. */
+static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
+{
+    static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;
+    bool filter = type == STATE_FRAME || type == DELTA_FRAME;
+    return filter && size > 0 && (body[0] == growing_window || body[0] == growing_counter) ? 2 : 1;
+}
 
 /* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */
 static void finish_frame(struct bit_writer *writer, enum frame_type type)
@@ -32,7 +41,7 @@ static void finish_frame(struct bit_writer *writer, enum frame_type type)
     struct bit_writer front = bit_writer_over(header, sizeof header);
     size_t body = writer->buffer.size - LARGEST_HEADER;
     write_bytes(&front, MAGIC, MAGIC_BYTES);
-    write_byte(&front, FRAME_VERSION);
+    write_byte(&front, version_of(type, writer->buffer.data + LARGEST_HEADER, body));
     write_byte(&front, (uint8_t)type);
     write_varint(&front, body);
     assert(!front.failed);
@@ -90,7 +99,7 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
         return ROOST_VERSION;
     if (reader->failed)
         return size < LARGEST_HEADER ? ROOST_TRUNCATED : ROOST_CORRUPT;
-    if (version != FRAME_VERSION || type < first || type > last)
+    if (version == 0 || type < first || type > last)
         return ROOST_CORRUPT;
     *frame_type = type;
     size_t header = reader->position / 8;
@@ -98,7 +107,10 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
         return ROOST_TRUNCATED;
     if (length < size - header - CHECKSUM_BYTES)
         return ROOST_CORRUPT;
-    if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES))
+    if (version > version_of(type, frame + header, (size_t)length))
+        return ROOST_VERSION;
+    if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES) ||
+        version < version_of(type, frame + header, (size_t)length))
         return ROOST_CORRUPT;
     reader->size = size - CHECKSUM_BYTES;
     return ROOST_OK;

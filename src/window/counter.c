@@ -75,6 +75,8 @@ static roost_status remember(struct window *window, roost_hash hash, uint64_t ti
     uint64_t room;
     bool changed;
     size_t done;
+    if (window_grows(window))
+        return growing_add(window, &changed, &done, &hash, 1, time);
     roost_status status = window_target(window, &slot, &room, time);
     if (status != ROOST_OK)
         return status;

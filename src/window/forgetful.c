@@ -38,8 +38,12 @@
  * in any way, evenly or in bursts, err by at most elements / share times a slot's part. Beyond it there are more slots
  * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that
  * the sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a
- * small rest is room for many. What replicas add to one slot apart comes together in it when they merge, and can be
- * more than its share; then, and past the finest level, `info` tells that the promise is void.
+ * small rest is room for many. Past the finest level, or without memory, additions are refused: ROOST_FULL,
+ * ROOST_TOO_LARGE. There are few levels where there are many past slots, since all slots together are at most 250: with
+ * 40 past slots, one in 41 of the capacity and two levels, a burst of a tenth of the capacity is refused. What replicas
+ * add to one slot apart comes together in it when they merge, and can be more than its share; `info` then tells that
+ * the promise is void. Windows of this sort are read from older files, and made for comparison with the paper. Those
+ * that are made by default have none of these limits: growing.c.
  *
  * Worked example: W = 60 s, N = 3: t = 15 s, levels of 15, 7.5, 3.75, 1.875 and 0.9375 s. At 12:00:20 an element goes
  * to the slot (12:00:15, 15 s). It is looked for until 12:01:30, when all of its slot is 60 s old, and dropped by the
@@ -55,9 +59,7 @@
 #include "../base/binary64.h"
 #include "../base/hash.h"
 
-#define MOST_WINDOW  (UINT64_C(1) << 50)
-#define DEFAULT_PAST 3
-#define ROW          512
+#define ROW WINDOW_ROW
 /* Past this size of all slots together a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((uint64_t)1 << 20)
 /* Of the part of the error rate that a slot has (Algorithm 3). */
@@ -88,11 +90,11 @@ uint64_t window_time(const struct window *window, uint64_t time)
 }
 
 /* A time too late would make every replica forget everything; one too old belongs to nothing that is remembered. */
-static roost_status check_time(const struct window *window, uint64_t time)
+roost_status window_check_time(const struct window *window, uint64_t time)
 {
     uint64_t newest = newest_start(window), length = promised_window(window);
     uint64_t jump = length * 4 > ROOST_WINDOW_MOST_JUMP ? length * 4 : ROOST_WINDOW_MOST_JUMP;
-    bool late = window->latest ? time > window->latest : window->count > 0 && time > newest + jump;
+    bool late = window->latest ? time > window->latest : !window_is_empty(window) && time > newest + jump;
     bool old = time + length + window->slot_length <= newest;
     return time > ROOST_WINDOW_MOST_TIME || late || old ? ROOST_CLOCK : ROOST_OK;
 }
@@ -122,10 +124,12 @@ struct slot *window_find(const struct window *window, uint64_t start, uint32_t l
     return place < window->count && slot->start == start && slot->level == level ? (struct slot *)slot : NULL;
 }
 
+#define WINDOW_BYTES (sizeof(struct window) + MOST_SLOTS * sizeof(struct slot))
+
 static uint64_t window_bytes(const struct window *window)
 {
     uint64_t bytes =
-        sizeof *window + window->tally.room * sizeof *window->tally.entries + journal_bytes(&window->base.own_journal);
+        WINDOW_BYTES + window->tally.room * sizeof *window->tally.entries + journal_bytes(&window->base.own_journal);
     for (uint32_t i = 0; i < window->count; i++)
         bytes += bloom_kind.bytes(window->slots[i].bits);
     return bytes;
@@ -319,30 +323,33 @@ static bool was_idle(const struct window *window, uint64_t start, uint32_t level
     return !before || held_by(before) <= window->idle_at;
 }
 
-/* A slot that covers this time, however full, for when no other can be had. */
-static struct slot *any_slot_at(const struct window *window, uint64_t time)
-{
-    struct slot *slot = NULL;
-    for (uint32_t level = window->finest + 1; level-- > 0 && !slot;)
-        slot = window_find(window, start_at(window, time, level), level);
-    return slot;
-}
-
-/* No memory for the slot that would be best: any other that covers this time, or a new one of the coarsest level. */
-static roost_status settle_for_less(struct window *window, struct slot **slot, uint64_t time, roost_status status)
-{
-    *slot = any_slot_at(window, time);
-    if (!*slot && window->level > 0)
-        status = begin_slot(window, slot, start_at(window, time, 0), 0);
-    window->level = *slot ? (*slot)->level : 0;
-    return *slot ? ROOST_OK : status;
-}
-
 static bool has_room(const struct window *window, struct slot *slot)
 {
     if (slot->limit == 0)
         slot->limit = limit_of(window, slot);
     return held_by(slot) < slot->limit;
+}
+
+/* A slot that covers this time and has room, for when no other can be had. */
+static struct slot *any_slot_at(const struct window *window, uint64_t time)
+{
+    for (uint32_t level = window->finest + 1; level-- > 0;) {
+        struct slot *slot = window_find(window, start_at(window, time, level), level);
+        if (slot && has_room(window, slot))
+            return slot;
+    }
+    return NULL;
+}
+
+/* No memory for the slot that would be best: any other that covers this time, or a new one of the coarsest level. */
+static roost_status settle_for_less(struct window *window, struct slot **slot, uint64_t time, roost_status status)
+{
+    uint64_t coarsest = start_at(window, time, 0);
+    *slot = any_slot_at(window, time);
+    if (!*slot && window->level > 0 && !window_find(window, coarsest, 0))
+        status = begin_slot(window, slot, coarsest, 0);
+    window->level = *slot ? (*slot)->level : 0;
+    return *slot ? ROOST_OK : status;
 }
 
 /* Past the finest level: one of the coarser ones may have been left out. The level, or this one where all are full. */
@@ -369,7 +376,7 @@ static roost_status choose_slot(struct window *window, struct slot **slot, uint6
         } else if (*slot) {
             window->level = level_with_room(window, time);
             if (window->level == window->finest)
-                return ROOST_OK;
+                return ROOST_FULL;
             lowered = true;
         } else if (window->level > 0 && !lowered && was_idle(window, start, window->level)) {
             window->level--;
@@ -382,17 +389,17 @@ static roost_status choose_slot(struct window *window, struct slot **slot, uint6
 
 roost_status window_target(struct window *window, struct slot **slot, uint64_t *room, uint64_t time)
 {
-    roost_status status = check_time(window, time);
+    roost_status status = window_check_time(window, time);
     if (status != ROOST_OK)
         return status;
     find_thresholds(window);
     time = window_time(window, time);
     status = choose_slot(window, slot, time);
-    if (status != ROOST_OK)
+    if (status != ROOST_OK && status != ROOST_FULL)
         status = settle_for_less(window, slot, time, status);
     if (status != ROOST_OK)
         return status;
-    *room = has_room(window, *slot) ? (*slot)->limit - (*slot)->held : UINT64_MAX;
+    *room = has_room(window, *slot) ? (*slot)->limit - (*slot)->held : 1;
     return ROOST_OK;
 }
 
@@ -418,6 +425,8 @@ static void look_for(const struct window *window, bool *found, const roost_hash 
 bool window_holds(const struct window *window, roost_hash hash, uint64_t time)
 {
     bool found;
+    if (window_grows(window))
+        return growing_holds(window, hash, time);
     look_for(window, &found, &hash, 1, window_time(window, time), NULL);
     return found;
 }
@@ -435,22 +444,32 @@ static void take_row(struct window *window, struct slot *slot, bool *seen, const
     }
 }
 
+static roost_status fixed_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
+                              uint64_t time)
+{
+    roost_status status = ROOST_OK;
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        struct slot *slot;
+        uint64_t room;
+        size_t some = count - *done < ROW ? count - *done : ROW;
+        status = window_target(window, &slot, &room, time);
+        if (status == ROOST_OK) {
+            some = room < some ? (size_t)room : some;
+            take_row(window, slot, seen + *done, hashes + *done, some, time);
+            *done += some;
+        }
+    }
+    return status;
+}
+
 roost_status roost_window_add_many_hash(roost_filter *filter, bool *seen, size_t *done, const roost_hash *hashes,
                                         size_t count, uint64_t time)
 {
     size_t taken = 0;
-    roost_status status = filter->config.kind == ROOST_WINDOW ? ROOST_OK : ROOST_UNSUPPORTED;
-    while (taken < count && status == ROOST_OK) {
-        struct slot *slot;
-        uint64_t room;
-        size_t some = count - taken < ROW ? count - taken : ROW;
-        status = window_target(as_window(filter), &slot, &room, time);
-        if (status == ROOST_OK) {
-            some = room < some ? (size_t)room : some;
-            take_row(as_window(filter), slot, seen + taken, hashes + taken, some, time);
-            taken += some;
-        }
-    }
+    struct window *window = as_window(filter);
+    roost_status status = filter->config.kind != ROOST_WINDOW ? ROOST_UNSUPPORTED
+                          : window_grows(window)              ? growing_add(window, seen, &taken, hashes, count, time)
+                                                              : fixed_add(window, seen, &taken, hashes, count, time);
     if (done)
         *done = taken;
     return status;
@@ -499,8 +518,7 @@ bool roost_window_contains(const roost_filter *filter, const void *key, size_t s
     return roost_window_contains_hash(filter, roost_filter_hash(filter, key, size), time);
 }
 
-static roost_status window_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
-                               size_t count)
+roost_status window_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
 {
     (void)filter;
     (void)hashes;
@@ -526,6 +544,7 @@ roost_config roost_window_config(roost_kind kind, uint64_t window)
     config.kind = kind;
     config.fpr = 1e-6;
     config.bucket_size = 0;
+    config.scalable = true;
     config.window = window;
     config.past = DEFAULT_PAST;
     return config;
@@ -550,9 +569,9 @@ static roost_status choose_sizes(roost_config *config)
     return status;
 }
 
-static bool is_sound_time(const roost_config *config)
+bool window_is_sound_time(const roost_config *config, uint32_t most_past)
 {
-    return config->window > 0 && config->window <= MOST_WINDOW && config->past > 0 && config->past <= MOST_PAST;
+    return config->window > 0 && config->window <= MOST_WINDOW && config->past > 0 && config->past <= most_past;
 }
 
 static bool is_sound_rest(const roost_config *config)
@@ -565,7 +584,7 @@ static roost_status window_resolve(roost_config *config)
 {
     if (config->past == 0)
         config->past = DEFAULT_PAST;
-    if (!is_sound_rest(config) || config->multiset || !is_sound_time(config))
+    if (!is_sound_rest(config) || config->multiset || !window_is_sound_time(config, MOST_PAST))
         return ROOST_INVALID;
     config->bucket_size = 0;
     config->entry_bits = 0;
@@ -584,7 +603,7 @@ static bool read_geometry(struct bit_reader *frame, roost_config *config)
     config->slot_bits = read_varint(frame);
     uint64_t probes = read_varint(frame);
     config->slot_probes = probes <= MOST_PROBES ? (uint32_t)probes : 0;
-    return !frame->failed && is_sound_time(config) &&
+    return !frame->failed && window_is_sound_time(config, MOST_PAST) &&
            bloom_is_sound_geometry(config->layout, config->slot_bits, config->slot_probes);
 }
 
@@ -594,9 +613,9 @@ static roost_status window_open(roost_filter **filter, const roost_config *given
     roost_config config = *given;
     if (frame && !read_geometry(frame, &config))
         return ROOST_CORRUPT;
-    if (sizeof(struct window) + config.slot_bits / 8 > environment->memory_limit)
+    if (WINDOW_BYTES + config.slot_bits / 8 > environment->memory_limit)
         return ROOST_TOO_LARGE;
-    struct window *window = memory_allocate(&environment->allocator, sizeof *window);
+    struct window *window = memory_allocate(&environment->allocator, WINDOW_BYTES);
     if (!window)
         return ROOST_NO_MEMORY;
     init_base(&window->base, filter_kind_of(config.kind, false), &config, environment);
@@ -793,6 +812,18 @@ static void window_info(const roost_filter *filter, roost_info *info)
     info->load = window->count ? (double)info->entries / (double)(window->count * window->geometry.bits) : 0;
 }
 
+static void add_growing_slots(const struct window *window, roost_window_info *info)
+{
+    const struct recent *recent = &window->recent;
+    uint64_t oldest = recent->newest;
+    for (uint32_t i = 0; i <= recent->reach; i++) {
+        info->slots += recent->slots[i].count > 0;
+        if (recent->slots[i].count > 0 && recent->slots[i].number < oldest)
+            oldest = recent->slots[i].number;
+    }
+    info->oldest = info->slots ? oldest * window->slot_length : 0;
+}
+
 void roost_window_info_of(const roost_filter *filter, roost_window_info *info)
 {
     assert(is_window(filter));
@@ -800,9 +831,13 @@ void roost_window_info_of(const roost_filter *filter, roost_window_info *info)
     *info = (roost_window_info){.window = promised_window(window),
                                 .slot = window->slot_length,
                                 .shortest_slot = window->slot_length,
-                                .slots = window->count,
-                                .oldest = window->count ? window->slots[0].start : 0,
                                 .newest = newest_start(window)};
+    if (window_grows(window)) {
+        add_growing_slots(window, info);
+        return;
+    }
+    info->slots = window->count;
+    info->oldest = window->count ? window->slots[0].start : 0;
     for (uint32_t i = 0; i < window->count; i++)
         if (level_length(window, window->slots[i].level) < info->shortest_slot)
             info->shortest_slot = level_length(window, window->slots[i].level);

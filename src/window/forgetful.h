@@ -1,15 +1,21 @@
-/* Inside windows and counters. `forgetful.c` has the essay. */
+/* Inside windows and counters. `forgetful.c` has the essay on those of fixed size, `growing.c` on those that grow. */
 #ifndef WINDOW_FORGETFUL_H
 #define WINDOW_FORGETFUL_H
 
 #include "roost/window.h"
+#include "recent.h"
 #include "tally.h"
 #include "../filter/bloom.h"
 
-#define MOST_PAST   64
-#define MOST_LEVELS 7
-#define MOST_SLOTS  250
+#define MOST_PAST         64
+#define MOST_GROWING_PAST 255
+#define MOST_LEVELS       7
+#define MOST_SLOTS        250
+#define DEFAULT_PAST      3
+#define MOST_WINDOW       (UINT64_C(1) << 50)
+#define WINDOW_ROW        512 /* elements that are looked up at once */
 /* Records of the journal: which slot they are about by its place, or these. */
+#define ENTRY_TABLE 0   /* of a window that grows: a prefix came, or came again in a later slot */
 #define DEAD_TABLE  254 /* a slot that is forgotten */
 #define TALLY_TABLE 255 /* the tally; key is the actor */
 
@@ -25,24 +31,29 @@ struct slot {
 };
 
 /*
- * Invariants (window_check): slots are sorted by start, then level, and differ; all are aligned, remembered, not empty
- * and of the window's geometry; places differ. The tally is a counter's alone.
+ * What both sorts share comes first. One that grows (`scalable`) has a table and no slots. Invariants of the other
+ * (window_check): slots are sorted by start, then level, and differ; all are aligned, remembered, not empty and of the
+ * window's geometry; places differ. The tally is a counter's alone.
  */
 struct window {
     struct roost_filter base;
-    struct bloom_geometry geometry; /* of each slot */
-    uint64_t slot_length;           /* t */
-    uint32_t finest;                /* the highest level */
-    struct slot slots[MOST_SLOTS];
-    uint32_t count;
-    uint8_t next_place;
-    uint64_t latest;  /* nothing later is taken in; 0: anything */
-    uint32_t level;   /* additions go to slots of this level, at first */
-    uint64_t full_at; /* elements: a slot then errs by 0.9 of its part; 0: not yet computed */
-    double slope;     /* with fewer elements it errs less by this power */
-    uint64_t idle_at; /* and here by 0.1 of its part, or is less than half full */
+    uint64_t slot_length; /* t */
+    uint64_t latest;      /* nothing later is taken in; 0: anything */
     struct tally tally;
     uint64_t actor; /* counter: of this replica, or 0 */
+
+    struct recent recent; /* what has come, where it grows, */
+    uint64_t most;        /* and how many entries keep the rate */
+
+    struct bloom_geometry geometry; /* of each slot */
+    uint32_t finest;                /* the highest level */
+    uint32_t count;
+    uint8_t next_place;
+    uint32_t level;      /* additions go to slots of this level, at first */
+    uint64_t full_at;    /* elements: a slot then errs by 0.9 of its part; 0: not yet computed */
+    double slope;        /* with fewer elements it errs less by this power */
+    uint64_t idle_at;    /* and here by 0.1 of its part, or is less than half full */
+    struct slot slots[]; /* MOST_SLOTS; none where it grows */
 };
 
 static inline struct window *as_window(roost_filter *filter)
@@ -63,6 +74,11 @@ static inline bool is_window(const roost_filter *filter)
 static inline bool is_counter(const struct window *window)
 {
     return window->base.config.kind == ROOST_COUNTER;
+}
+
+static inline bool window_grows(const struct window *window)
+{
+    return window->base.config.scalable;
 }
 
 static inline uint64_t level_length(const struct window *window, uint32_t level)
@@ -87,9 +103,16 @@ static inline bool is_remembered(const struct window *window, const struct slot 
     return slot_end(window, slot) + promised_window(window) > time;
 }
 
+static inline bool window_is_empty(const struct window *window)
+{
+    return window_grows(window) ? recent_is_empty(&window->recent) : window->count == 0;
+}
+
 /* Slots are sorted by start. */
 static inline uint64_t newest_start(const struct window *window)
 {
+    if (window_grows(window))
+        return recent_is_empty(&window->recent) ? 0 : window->recent.newest * window->slot_length;
     return window->count ? window->slots[window->count - 1].start : 0;
 }
 
@@ -116,6 +139,44 @@ roost_status window_target(struct window *window, struct slot **slot, uint64_t *
 bool window_holds(const struct window *window, roost_hash hash, uint64_t time);
 /* What a check at this time looks at: the later of time and newest start. */
 uint64_t window_time(const struct window *window, uint64_t time);
+/* ROOST_CLOCK for a time that cannot be right. */
+roost_status window_check_time(const struct window *window, uint64_t time);
+bool window_is_sound_time(const roost_config *config, uint32_t most_past);
+/* windows take no additions without a time. */
+roost_status window_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
+
+/* ---- windows that grow: growing.c, growing_bytes.c -----------------------------------------------------------------
+ */
+
+roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
+                         uint64_t time);
+bool growing_holds(const struct window *window, roost_hash hash, uint64_t time);
+
+/* Where the entries come from that a merge takes in: another table, or bytes that were found sound. */
+struct incoming {
+    const struct recent *table;
+    struct recent_walk walk;
+    struct bit_reader reader;
+    uint64_t slots, entries; /* still to be read; of this slot */
+    uint64_t slot, prefix;
+    unsigned parameter;
+    uint32_t bits;
+    bool first; /* no slot was read yet */
+};
+bool incoming_next(struct incoming *incoming, uint64_t *prefix, uint64_t *slot);
+/* All of it or nothing; the tally was not reserved yet. `newest` is theirs, where they have any. */
+roost_status growing_take(struct window *window, bool *changed, const struct incoming *incoming, uint64_t newest,
+                          const struct tally *tally);
+/* Where recent_take counts bytes from. */
+uint64_t growing_bytes_beside(const struct window *window);
+
+void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer);
+roost_status growing_write_state(const roost_filter *filter, struct bit_writer *writer);
+roost_status growing_read_state(roost_filter *filter, struct bit_reader *reader);
+roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status growing_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
+roost_status growing_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
 /* ---- bytes and deltas: forgetful_bytes.c --------------------------------------------------------------------------
  */
@@ -145,6 +206,9 @@ roost_status window_merge_delta(roost_filter *filter, bool *changed, struct bit_
 uint8_t window_table_after_decode(const roost_filter *filter, uint64_t record);
 uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table);
 bool window_is_change(const roost_filter *filter, uint8_t table, struct change change);
+
+roost_status window_status_of_tally(enum tally_read read);
+roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told);
 
 /* ---- counters: counter.c ---------------------------------------------------------------------------------------- */
 

@@ -81,7 +81,7 @@ static roost_status read_slot(struct window *window, struct bit_reader *reader)
     return status;
 }
 
-static roost_status status_of_tally(enum tally_read read)
+roost_status window_status_of_tally(enum tally_read read)
 {
     return read == TALLY_READ ? ROOST_OK : read == TALLY_CORRUPT ? ROOST_CORRUPT : ROOST_NO_MEMORY;
 }
@@ -96,7 +96,7 @@ roost_status window_read_state(roost_filter *filter, struct bit_reader *reader)
     if (status == ROOST_OK && !all_remembered(window, window->slots, window->count))
         status = ROOST_CORRUPT;
     if (status == ROOST_OK && is_counter(window))
-        status = status_of_tally(tally_read(&window->tally, reader, &filter->environment.allocator));
+        status = window_status_of_tally(tally_read(&window->tally, reader, &filter->environment.allocator));
     return status;
 }
 
@@ -142,7 +142,7 @@ static roost_status write_slot_part(const struct window *window, const struct sl
     return status;
 }
 
-static roost_status write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told)
+roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told)
 {
     const struct tally *tally = &window->tally;
     const struct journal *journal = window->base.journal;
@@ -174,7 +174,7 @@ roost_status window_write_delta(const roost_filter *filter, struct bit_writer *w
         if (changed[i])
             status = write_slot_part(window, &window->slots[i], writer, told);
     if (status == ROOST_OK && is_counter(window))
-        status = write_changed_tally(window, writer, told);
+        status = window_write_changed_tally(window, writer, told);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
@@ -222,7 +222,7 @@ static roost_status read_delta(const struct window *window, struct window_delta 
         return ROOST_CORRUPT;
     roost_status status = ROOST_OK;
     if (is_counter(window))
-        status = status_of_tally(tally_read(&delta->tally, reader, &window->base.environment.allocator));
+        status = window_status_of_tally(tally_read(&delta->tally, reader, &window->base.environment.allocator));
     return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
 }
 

@@ -78,7 +78,7 @@ bool roost_window_check_hash(const roost_filter *filter, roost_window_check chec
     assert(is_window(filter));
     const struct window *window = as_const_window(filter);
     uint64_t positions[MOST_PROBES], present = period_of(window, window_time(window, time));
-    if (check == ROOST_CHECK_SLOTS)
+    if (check == ROOST_CHECK_SLOTS || window_grows(window))
         return window_holds(window, hash, time);
     if (window->count == 0)
         return false;
@@ -138,6 +138,8 @@ double roost_window_estimate(const roost_filter *filter, roost_window_check chec
     assert(is_window(filter));
     const struct window *window = as_const_window(filter);
     time = window_time(window, time);
+    if (window_grows(window))
+        return ldexp((double)window->recent.live, -(int)window->recent.bits);
     if (check == ROOST_CHECK_SLOTS)
         return slots_rate(window, time);
     uint64_t present = period_of(window, time);

@@ -57,6 +57,12 @@ gives "it goes on" 0 "101113 applied" counter incr a.roost --id later --by 10000
 gives "and catches up" 0 "111113" counter show a.roost
 gives "with the names, too" 0 "111113 duplicate" counter incr a.roost --id after --by 10000 --time 1034
 
+# ---- any number of past slots, and more than was expected ----
+for past in 40 200; do
+    for ((i = 0; i < 60; i++)); do "$ROOST" counter incr "past$past.roost" --window 1d --past $past --capacity 10 --id "op$i" --time 5000 -q; done
+    gives "each of sixty counts, $past past slots" 0 "60" counter show "past$past.roost"
+done
+
 # ---- processes side by side ----
 "$ROOST" counter incr side.roost --window 1h --id op0 -q
 for ((i = 0; i < 40; i++)); do "$ROOST" counter incr side.roost --id "op$((i % 20))" -q & done

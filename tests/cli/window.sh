@@ -27,7 +27,8 @@ refuses "no time at all" 'must be a time' window add w.roost --time 0 x
 refuses "no such action" 'unknown action' window frobnicate w.roost
 refuses "no file" 'FILE is missing' window add
 refuses "a window that is none" 'must be a time' window add v.roost --window 10x x
-refuses "a rate out of reach" 'cannot be made' window add v.roost --window 10s --fpr 1e-12 x
+refuses "a rate out of reach" 'cannot be made' window add v.roost --window 10s --fpr 1e-15 x
+refuses "too many past slots" 'past' window add v.roost --window 10s --past 256 x
 refuses "stamps of keys" '--stamped: only for dedup' window add w.roost --stamped x
 refuses "a plain add has no time" 'not supported' add w.roost x
 "$ROOST" create plain.roost --capacity 10
@@ -76,7 +77,22 @@ printf 'a\nb\na\n' | "$ROOST" window dedup --window 10s --json 2>report >/dev/nu
 is "a report" "3 2" "$(python3 -c 'import json; r = json.load(open("report")); print(r["lines"], r["passed"])')"
 refuses "dedup needs a window" '--window is missing' window dedup
 refuses "and no file" 'one argument too many' window dedup x.roost --window 1s
-# Ten times what it was made for: memory stays, and so do the lines of the last moment.
+# Ten times what it was made for: memory follows what comes in one window, and nothing that is new is held back.
 seq 200000 | dedup --window 1m --capacity 2000 --step 3ms --time 5000 --json >many
-is "memory is constant" 1 "$(python3 -c 'import json; r = json.load(open("'"$output/err"'")); print(int(r["bytes_memory"] < 500000 and r["lines"] == 200000))')"
+is "memory follows the window" 1 "$(python3 -c 'import json; r = json.load(open("'"$output/err"'")); print(int(r["bytes_memory"] < 700000 and r["lines"] == r["passed"] == 200000 and r["promise_holds"]))')"
+is "five million new lines, without options" 5000000 "$(seq 5000000 | dedup --window 1d | wc -l)"
+for past in 5 40 200; do
+    is "a thousand at once, $past past slots" 1000 "$(seq 1000 | dedup --window 1d --past $past --capacity 1000 | wc -l)"
+done
+seq 1000 | "$ROOST" window add p40.roost --window 60s --past 40 --capacity 1000 --time 7000
+is "none of ten thousand others is in" 0 "$(seq 100001 110000 | "$ROOST" window check p40.roost --time 7000 -c)"
+json_says "info tells the rate" "r['promise_holds'] and r['fpr_now'] < 1e-12 and r['entries'] == 1000 and r['prefix_bits'] == 57" info p40.roost --json
+
+# ---- windows of before, of fixed size ----
+old=${ROOST_GOLDEN:-"$(dirname "$0")/../golden"}/accept
+cp "$old/window.roost" old.roost
+gives "a window of fixed size is read" 0 "" window add old.roost --time 1700000030 x
+gives "and asked" 0 "x" window check old.roost --time 1700000030 x
+seq 100000 | "$ROOST" window add old.roost --time 1700000030 2>"$output/err"
+is "and says when it is full" "2 1" "$? $(grep -c 'full: one more would break the promised rate' "$output/err")"
 finish

@@ -1,0 +1,381 @@
+/*
+ * Windows that grow: forgetful filters which keep their rate whatever comes, and however it is spread over time.
+ *
+ * A Bloom filter a slot (forgetful.c) must know in advance how much comes in each slot. A burst that belongs to one
+ * slot fills that slot's filter, and the more past slots there are the smaller it is. Here a window is one table
+ * (recent.c) of hash prefixes, each with the latest slot in which it came:
+ *
+ *     time       |  slot 7  |  slot 8  |  slot 9  |  slot 10 |          now: slot 10, N = 2, W = 3 t
+ *     added        a  b        c          a          d
+ *     kept       { a -> 9, b -> 7, c -> 8, d -> 10 }                     slots 7 to 10 are remembered
+ *
+ * An element that comes again moves to the new slot, so a window holds each element once. A question reads one place
+ * in memory, whatever N is.
+ *
+ * State. The map, without what is no longer remembered when the newest slot of the map begins. Merge takes the later
+ * slot of each prefix and then forgets by the newest slot of both; what one merge forgets every later one would, so it
+ * is a join. Slots all have the length t = W / (N + 1), rounded up: nothing is resized, so nothing depends on the order
+ * in which replicas met their load.
+ *
+ * The promise. With n entries and prefixes of b bits, an element that never came is found with probability n / 2^b, by
+ * the uniformity of the hash; slots, replicas and their merges change nothing about that. b is 64 less the bits that
+ * name slots: 60 for three past slots, 54 for 255. A rate p therefore holds for up to p 2^b elements in the window, at
+ * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. What a merge brings is
+ * never refused for that reason: `info` then tells that the promise is void. `capacity` is what the user expects; more
+ * or fewer elements take more or less memory, nothing else.
+ *
+ * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
+ * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
+ * something is forgotten. What is forgotten is given back by the additions that follow, a few thousand entries at a
+ * time.
+ */
+#include "forgetful.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "../base/entropy.h"
+#include "../base/hash.h"
+
+/* ---- elements -------------------------------------------------------------------------------------------------- */
+
+static uint64_t slot_at(const struct window *window, uint64_t time)
+{
+    return window_time(window, time) / window->slot_length;
+}
+
+bool growing_holds(const struct window *window, roost_hash hash, uint64_t time)
+{
+    uint64_t slot;
+    const struct recent *recent = &window->recent;
+    return recent_find(recent, recent_prefix(recent, hash), &slot) &&
+           slot >= recent_floor(recent, slot_at(window, time));
+}
+
+uint64_t growing_bytes_beside(const struct window *window)
+{
+    return sizeof *window + window->tally.room * sizeof *window->tally.entries +
+           journal_bytes(&window->base.own_journal);
+}
+
+static bool is_full_for(const struct window *window, uint64_t prefix, uint64_t slot)
+{
+    uint64_t before;
+    const struct recent *recent = &window->recent;
+    return recent->live >= window->most && recent_live_at(recent, slot) >= window->most &&
+           !(recent_find(recent, prefix, &before) && before >= recent_floor(recent, slot));
+}
+
+/* What is forgotten and was not yet given back is given back before memory is found to be short. */
+static roost_status add_one(struct window *window, uint64_t *before, uint64_t prefix, uint64_t prepared, uint64_t slot)
+{
+    struct recent *recent = &window->recent;
+    if (is_full_for(window, prefix, slot))
+        return ROOST_FULL;
+    roost_status status = recent_add(recent, before, prefix, prepared, slot);
+    if (status == ROOST_OK)
+        return ROOST_OK;
+    recent_tidy(recent, recent->count);
+    return recent_add(recent, before, prefix, prepared, slot);
+}
+
+/* By a merge. */
+#define SEGMENTS_TIDIED 64
+/* Memory is asked for ahead of its use. */
+#define AHEAD 24
+
+static roost_status add_row(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
+                            uint64_t slot)
+{
+    struct recent *recent = &window->recent;
+    uint64_t prepared[WINDOW_ROW], floor = recent_floor(recent, slot), before;
+    size_t ahead = 0;
+    for (*done = 0; *done < count; ++*done) {
+        for (; ahead < count && ahead <= *done + AHEAD; ahead++)
+            prepared[ahead] = recent_prepare(recent, recent_prefix(recent, hashes[ahead]));
+        uint64_t prefix = recent_prefix(recent, hashes[*done]);
+        roost_status status = add_one(window, &before, prefix, prepared[*done], slot);
+        if (status != ROOST_OK)
+            return status;
+        seen[*done] = before != UINT64_MAX && before >= floor;
+        if (before != slot)
+            journal_note(window->base.journal, ENTRY_TABLE, prefix, 0);
+    }
+    recent_tidy(recent, (uint32_t)count);
+    return ROOST_OK;
+}
+
+roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
+                         uint64_t time)
+{
+    roost_status status = window_check_time(window, time);
+    uint64_t slot = slot_at(window, time);
+    *done = 0;
+    window->recent.beside = growing_bytes_beside(window);
+    while (*done < count && status == ROOST_OK) {
+        size_t taken, some = count - *done < WINDOW_ROW ? count - *done : WINDOW_ROW;
+        status = add_row(window, seen + *done, &taken, hashes + *done, some, slot);
+        *done += taken;
+    }
+    return status;
+}
+
+static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    const struct recent *recent = &as_const_window(filter)->recent;
+    uint64_t slot;
+    for (size_t done = 0; done < count; done += WINDOW_ROW) {
+        size_t end = count - done < WINDOW_ROW ? count : done + WINDOW_ROW;
+        for (size_t i = done; i < end; i++)
+            recent_prepare(recent, recent_prefix(recent, hashes[i]));
+        for (size_t i = done; i < end; i++)
+            found[i] = recent_find(recent, recent_prefix(recent, hashes[i]), &slot);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static bool is_sound_shape(const roost_config *config)
+{
+    return config->fpr > 0 && config->fpr < 1 && window_is_sound_time(config, MOST_GROWING_PAST) &&
+           config->fingerprint_bits >= FEWEST_PREFIX_BITS && config->fingerprint_bits <= recent_most_bits(config->past);
+}
+
+/* How many entries keep the rate. */
+static uint64_t most_entries(const roost_config *config)
+{
+    double most = floor(ldexp(config->fpr, (int)config->fingerprint_bits));
+    return most < 1 ? 0 : (uint64_t)most;
+}
+
+static roost_status growing_resolve(roost_config *config)
+{
+    if (config->past == 0)
+        config->past = DEFAULT_PAST;
+    if (config->past > MOST_GROWING_PAST || config->multiset || config->slot_bits || config->slot_probes)
+        return ROOST_INVALID;
+    if (config->fingerprint_bits == 0)
+        config->fingerprint_bits = recent_most_bits(config->past);
+    config->layout = 0;
+    config->bucket_size = config->entry_bits = 0;
+    config->writers = config->growth = 0;
+    config->schedule = 0;
+    return is_sound_shape(config) && most_entries(config) >= config->capacity ? ROOST_OK : ROOST_INVALID;
+}
+
+/* Window and past slots follow, so their part is checked by `open`. */
+static bool growing_is_resolved(const roost_config *config)
+{
+    return config->fpr > 0 && config->fpr < 1 && config->layout == 0 && config->bucket_size == 0 &&
+           config->writers == 0 && config->growth == 0 && config->schedule == 0;
+}
+
+static bool read_geometry(struct bit_reader *frame, roost_config *config)
+{
+    config->window = read_varint(frame);
+    config->past = read_byte(frame);
+    return !frame->failed && is_sound_shape(config);
+}
+
+static roost_status growing_open(roost_filter **filter, const roost_config *given, const roost_environment *environment,
+                                 struct bit_reader *frame)
+{
+    uint64_t luck;
+    roost_config config = *given;
+    if (frame && !read_geometry(frame, &config))
+        return ROOST_CORRUPT;
+    if (sizeof(struct window) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct window *window = memory_allocate(&environment->allocator, sizeof *window);
+    if (!window)
+        return ROOST_NO_MEMORY;
+    init_base(&window->base, filter_kind_of(config.kind, true), &config, environment);
+    window->slot_length = divide_up(config.window, config.past + 1);
+    window->most = most_entries(&config);
+    if (!entropy_number(&environment->entropy, &luck))
+        luck = random_next(&window->base.random);
+    roost_status status = recent_open(&window->recent, &window->base.environment, config.seed, config.past,
+                                      config.fingerprint_bits, luck);
+    if (status == ROOST_OK)
+        *filter = &window->base;
+    else
+        memory_release(&environment->allocator, window);
+    return status;
+}
+
+static void growing_close(roost_filter *filter)
+{
+    struct window *window = as_window(filter);
+    const roost_allocator allocator = filter->environment.allocator;
+    recent_close(&window->recent);
+    tally_release(&window->tally, &allocator);
+    journal_release(&filter->own_journal, &allocator);
+    memory_release(&allocator, window);
+}
+
+static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)
+{
+    const struct window *window = as_const_window(filter);
+    roost_filter *made;
+    roost_status status = growing_open(&made, &filter->config, &filter->environment, NULL);
+    if (status != ROOST_OK)
+        return status;
+    struct window *twin = as_window(made);
+    twin->latest = window->latest;
+    if (!tally_copy(&twin->tally, &window->tally, &filter->environment.allocator))
+        status = ROOST_NO_MEMORY;
+    twin->recent.beside = growing_bytes_beside(twin);
+    if (status == ROOST_OK)
+        status = recent_copy(&twin->recent, &window->recent);
+    if (status == ROOST_OK)
+        *copy = made;
+    else
+        growing_close(made);
+    return status;
+}
+
+/* ---- replication ----------------------------------------------------------------------------------------------- */
+
+/* Whether we are to take in an entry. */
+static bool is_news(const struct window *window, uint64_t prefix, uint64_t slot, uint64_t newest)
+{
+    uint64_t mine;
+    return slot >= recent_floor(&window->recent, newest) &&
+           !(recent_find(&window->recent, prefix, &mine) && mine >= slot);
+}
+
+static roost_status reserve_all(struct window *window, struct incoming incoming, uint64_t newest)
+{
+    roost_status status = ROOST_OK;
+    window->recent.beside = growing_bytes_beside(window);
+    for (uint64_t prefix, slot; status == ROOST_OK && incoming_next(&incoming, &prefix, &slot);)
+        if (is_news(window, prefix, slot, newest))
+            status = recent_reserve(&window->recent, prefix);
+    return status;
+}
+
+static bool raise_all(struct window *window, struct incoming incoming, uint64_t newest)
+{
+    bool changed = false;
+    for (uint64_t prefix, slot; incoming_next(&incoming, &prefix, &slot);)
+        if (is_news(window, prefix, slot, newest) && recent_raise(&window->recent, prefix, slot)) {
+            journal_note(window->base.journal, ENTRY_TABLE, prefix, 0);
+            changed = true;
+        }
+    return changed;
+}
+
+roost_status growing_take(struct window *window, bool *changed, const struct incoming *incoming, uint64_t newest,
+                          const struct tally *tally)
+{
+    bool any = incoming->table ? !recent_is_empty(incoming->table) : incoming->slots > 0;
+    if (any && window->latest && newest * window->slot_length > window->latest)
+        return ROOST_CLOCK;
+    if (!recent_is_empty(&window->recent) && window->recent.newest > newest)
+        newest = window->recent.newest;
+    roost_status status = any ? reserve_all(window, *incoming, newest) : ROOST_OK;
+    if (status != ROOST_OK) { /* what is forgotten already may make room */
+        recent_abandon(&window->recent);
+        recent_tidy(&window->recent, window->recent.count);
+        status = reserve_all(window, *incoming, newest);
+    }
+    if (status == ROOST_OK && !tally_reserve(&window->tally, &window->base.environment.allocator, tally->count))
+        status = ROOST_NO_MEMORY;
+    if (status != ROOST_OK) {
+        recent_abandon(&window->recent);
+        return status;
+    }
+    if (any) {
+        recent_advance(&window->recent, newest);
+        *changed |= raise_all(window, *incoming, newest);
+        recent_tidy(&window->recent, SEGMENTS_TIDIED);
+    }
+    *changed |= window_take_tally(window, tally);
+    return ROOST_OK;
+}
+
+static roost_status growing_merge(roost_filter *filter, bool *changed, const roost_filter *source)
+{
+    const struct window *other = as_const_window(source);
+    struct incoming incoming = {.table = &other->recent};
+    return growing_take(as_window(filter), changed, &incoming, other->recent.newest, &other->tally);
+}
+
+/* Whether `other` has something that `window` would take in. */
+static bool lacks(const struct window *window, const struct window *other)
+{
+    struct recent_walk walk = {0};
+    uint64_t newest = recent_is_empty(&window->recent) ? 0 : window->recent.newest;
+    for (uint64_t prefix, slot; recent_next(&other->recent, &walk, &prefix, &slot);)
+        if (is_news(window, prefix, slot, newest))
+            return true;
+    return tally_lacks(&window->tally, &other->tally);
+}
+
+static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
+{
+    const struct window *first = as_const_window(filter), *second = as_const_window(other);
+    return (lacks(first, second) ? ROOST_BEFORE : 0) | (lacks(second, first) ? ROOST_AFTER : 0);
+}
+
+static uint128 growing_digest(roost_filter *filter)
+{
+    struct window *window = as_window(filter);
+    return tally_digest(&window->tally, filter->config.seed) + recent_digest(&window->recent);
+}
+
+/* ---- report ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t growing_bytes(const roost_filter *filter)
+{
+    return growing_bytes_beside(as_const_window(filter)) + as_const_window(filter)->recent.bytes;
+}
+
+static void growing_info(const roost_filter *filter, roost_info *info)
+{
+    const struct window *window = as_const_window(filter);
+    uint64_t homes = 0;
+    info->tables = 0;
+    for (uint32_t i = 0; i < window->recent.count; i++)
+        homes += window->recent.segments[i].lines * (uint64_t)(CACHE_LINE / 8);
+    for (uint32_t i = 0; i <= window->recent.reach; i++)
+        info->tables += window->recent.slots[i].count > 0;
+    info->elements = (double)window->recent.live;
+    info->entries = window->recent.live;
+    info->fpr_now = fmin(1, ldexp((double)window->recent.live, -(int)window->recent.bits));
+    info->promise_holds = window->recent.live <= window->most;
+    info->load = homes ? (double)window->recent.live / (double)homes : 0;
+    info->bytes_memory = growing_bytes(filter);
+    info->journal = journal_length(filter->journal);
+    info->actors = window->tally.count;
+    info->growth_limit = window->most;
+}
+
+static roost_status growing_check(const roost_filter *filter)
+{
+    const struct window *window = as_const_window(filter);
+    bool sound =
+        recent_check(&window->recent) && tally_check(&window->tally) && newest_start(window) <= ROOST_WINDOW_MOST_TIME;
+    return sound && (is_counter(window) || (window->tally.count == 0 && window->actor == 0)) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+#define COMMON_PARTS                                                                                                   \
+    .resolve = growing_resolve, .is_resolved = growing_is_resolved, .open = growing_open, .close = growing_close,      \
+    .clone = growing_clone, .add = window_add, .contains = growing_contains, .merge = growing_merge,                   \
+    .compare = growing_compare, .digest = growing_digest, .write_geometry = growing_write_geometry,                    \
+    .write_state = growing_write_state, .read_state = growing_read_state, .write_delta = growing_write_delta,          \
+    .merge_delta = growing_merge_delta, .bytes = growing_bytes, .is_change = growing_is_change, .info = growing_info,  \
+    .check = growing_check
+
+/* A counter is not cut into parts for merges in steps: what was counted and the names of it come together. */
+const struct filter_kind growing_window_kind = {
+    .code = ROOST_WINDOW, .name = "window", COMMON_PARTS, .cut = growing_cut};
+
+const struct filter_kind growing_counter_kind = {.code = ROOST_COUNTER,
+                                                 .name = "counter",
+                                                 COMMON_PARTS,
+                                                 .actor = counter_actor,
+                                                 .write_replica = counter_write_replica,
+                                                 .read_replica = counter_read_replica,
+                                                 .forget_replica = counter_forget_replica};
