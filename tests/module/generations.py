@@ -725,9 +725,12 @@ def test_pages_while_everything_changes():
         actions = [change, change, change, migrate, lambda: s("DEL", *random.sample(names, 5)),
                    lambda: evict(s, random.sample(names, 30)), lambda: evict(s, [f"once {random.random()}" for _ in range(700)])]
         for step in range(36):
-            entries = len(summary(s)["changed"])
-            random.choice(actions)() if step % 6 else actions[-1]()
-            forgotten += len(summary(s)["changed"]) < entries + 700 if step % 6 == 0 else 0
+            if step % 6:
+                random.choice(actions)()
+            else:
+                entries = len(summary(s)["changed"])
+                actions[-1]()
+                forgotten += len(summary(s)["changed"]) < entries + 700
             for pager in pagers:
                 for _ in range(random.randrange(6)):
                     pager.page()

@@ -30,7 +30,7 @@ ROOST = os.environ.get("ROOST", os.path.join(os.path.dirname(MODULE), "roost"))
 PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that something may take which nothing hinders any more
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb")
 WAITING = 2000  # milliseconds that a client gives a replica
-PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
+PASSING = ("OOM", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
 
 
 started = []  # servers and links, with a process and a folder each
@@ -148,7 +148,7 @@ class Region:
         """All that it knows: name to (generation, digest or ""). Where a slot has moved, who had it before may tell of nothing there."""
         known = {}
         for summary in self.summaries(1000000):
-            for _, name, generation, digest, _ in summary[b"changed"]:
+            for _, name, generation, digest, *_ in summary[b"changed"]:
                 known[name.decode()] = max(known.get(name.decode(), (0, "")), (generation, (digest or b"").decode()))
         return {name: state for name, state in known.items() if state != (0, "")}
 
@@ -186,7 +186,14 @@ class Single(Region):
         self.server.start()
         return "dies and returns"
 
-    faults = (death,)
+    def famine(self, random, pause):
+        """Nothing that needs memory is taken, of clients and links."""
+        self.server("CONFIG", "SET", "maxmemory", 1)
+        time.sleep(3 * pause)
+        self.server("CONFIG", "SET", "maxmemory", 0)
+        return "has no memory for a while"
+
+    faults = (death, famine)
 
 
 class Pair(Region):
