@@ -264,7 +264,7 @@ static void note_behind(struct work *work, bool round_over)
     region_set all = engine_regions_of(engine, work->row), ready = engine_ready_regions(engine, work->row);
     for (unsigned region = 0; region < work->regions; region++) {
         uint64_t *since = &work->behind_since[region];
-        bool refused = work->conflicts[region] || work->full & one_region(region);
+        bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
         if (!work_is_behind(work, region, all))
             *since = 0;
         else if (!*since)
