@@ -68,6 +68,9 @@ bool deployment_is_cluster(const struct deployment *deployment);
 uint64_t deployment_sent(const struct deployment *deployment);
 uint64_t deployment_received(const struct deployment *deployment);
 
+/* The primary that has the key, as far as is known; or NULL. */
+struct node *deployment_node(struct deployment *deployment, roost_bytes key);
+
 /* About a key, wherever that is. Waits for a primary, or for one that does not refuse it, for ten seconds at most. */
 void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
                     answered *answer, void *context);

@@ -16,7 +16,7 @@
 static struct {
     const char *match, *password_file, *ca_file, *certificate_file, *key_file;
     uint64_t interval, metrics;
-    bool once, json, quiet, insecure;
+    bool once, json, quiet, insecure, refill;
 } settings = {.interval = 100000};
 
 static const struct option options[] = {
@@ -31,6 +31,10 @@ static const struct option options[] = {
      .value = "TIME",
      .help = "a key that keeps changing is told once in this time (default 100ms)"},
     {.name = "once", .type = OPTION_SWITCH, .place = &settings.once, .help = "bring everything in step, and end"},
+    {.name = "refill",
+     .type = OPTION_SWITCH,
+     .place = &settings.refill,
+     .help = "bring keys back, once, that a region evicted or has no room for"},
     {.name = "json",
      .type = OPTION_SWITCH,
      .place = &settings.json,
@@ -91,6 +95,7 @@ static int run_link(const struct arguments *arguments)
                                  .once = settings.once,
                                  .json = settings.json,
                                  .quiet = settings.quiet,
+                                 .refill = settings.refill,
                                  .metrics = (uint16_t)settings.metrics,
                                  .password_file = settings.password_file,
                                  .connection = {.ca_file = settings.ca_file,

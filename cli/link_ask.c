@@ -23,9 +23,9 @@ bool take_view(struct row *row, unsigned region, const struct view *view, bool i
         old->known = false; /* which of the two came first, nobody can say */
         return false;
     }
-    uint32_t listing = old->listing;
-    *old = *view;
-    old->listing = listing;
+    struct view after = view_after(old, view);
+    after.listing = old->listing;
+    *old = after;
     return true;
 }
 
@@ -119,6 +119,29 @@ static void refuse(struct work *work, unsigned region, int other, const char *te
         report_conflict(region_of(work, region), work, text);
 }
 
+static bool is_at_top(const struct work *work, unsigned region)
+{
+    for (unsigned other = 0; other < work->regions; other++)
+        if (view_of(work, other)->known && view_of(work, other)->generation > view_of(work, region)->generation)
+            return false;
+    return true;
+}
+
+/* What is missing there is withheld; what is there does not take part until there may be room. */
+static void refuse_for_memory(struct work *work, unsigned region, const char *text)
+{
+    struct view *view = view_of(work, region);
+    struct region *to = region_of(work, region);
+    engine_has_no_memory(to);
+    report_trouble_at(to, deployment_name(to->deployment), text);
+    if (view->known && !view->value && is_at_top(work, region)) {
+        view->withheld = true;
+        view->digest = (roost_digest){0}; /* until the round looks what it is */
+    } else {
+        work->full |= one_region(region);
+    }
+}
+
 bool is_answer(struct work *work, unsigned region, int other, const redisReply *reply)
 {
     if (!reply) {
@@ -127,6 +150,8 @@ bool is_answer(struct work *work, unsigned region, int other, const redisReply *
         return true;
     } else if (is_outdated_error(reply->str)) {
         forget_view(work, region);
+    } else if (is_memory_error(reply->str)) {
+        refuse_for_memory(work, region, reply->str);
     } else if (is_passing_error(reply->str)) {
         work->in_trouble = true;
         region_of(work, region)->figures.errors++;

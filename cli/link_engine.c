@@ -18,9 +18,10 @@
  * - What differs is seen. A region tells every name whose state changed since the mark that we give it, with generation
  *   and digest of one moment. If a summary is lost we ask with the old mark again; if we die the next link has no mark
  *   and is told everything; if the server begins another life it does not know the mark and tells everything. What
- *   vanishes without a word (an eviction, FLUSHALL) is not told as a change, but the digest over all names shows it:
- *   when nothing moves any more and two regions have different ones, both are listed from the beginning, and what they
- *   do not mention is asked for by name.
+ *   vanishes without a word (FLUSHALL), or was forgotten by the server before we heard of it, is not told as a change.
+ *   In the second case the server says so, and we list it from the beginning, at growing intervals. In both the digest
+ *   over all names shows it: when nothing moves any more and two regions have different ones, both are listed from the
+ *   beginning, and what they do not mention is asked for by name.
  *
  * - What is seen to differ is worked on. A row is at rest only while the last thing that every region said about the
  *   name is the same generation and the same digest. Otherwise it has a place in the schedule, or waits for a region
@@ -37,6 +38,12 @@
  * that went back in time, from a backup or as a promoted replica that missed the last writes, has begun another life,
  * and no cursor for the old one is used. And should a cursor be wrong all the same: the digests differ when all is
  * quiet, and the sync repairs it. No message needs to arrive, and no memory needs to be right, for the end to be.
+ *
+ * One thing differs and is left so: a value is withheld from a region that evicted it, or has no room for it
+ * (link_round.c), until its digest elsewhere is another one, there is room, or somebody asks. Such a region is taken to
+ * agree with those that hold the withheld value. Nothing is lost by it, since others hold the value. If it were brought
+ * back, another one would be evicted, for ever. What was withheld is released when the region says that it has room, at
+ * growing intervals (`release`), so regions with room end equal.
  *
  * Two links at once double the traffic and nothing else: what one has carried is `same` for the other, or comes back as
  * an echo, since only our own spans are left out of deltas.
@@ -68,6 +75,8 @@
 #define SILENCE            3000       /* after which a region that was asked is left aside */
 #define CONFLICT_PAUSE     60000
 #define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
+#define FIRST_MEMORY_PAUSE 1000 /* of a region that has no memory */
+#define LAST_MEMORY_PAUSE  60000
 #define FIRST_RELIST_PAUSE 2000
 #define LAST_RELIST_PAUSE  600000
 #define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
@@ -139,7 +148,7 @@ static void pump(void *context)
         rows_schedule(&engine->rows, row, NEVER);
         engine->running++;
         if (now >= row->work->retry)
-            work_forget_conflicts(row->work);
+            work_forget_refusals(row->work);
         round_begin(row->work);
     }
     arm(engine);
@@ -164,7 +173,7 @@ bool engine_disturb(struct engine *engine, struct row *row)
     if (!work)
         return complain_plainly("no memory");
     work->engine = engine;
-    work->heard = work->level = now_of(engine);
+    work->level = now_of(engine);
     work->after = engine->works;
     if (engine->works)
         engine->works->before = work;
@@ -185,26 +194,44 @@ static void work_over(struct engine *engine, struct work *work)
     engine->names_behind--;
 }
 
-/* Whether all of these regions are known to hold the same. */
+/* Whether all of these regions are known to hold the same, but for what is withheld. (Two that hold nothing agree, and
+   may not both agree with a third: each is compared with each.) */
 static bool agree(const struct row *row, region_set set)
 {
-    const struct view *first = NULL;
-    for (unsigned region = 0; set >> region; region++) {
-        const struct view *view = &row->views[region];
-        if (!(set & one_region(region)))
+    for (unsigned a = 0; set >> a; a++) {
+        if (!(set & one_region(a)))
             continue;
-        if (!view->known || (first && !views_agree(first, view)))
+        if (!row->views[a].known)
             return false;
-        first = view;
+        for (unsigned b = a + 1; set >> b; b++)
+            if (set & one_region(b) && !views_agree(&row->views[a], &row->views[b]))
+                return false;
     }
+    return true;
+}
+
+/* Whether none of these regions holds anything, or evicted it. */
+static bool holds_nothing(const struct row *row, region_set set)
+{
+    for (unsigned region = 0; set >> region; region++)
+        if (set & one_region(region) && (row->views[region].value || row->views[region].withheld))
+            return false;
+    return true;
+}
+
+/* Nor ever did. */
+static bool never_was(const struct row *row, region_set set)
+{
+    for (unsigned region = 0; set >> region; region++)
+        if (set & one_region(region) && (row->views[region].value || row->views[region].generation > 0))
+            return false;
     return true;
 }
 
 static void forget_resting(void *context, struct row *row)
 {
     struct engine *engine = context;
-    const struct view *view = &row->views[__builtin_ctz(engine_regions_of(engine, row))];
-    if (!row->work && !view->value)
+    if (!row->work && holds_nothing(row, engine_regions_of(engine, row)))
         rows_remove(&engine->rows, row);
 }
 
@@ -212,11 +239,9 @@ static void forget_resting(void *context, struct row *row)
    be forgotten at once: should a region speak of it again, all others are asked. */
 static void rest(struct engine *engine, struct row *row)
 {
-    const struct view *view = &row->views[__builtin_ctz(engine_regions_of(engine, row))];
-    bool never_was = !view->value && view->generation == 0;
-    engine->resting += !view->value;
+    engine->resting += holds_nothing(row, engine_regions_of(engine, row));
     work_over(engine, row->work);
-    if (never_was)
+    if (never_was(row, engine_regions_of(engine, row)))
         rows_remove(&engine->rows, row);
     if (engine->resting > MOST_RESTING) {
         rows_each(&engine->rows, forget_resting, engine);
@@ -254,7 +279,34 @@ static uint64_t next_round(struct work *work, uint64_t now)
     if (is_unfinished(work, ready))
         return work->begun + doubled(interval, work->fruitless, CONFLICT_PAUSE);
     work->settled = true;
-    return work_any_conflict(work) ? work->retry : NEVER;
+    return work_any_refusal(work) ? work->retry : NEVER;
+}
+
+/* Since when each region is behind. A round carries what there was when it began, unless that is refused or changes
+   nothing. */
+static void note_behind(struct work *work, bool round_over)
+{
+    const struct engine *engine = work->engine;
+    region_set all = engine_regions_of(engine, work->row), ready = engine_ready_regions(engine, work->row);
+    for (unsigned region = 0; region < work->regions; region++) {
+        uint64_t *since = &work->behind_since[region];
+        bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
+        if (!work_is_behind(work, region, all))
+            *since = 0;
+        else if (!*since)
+            *since = now_of(engine);
+        else if (round_over && !work->in_trouble && !work->fruitless && !refused && ready & one_region(region) &&
+                 *since < work->begun)
+            *since = work->begun;
+    }
+}
+
+/* When what was refused is tried again: sooner where somebody may have mended it, later where memory is short. */
+static uint64_t next_retry(struct work *work, uint64_t now)
+{
+    if (!work->full)
+        return now + CONFLICT_PAUSE;
+    return now + doubled(CHANGED_PAUSE, work->refusals++, LAST_RELIST_PAUSE);
 }
 
 void engine_settle(struct work *work)
@@ -279,10 +331,10 @@ void engine_round_over(struct work *work)
     if (agree(row, engine_regions_of(engine, row)) && work->outstanding == 0) {
         rest(engine, row);
     } else {
-        if (!work->in_trouble)
-            work->heard = work->begun;
-        if (work_any_conflict(work) && work->retry <= now)
-            work->retry = now + CONFLICT_PAUSE;
+        note_behind(work, true);
+        work->refusals = work->full ? work->refusals : 0;
+        if (work_any_refusal(work) && work->retry <= now)
+            work->retry = next_retry(work, now);
         engine_schedule(engine, row, next_round(work, now));
     }
     arm(engine);
@@ -295,7 +347,7 @@ static void wake(struct engine *engine, struct work *work)
     uint64_t now = now_of(engine), due = work->begun ? work->begun + engine->settings->interval : now;
     if (work->running)
         return;
-    if (work_any_conflict(work) && !work_any_ahead(work) && work->retry > work->begun + CHANGED_PAUSE)
+    if (work_any_conflict(work) && !work_any_ahead(work) && !work->full && work->retry > work->begun + CHANGED_PAUSE)
         work->retry = work->begun + CHANGED_PAUSE;
     if (work->in_trouble && work->due != NEVER && work->due > due)
         due = work->due;
@@ -314,36 +366,46 @@ void engine_try_ahead(struct engine *engine)
 
 static bool is_news(const struct view *old, const struct view *view)
 {
-    return !views_agree(old, view) || !same_cursor(old->cursor, view->cursor);
+    return !views_agree(old, view) || !same_cursor(old->cursor, view->cursor) || old->withheld != view->withheld;
 }
 
-void engine_hear(struct region *region, int database, roost_bytes name, const struct view *view)
+/* What was heard is more than that something is there: it is another value than before, or was made since we listen. */
+static bool is_change(const struct view *old, const struct view *view, bool listing)
+{
+    return view->value && (!listing || (old->known && old->value && !same_digest(old->digest, view->digest)));
+}
+
+bool engine_hear(struct region *region, int database, roost_bytes name, const struct view *view, bool listing)
 {
     struct engine *engine = region->engine;
     struct row *row = rows_get(&engine->rows, database, name);
-    if (!row) {
-        complain_plainly("no memory");
-        return;
-    }
-    struct view *old = &row->views[region->index];
+    if (!row)
+        return complain_plainly("no memory");
+    struct view *old = &row->views[region->index], told = view_after(old, view);
+    bool first = old->listing != region->listing, change = is_change(old, view, listing);
     old->listing = region->listing;
-    if (!is_news(old, view))
-        return;
-    if (!row->work && views_agree(old, view)) {
-        take_view(row, region->index, view, true);
-        return;
+    region->withholds |= told.withheld;
+    if (!is_news(old, &told))
+        return first;
+    if (!row->work && views_agree(old, &told) &&
+        (old->value || !told.value)) { /* so do all who agreed with the old one */
+        take_view(row, region->index, &told, true);
+        return true;
     }
     if (!engine_disturb(engine, row))
-        return;
+        return true;
     if (database != 0) {
         engine->other_databases = true;
         report_databases(engine);
     }
-    take_view(row, region->index, view, true);
+    take_view(row, region->index, &told, true);
     row->work->told[region->index]++;
     row->work->settled = false;
+    row->work->changed |= change;
+    note_behind(row->work, false);
     report_in_step(engine, false);
     wake(engine, row->work);
+    return true;
 }
 
 void engine_hear_dropped(struct region *region, int database, roost_bytes name)
@@ -355,7 +417,7 @@ void engine_hear_dropped(struct region *region, int database, roost_bytes name)
         value |= row->views[i].value;
     if (!row || row->work || value) {
         if (row)
-            engine_hear(region, database, name, &(struct view){.known = true});
+            engine_hear(region, database, name, &(struct view){.known = true}, false);
         return;
     }
     rows_remove(&engine->rows, row);
@@ -371,6 +433,7 @@ static void sweep_row(void *context, struct row *row)
     view->known = false;
     row->work->told[region->index]++;
     row->work->settled = false;
+    note_behind(row->work, false);
     report_in_step(region->engine, false);
     wake(region->engine, row->work);
 }
@@ -378,6 +441,106 @@ static void sweep_row(void *context, struct row *row)
 void engine_sweep(struct region *region)
 {
     rows_each(&region->engine->rows, sweep_row, region);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* From the beginning where it was not needed for long. */
+static void back_off(struct back_off *back_off, uint64_t now, uint64_t first, uint64_t last)
+{
+    bool long_ago = now > back_off->at + LAST_RELIST_PAUSE;
+    back_off->pause = long_ago || !back_off->pause ? first : doubled(back_off->pause, 1, last);
+    back_off->at = now + back_off->pause;
+}
+
+bool engine_is_full(const struct region *region, const struct row *row)
+{
+    struct node *node = deployment_node(region->deployment, (roost_bytes){row->name, row->name_size});
+    const struct listener *listener = node ? *node_place(node) : NULL;
+    return listener && listener->full;
+}
+
+bool engine_refuses_memory(const struct region *region)
+{
+    return now_of(region->engine) < region->memory.at;
+}
+
+void engine_has_no_memory(struct region *region)
+{
+    uint64_t now = now_of(region->engine);
+    region->figures.out_of_memory++;
+    region->withholds = true;
+    if (!region->refusing_since)
+        region->refusing_since = now;
+    if (now >= region->memory.at) /* of those that were on their way, the first one counts */
+        back_off(&region->memory, now, FIRST_MEMORY_PAUSE, LAST_MEMORY_PAUSE);
+}
+
+void engine_has_memory(struct region *region)
+{
+    if (region->refusing_since)
+        region->release = (struct back_off){0};
+    region->memory = (struct back_off){0};
+    region->refusing_since = 0;
+}
+
+/* Whether there is a value that could be brought there. */
+static bool is_held(const struct row *row, const struct engine *engine, uint64_t generation)
+{
+    for (unsigned region = 0; region < engine->count; region++) {
+        const struct view *view = &row->views[region];
+        if (view->known && view->value && view->generation >= generation)
+            return true;
+    }
+    return false;
+}
+
+struct release {
+    struct region *region;
+    size_t left; /* how many more */
+};
+
+static void release_row(void *context, struct row *row)
+{
+    struct release *release = context;
+    struct region *region = release->region;
+    struct view *view = &row->views[region->index];
+    if (!view->withheld)
+        return;
+    if (release->left == 0 || !is_held(row, region->engine, view->generation) || engine_is_full(region, row) ||
+        !engine_disturb(region->engine, row)) {
+        region->withholds = true;
+        return;
+    }
+    release->left--;
+    view->withheld = false;
+    view->digest = (roost_digest){0};
+    row->work->settled = false;
+    note_behind(row->work, false);
+    wake(region->engine, row->work);
+}
+
+/* Where there is room again: what was withheld is brought, and what was refused is tried. It may not fit all the same,
+   or make others leave; so it is done at growing intervals, and with one key first where the last one was refused. */
+static void release(struct region *region)
+{
+    struct engine *engine = region->engine;
+    uint64_t now = now_of(engine);
+    if (!region->withholds || !region->ready || now < region->release.at || engine_refuses_memory(region) ||
+        region_is_full(region))
+        return;
+    struct release release = {region, region->refusing_since ? 1 : SIZE_MAX};
+    region->withholds = false;
+    rows_each(&engine->rows, release_row, &release);
+    for (struct work *work = engine->works; work; work = work->after)
+        if (work->full & one_region(region->index) && !work->running && release.left > 0) {
+            release.left--;
+            work->retry = now;
+            engine_schedule(engine, work->row, now);
+        } else if (work->full & one_region(region->index)) {
+            region->withholds = true;
+        }
+    back_off(&region->release, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
 }
 
 /* ---- quiet ------------------------------------------------------------------------------------------------------- */
@@ -443,6 +606,18 @@ void engine_check_quiet(struct engine *engine)
     engine->activity++;
     for (unsigned i = 0; i < engine->count; i++)
         region_relist(&engine->regions[i]);
+}
+
+/* A region said that something may have been missed: it is listed from the beginning, at growing intervals. */
+static void relist_what_was_missed(struct region *region)
+{
+    uint64_t now = now_of(region->engine);
+    if (!region->missed || !region->ready || region->swept != region->listing || now < region->relist.at)
+        return;
+    region->missed = false;
+    back_off(&region->relist, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
+    region->engine->activity++;
+    region_relist(region);
 }
 
 /* ---- coming and going -------------------------------------------------------------------------------------------- */
@@ -572,6 +747,19 @@ static bool is_done(const struct engine *engine, size_t *changing, bool *failing
     return true;
 }
 
+static bool tell_withheld(struct engine *engine)
+{
+    struct standing standing;
+    bool any = false;
+    report_standing(engine, &standing);
+    for (unsigned i = 0; i < engine->count; i++) {
+        any |= standing.peers[i].withheld > 0;
+        if (standing.peers[i].withheld)
+            report_withheld(&engine->regions[i], standing.peers[i].withheld);
+    }
+    return any;
+}
+
 static void check_once(struct engine *engine)
 {
     uint64_t now = now_of(engine);
@@ -590,16 +778,21 @@ static void check_once(struct engine *engine)
         return;
     if (changing)
         report_left(engine, changing);
-    stop(engine, failing ? EXIT_TROUBLE : engine->names_behind ? EXIT_NONE : EXIT_FINE);
+    bool withheld = tell_withheld(engine);
+    stop(engine, failing ? EXIT_TROUBLE : engine->names_behind || withheld ? EXIT_NONE : EXIT_FINE);
 }
 
 static void tick(void *context)
 {
     struct engine *engine = context;
     engine->tick = timer_add(engine->loop, TICK, tick, engine);
-    for (unsigned i = 0; i < engine->count; i++)
+    for (unsigned i = 0; i < engine->count; i++) {
         check_silence(&engine->regions[i]);
+        relist_what_was_missed(&engine->regions[i]);
+        release(&engine->regions[i]);
+    }
     agree_tick(engine);
+    report_refusals(engine, false);
     report_status_line(engine);
     if (engine->settings->once)
         check_once(engine);

@@ -18,16 +18,22 @@
 struct link_settings {
     char **urls; /* passwords in them are made unreadable */
     unsigned count;
-    const char *match; /* NULL: every name */
-    uint64_t interval; /* milliseconds */
-    bool once, json, quiet;
-    uint16_t metrics; /* a port on loopback, or 0 */
+    const char *match;              /* NULL: every name */
+    uint64_t interval;              /* milliseconds */
+    bool once, json, quiet, refill; /* refill: what was evicted is brought back once */
+    uint16_t metrics;               /* a port on loopback, or 0 */
     const char *password_file;
     struct connection_options connection;
 };
 
+/* Something that is done not before a time, and then later and later. */
+struct back_off {
+    uint64_t at, pause;
+};
+
 struct figures {
     uint64_t merges, seeds, deletions, syncs, errors; /* of pushes to the region, and what it refused */
+    uint64_t out_of_memory;                           /* what it refused for want of memory */
 };
 
 struct region {
@@ -43,10 +49,22 @@ struct region {
     uint32_t outstanding;       /* such commands */
     uint64_t answered_at;       /* when the last one was, or the first of these was asked */
     uint64_t away_since;
-    uint32_t complaint; /* a hash of the error that was told last, and when */
-    uint64_t complained;
     uint64_t number, dropped; /* as it calls itself; before when it has dropped tombstones (link_agree.c) */
     bool outdated;            /* it has missed some that others have dropped: it is not merged */
+    struct complaint {
+        uint32_t hash; /* of an error that was told, and when */
+        uint64_t at;
+    } complaints[4];
+    struct {
+        uint64_t since, more; /* keys that were refused and not told each */
+        uint32_t told;
+    } refusals;
+    bool missed;             /* a key may have gone away without our hearing of it: everything is to be listed */
+    bool withholds;          /* something may be withheld from it */
+    struct back_off relist;  /* until it is listed */
+    struct back_off release; /* until that is brought, if there is room */
+    struct back_off memory;  /* until it is sent anything for which it may have no memory */
+    uint64_t refusing_since; /* for want of memory; 0: it took what was sent last */
     struct figures figures;
 };
 
@@ -87,8 +105,9 @@ int link_run(const struct link_settings *settings);
 
 /* ---- for listeners ---- */
 
-/* A region says that it holds this. */
-void engine_hear(struct region *region, int database, roost_bytes name, const struct view *view);
+/* A region says that it holds this: among all that it holds, or because it changed. False: that had been heard in the
+   same listing. */
+bool engine_hear(struct region *region, int database, roost_bytes name, const struct view *view, bool listing);
 /* It has dropped the tombstone of this name, which all regions have had. */
 void engine_hear_dropped(struct region *region, int database, roost_bytes name);
 /* A listener came, went, or has caught up. */
@@ -111,6 +130,13 @@ void engine_try_ahead(struct engine *engine);
 /* A region was asked, was answered by, or has been silent for too long. */
 void engine_asked(struct region *region);
 void engine_answered(struct region *region);
+/* It has no memory for what was sent; it has taken something. */
+void engine_has_no_memory(struct region *region);
+void engine_has_memory(struct region *region);
+/* Whether the primary of a key is close to its maxmemory: for what it does not hold others would have to leave. */
+bool engine_is_full(const struct region *region, const struct row *row);
+/* Whether the region has refused something for want of memory a while ago. */
+bool engine_refuses_memory(const struct region *region);
 
 /* ---- */
 

@@ -14,6 +14,17 @@
  * counted, each name is stamped with the count when it is told, and once all primaries have told everything those with
  * an older stamp are not known any more: the round then asks for each by name, so that nothing is ever believed to be
  * gone because somebody did not mention it.
+ *
+ * A listing is through when the server says so (`listed`): all that there was when it began has been told, and what
+ * changes meanwhile comes in later pages, as changes always do. So a region can be worked on however fast it changes.
+ *
+ * Pages advance (module/change_cursor.h); but servers with an older module may answer the same page for ever. So each
+ * page is checked: a mark that is not further than the one that was sent, or a page of which everything was told before
+ * in the same listing, is a *stall*. It is reported, and after a pause that doubles everything is
+ * listed anew, in pages twice as large, until one is large enough. Where a server says that we may have missed
+ * something
+ * (`missed`), we go on, and the engine lists the region anew when the time has come. In no case is a question asked
+ * again at once that brought nothing.
  */
 #include "link_listen.h"
 
@@ -27,15 +38,17 @@
 #include "link_replies.h"
 #include "link_report.h"
 
-#define PAGE           "1000"
+#define PAGE           1000
+#define LARGEST_PAGE   (UINT64_C(1) << 40)
 #define SHORTEST_WAIT  1000 /* milliseconds */
 #define LONGEST_WAIT   20000
 #define LONGEST_PAUSE  30000
 #define CALM_INTERVALS 50 /* that a server waits */
 
-/* A mark, by the name of the primary. */
+/* A mark, by the name of the primary; and the listing of the region that it has done. */
 struct memory {
     struct memory *next;
+    uint32_t listed;
     char mark[LONGEST_MARK];
     char name[];
 };
@@ -85,6 +98,14 @@ void region_relist(struct region *region)
         listener->has_listed = false;
 }
 
+bool region_is_full(const struct region *region)
+{
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (!listener->full)
+            return false;
+    return true;
+}
+
 /* Whether the answer belongs to the latest listing; one begins if the server did not know the mark that was sent. */
 static bool is_of_listing(struct listener *listener, const struct summary *summary)
 {
@@ -106,6 +127,9 @@ static void finish_listing(struct listener *listener)
     if (listener->has_listed || listener->listing != region->listing)
         return;
     listener->has_listed = true;
+    listener->memory->listed = region->listing;
+    listener->stalls = 0;
+    listener->page = PAGE;
     for (const struct listener *other = region->listeners; other; other = other->next)
         if (!other->has_listed)
             return;
@@ -142,22 +166,71 @@ static void ask_after_trouble(struct listener *listener)
     ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
 }
 
-static bool take_entries(struct listener *listener, const redisReply *entries)
+/* False where they make no sense. `old` says whether all of them had been told in this listing, and were the same. */
+static bool take_entries(struct listener *listener, const redisReply *entries, bool *old)
 {
     struct region *region = listener->region;
     const char *match = region->engine->settings->match;
     struct told told;
+    size_t heard = 0, new = 0;
     for (size_t i = 0; i < entries->elements; i++) {
         if (!read_told(&told, entries->element[i]))
             return false;
         if (match && !glob_matches(match, told.name))
             continue;
-        if (told.dropped)
+        if (told.dropped) {
             engine_hear_dropped(region, told.database, told.name);
-        else
-            engine_hear(region, told.database, told.name, &told.view);
+            continue;
+        }
+        heard++;
+        new += engine_hear(region, told.database, told.name, &told.view, !listener->has_listed);
     }
+    *old = heard > 0 && new == 0;
     return true;
+}
+
+/* ---- pages that do not advance ----------------------------------------------------------------------------------- */
+
+/* The second number of a mark. */
+static uint64_t position_of(const char *mark)
+{
+    const char *second = strchr(mark, '-');
+    return second ? strtoull(second + 1, NULL, 16) : 0;
+}
+
+static bool is_stalled(const struct listener *listener, const struct summary *summary, bool old)
+{
+    if (!summary->more || !listener->sent[0] || !same_life(listener->sent, summary->mark))
+        return false;
+    return position_of(summary->mark) <= position_of(listener->sent) ||
+           (old && !listener->has_listed && !summary->knows_listings);
+}
+
+/* Lists anew, later, in larger pages. */
+static void stall(struct listener *listener)
+{
+    struct region *region = listener->region;
+    uint64_t pause = (uint64_t)250 << (listener->stalls < 7 ? listener->stalls : 7);
+    if (listener->stalls++ == 0)
+        listener->stalled_since = event_loop_now(region->engine->loop);
+    if (listener->page < LARGEST_PAGE)
+        listener->page *= 2;
+    report_trouble_at(
+        region, node_name(listener->node),
+        "its list of keys does not advance (the same page came twice): listing it again, in larger pages. "
+        "Update its module to avoid this");
+    region_relist(region);
+    ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
+}
+
+/* The next page at once; but one that always has more to tell, or tells it over and over, not without pauses. */
+static uint64_t pause_before_page(struct listener *listener, const struct summary *summary)
+{
+    const struct engine *engine = listener->region->engine;
+    listener->told += summary->changed->elements;
+    if (summary->knows_listings && !listener->has_listed)
+        return 0;
+    return listener->told > 4 * (engine->rows.count + summary->keys + PAGE) ? engine->settings->interval : 0;
 }
 
 static uint64_t next_pause(struct listener *listener, bool changed)
@@ -172,15 +245,21 @@ static uint64_t next_pause(struct listener *listener, bool changed)
     return pause < SHORTEST_WAIT ? pause : SHORTEST_WAIT;
 }
 
-static void caught_up(struct listener *listener, bool changed)
+/* Everything that there was has been told. */
+static void has_listed(struct listener *listener)
 {
-    struct engine *engine = listener->region->engine;
     bool first = !listener->caught_up;
     listener->caught_up = true;
     finish_listing(listener);
     if (first)
         engine_region_changed(listener->region);
-    engine->activity += changed;
+}
+
+/* And nothing has changed since. */
+static void caught_up(struct listener *listener, bool changed, bool first)
+{
+    struct engine *engine = listener->region->engine;
+    listener->told = 0;
     listener->calm = changed ? 0 : engine->activity;
     ask_later(listener, first ? 0 : next_pause(listener, changed));
     if (!changed)
@@ -203,11 +282,19 @@ static void take_greeting(struct listener *listener, const struct summary *summa
         greeting->time = summary->time;
 }
 
+/* All that there was when the listing began; or when the connection was made, if the mark was good. */
+static bool has_told_all(const struct listener *listener, const struct summary *summary)
+{
+    if (!summary->more || (!listener->has_listed && summary->listed))
+        return true;
+    return listener->has_listed && listener->told > listener->region->engine->rows.count + summary->keys;
+}
+
 static void take_summary(struct listener *listener, const struct summary *summary)
 {
-    bool changed = summary->changed->elements > 0;
+    bool changed = summary->changed->elements > 0, first = !listener->caught_up, old;
     bool of_listing = is_of_listing(listener, summary);
-    if (!take_entries(listener, summary->changed)) {
+    if (!take_entries(listener, summary->changed, &old)) {
         report_trouble_at(listener->region, node_name(listener->node), "its summary makes no sense");
         ask_after_trouble(listener);
         return;
@@ -216,12 +303,21 @@ static void take_summary(struct listener *listener, const struct summary *summar
     take_greeting(listener, summary);
     listener->digest = summary->digest;
     listener->keys = summary->keys;
+    listener->full = summary->full;
+    listener->region->engine->activity += changed;
+    listener->region->missed |= of_listing && summary->missed;
+    if (of_listing && is_stalled(listener, summary, old)) {
+        stall(listener);
+        return;
+    }
     if (of_listing)
         strcpy(listener->memory->mark, summary->mark);
+    if (of_listing && has_told_all(listener, summary))
+        has_listed(listener);
     if (summary->more || !of_listing)
-        ask_later(listener, 0);
+        ask_later(listener, pause_before_page(listener, summary));
     else
-        caught_up(listener, changed);
+        caught_up(listener, changed, first);
 }
 
 static void answered_summary(void *context, const redisReply *reply, const char *trouble)
@@ -290,7 +386,7 @@ static void ask(void *context)
         return;
     }
     listener->greeting.just_done = false;
-    char wait[24];
+    char page[24], wait[24];
     roost_bytes words[7] = {word("ROOST.SUMMARY")};
     size_t count = 1;
     listener->pause = NULL;
@@ -301,7 +397,8 @@ static void ask(void *context)
         words[count++] = word(listener->sent);
     }
     words[count++] = word("COUNT");
-    words[count++] = word(PAGE);
+    snprintf(page, sizeof page, "%llu", (unsigned long long)listener->page);
+    words[count++] = word(page);
     if (listener->caught_up && listener->sent[0]) {
         snprintf(wait, sizeof wait, "%llu", (unsigned long long)waiting_time(listener->region->engine));
         words[count++] = word("WAIT");
@@ -323,7 +420,8 @@ struct listener *listener_start(struct region *region, struct node *node)
     }
     *listener = (struct listener){.next = region->listeners, .region = region, .node = node, .memory = memory};
     listener->listing = region->listing;
-    listener->has_listed = memory->mark[0] != '\0';
+    listener->page = PAGE;
+    listener->has_listed = memory->mark[0] && memory->listed == region->listing;
     region->listeners = listener;
     ask_later(listener, 0);
     return listener;

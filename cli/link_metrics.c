@@ -131,6 +131,11 @@ static uint64_t figure_errors(const struct region *region)
     return region->figures.errors;
 }
 
+static uint64_t figure_out_of_memory(const struct region *region)
+{
+    return region->figures.out_of_memory;
+}
+
 static void append_peers(struct byte_buffer *to, struct engine *engine)
 {
     append_figures(to, engine, "up", "gauge", "Whether the peer can be asked.", figure_up);
@@ -145,6 +150,29 @@ static void append_peers(struct byte_buffer *to, struct engine *engine)
     append_figures(to, engine, "deletions_total", "counter", "Keys deleted at the peer.", figure_deletions);
     append_figures(to, engine, "syncs_total", "counter", "Keys compared piece by piece with the peer.", figure_syncs);
     append_figures(to, engine, "errors_total", "counter", "Commands that the peer refused.", figure_errors);
+    append_figures(to, engine, "out_of_memory_total", "counter", "Commands that the peer refused for want of memory.",
+                   figure_out_of_memory);
+}
+
+static void append_peer(struct byte_buffer *to, const struct engine *engine, unsigned peer, const char *name,
+                        double value)
+{
+    append_text(to, "roost_link_%s{peer=\"%s\"} %.15g\n", name, deployment_name(engine->regions[peer].deployment),
+                value);
+}
+
+static void append_standing(struct byte_buffer *to, const struct engine *engine, const struct standing *standing)
+{
+    append_head(to, "lag_seconds", "gauge",
+                "Age of the oldest change that may not have arrived at the peer, or not be known of it.");
+    for (unsigned i = 0; i < engine->count; i++)
+        append_peer(to, engine, i, "lag_seconds", (double)standing->peers[i].lag / 1000);
+    append_head(to, "keys_behind", "gauge", "Keys of which the peer lacks something that another one has.");
+    for (unsigned i = 0; i < engine->count; i++)
+        append_peer(to, engine, i, "keys_behind", (double)standing->peers[i].behind);
+    append_head(to, "keys_withheld", "gauge", "Keys that the peer evicted or has no memory for.");
+    for (unsigned i = 0; i < engine->count; i++)
+        append_peer(to, engine, i, "keys_withheld", (double)standing->peers[i].withheld);
 }
 
 static void append_all(struct byte_buffer *to, struct engine *engine)
@@ -153,12 +181,7 @@ static void append_all(struct byte_buffer *to, struct engine *engine)
     report_standing(engine, &standing);
     append_figure(to, "keys", "gauge", "Keys that some peer holds.", (double)standing.keys);
     append_figure(to, "keys_in_conflict", "gauge", "Keys that some peer refuses.", (double)standing.conflicts);
-    append_figure(to, "lag_seconds", "gauge", "Age of the oldest change that may not have arrived everywhere.",
-                  (double)standing.lag / 1000);
-    append_head(to, "keys_behind", "gauge", "Keys of the peer that are not known to be equal to all others.");
-    for (unsigned i = 0; i < engine->count; i++)
-        append_text(to, "roost_link_keys_behind{peer=\"%s\"} %llu\n", deployment_name(engine->regions[i].deployment),
-                    (unsigned long long)standing.peer_behind[i]);
+    append_standing(to, engine, &standing);
     append_peers(to, engine);
 }
 

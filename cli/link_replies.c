@@ -132,6 +132,15 @@ bool field_is(const redisReply *reply, const char *name, const char *text)
     return found && text_is(found, text);
 }
 
+/* False, and no, where there is none. */
+static bool read_flag(const redisReply *reply, const char *name, bool *flag)
+{
+    int64_t value = 0;
+    bool there = read_field(&value, reply, name);
+    *flag = there && value != 0;
+    return there;
+}
+
 bool read_summary(struct summary *summary, const redisReply *reply)
 {
     const redisReply *digest = field(reply, "digest"), *mark = field(reply, "mark");
@@ -145,6 +154,11 @@ bool read_summary(struct summary *summary, const redisReply *reply)
     summary->mark[mark->len] = '\0';
     summary->keys = (uint64_t)keys;
     summary->more = more != 0;
+    summary->knows_listings = read_flag(reply, "listed", &summary->listed);
+    if (!summary->knows_listings)
+        summary->listed = !summary->more;
+    read_flag(reply, "missed", &summary->missed);
+    read_flag(reply, "full", &summary->full);
     const redisReply *link = field(reply, "link");
     int64_t time;
     summary->link = link && is_text(link) ? text_bytes(link) : (roost_bytes){NULL, 0};
@@ -160,6 +174,7 @@ static uint32_t read_time(const redisReply *reply, size_t place)
     return good ? (uint32_t)time->integer : 0;
 }
 
+/* Those that were evicted say so in a sixth part; a seventh is the time of a tombstone. */
 bool read_told(struct told *told, const redisReply *entry)
 {
     if (!is_array(entry, 5) || entry->element[0]->type != REDIS_REPLY_INTEGER || entry->element[0]->integer < 0 ||
@@ -170,6 +185,7 @@ bool read_told(struct told *told, const redisReply *entry)
     if (told->name.size > UINT32_MAX ||
         !read_view(&told->view, entry->element[2], entry->element[3], entry->element[4]))
         return false;
+    told->view.withheld = !told->view.value && entry->elements > 5 && text_is(entry->element[5], "evicted");
     told->view.time = read_time(entry, 6);
     told->dropped = entry->elements > 6 && entry->element[6]->type == REDIS_REPLY_INTEGER &&
                     entry->element[6]->integer == -1 && !told->view.value && told->view.generation == 0;
@@ -248,6 +264,12 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
         if (strncmp(text, *beginnings, strlen(*beginnings)) == 0)
             return true;
     return false;
+}
+
+bool is_memory_error(const char *text)
+{
+    static const char *const beginnings[] = {"OOM", NULL};
+    return begins_with_any(text, beginnings);
 }
 
 bool is_passing_error(const char *text)

@@ -22,6 +22,10 @@ struct summary {
     bool more;
     uint64_t time;                    /* by its clock; 0 where it does not tell */
     roost_bytes link;                 /* the key for ROOST.LINK; data NULL: it knows of none */
+    bool knows_listings;              /* an older server does not tell what follows: */
+    bool listed;                      /* all that there was when the listing began has been told */
+    bool missed;                      /* that a key went away may have been missed */
+    bool full;                        /* it is close to its maxmemory */
     const struct redisReply *changed; /* an array */
 };
 bool read_summary(struct summary *summary, const struct redisReply *reply);
@@ -65,6 +69,8 @@ bool field_is(const struct redisReply *reply, const char *name, const char *text
 
 /* ---- errors ---- */
 
+/* There is no room: it will pass, but nobody knows when. */
+bool is_memory_error(const char *text);
 /* One that will pass by itself: a server that loads, fails over, or cannot write at the moment. */
 bool is_passing_error(const char *text);
 /* The two filters have other configurations. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "link_listen.h"
 #include "machine.h"
 #include "messages.h"
 #include "numbers.h"
@@ -24,6 +25,7 @@
 #define LONGEST_NAME 200   /* of what is shown of one, in bytes */
 #define MANY_ROWS    10000 /* are counted once in so many milliseconds */
 #define MANY_PAUSE   2000
+#define KEYS_TOLD    5 /* that a region refuses, in a minute */
 #define NAME_ROOM    (4 * LONGEST_NAME + 40)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -113,12 +115,14 @@ static void event_standing(struct json *json, struct engine *engine)
     json_count(json, "keys", standing.keys);
     json_count(json, "behind", standing.behind);
     json_count(json, "conflicts", standing.conflicts);
+    json_count(json, "withheld", standing.withheld);
 }
 
 void report_stop(struct engine *engine)
 {
     struct json json;
     progress_erase();
+    report_refusals(engine, true);
     if (engine->report && engine->settings->json) {
         event_begin(&json, "stop");
         event_standing(&json, engine);
@@ -157,15 +161,28 @@ void report_trouble(struct region *region, const char *text)
     event_end(&json);
 }
 
+/* Of the last few texts each is told once a minute; this one is from now on. */
+static bool was_told_lately(struct region *region, uint32_t hash)
+{
+    uint64_t now = event_loop_now(region->engine->loop);
+    struct complaint *place = region->complaints, *end = place + sizeof region->complaints / sizeof *place;
+    for (struct complaint *complaint = place; complaint < end; complaint++) {
+        if (complaint->hash == hash && now - complaint->at < TOLD_AGAIN)
+            return true;
+        if (complaint->at < place->at || complaint->hash == hash)
+            place = complaint;
+        if (complaint->hash == hash)
+            break;
+    }
+    *place = (struct complaint){hash, now};
+    return false;
+}
+
 void report_trouble_at(struct region *region, const char *who, const char *text)
 {
     struct json json;
-    uint64_t now = event_loop_now(region->engine->loop);
-    uint32_t hash = hash_text(text);
-    if (region->complaint == hash && now - region->complained < TOLD_AGAIN)
+    if (was_told_lately(region, hash_text(text)))
         return;
-    region->complaint = hash;
-    region->complained = now;
     if (!speaks_json(region)) {
         complain(who, "%s", text);
         return;
@@ -191,6 +208,38 @@ void report_work(struct region *region, const struct row *row, const char *event
     event_end(&json);
 }
 
+static void tell_rest(struct region *region)
+{
+    char things[THINGS_ROOM];
+    format_things(things, region->refusals.more, "more key");
+    if (region->refusals.more)
+        complain(deployment_name(region->deployment), "%s refused, for this or another reason (--json tells each)",
+                 things);
+    region->refusals.more = region->refusals.told = 0;
+}
+
+/* Some in a minute; the others are counted. */
+static bool may_tell_key(struct region *region)
+{
+    uint64_t now = event_loop_now(region->engine->loop);
+    if (region->refusals.told == 0)
+        region->refusals.since = now;
+    if (region->refusals.told < KEYS_TOLD)
+        return ++region->refusals.told;
+    region->refusals.more++;
+    return false;
+}
+
+void report_refusals(struct engine *engine, bool end)
+{
+    uint64_t now = event_loop_now(engine->loop);
+    for (unsigned i = 0; i < engine->count; i++) {
+        struct region *region = &engine->regions[i];
+        if (region->refusals.told && (end || now - region->refusals.since >= TOLD_AGAIN))
+            tell_rest(region);
+    }
+}
+
 void report_conflict(struct region *region, struct work *work, const char *text)
 {
     struct json json;
@@ -201,7 +250,8 @@ void report_conflict(struct region *region, struct work *work, const char *text)
     work->complaints[region->index] = hash;
     if (!speaks_json(region)) {
         printable_name(name, work->row);
-        complain(deployment_name(region->deployment), "key %s: %s", name, text);
+        if (may_tell_key(region))
+            complain(deployment_name(region->deployment), "key %s: %s", name, text);
         return;
     }
     event_begin(&json, "conflict");
@@ -324,44 +374,83 @@ void report_left(struct engine *engine, size_t names)
     event_end(&json);
 }
 
+void report_withheld(struct region *region, uint64_t keys)
+{
+    struct json json;
+    char things[THINGS_ROOM];
+    format_things(things, keys, "key");
+    if (!speaks_json(region)) {
+        complain(deployment_name(region->deployment),
+                 "%s of other regions not brought there: evicted, or no room within maxmemory (--refill brings them)",
+                 things);
+        return;
+    }
+    event_begin(&json, "withheld");
+    event_region(&json, region);
+    json_count(&json, "keys", keys);
+    event_end(&json);
+}
+
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-static void count_value(void *context, struct row *row)
+static void count_row(void *context, struct row *row)
 {
     struct standing *standing = ((void **)context)[0];
     const struct engine *engine = ((void **)context)[1];
-    for (unsigned i = 0; i < engine->count; i++)
-        if (row->views[i].known && row->views[i].value) {
-            standing->keys++;
-            return;
-        }
+    bool value = false;
+    for (unsigned i = 0; i < engine->count; i++) {
+        const struct view *view = &row->views[i];
+        value |= view->known && view->value;
+    }
+    standing->keys += value;
+    for (unsigned i = 0; value && i < engine->count; i++)
+        standing->peers[i].withheld += row->views[i].known && row->views[i].withheld;
 }
 
-/* A region is behind where it is not known to agree with another one. */
-static void count_behind(const struct work *work, struct standing *standing)
+static void lag_since(struct peer_standing *peer, uint64_t now, uint64_t since)
+{
+    if (now > since && now - since > peer->lag)
+        peer->lag = now - since;
+}
+
+/* A region that cannot be asked, or whose listing does not advance, may have changed since. */
+static void count_region(const struct region *region, struct peer_standing *peer, uint64_t now)
+{
+    if (!region->ready)
+        lag_since(peer, now, region->away_since);
+    if (region->refusing_since && !region_is_full(region) && peer->withheld) {
+        lag_since(peer, now, region->refusing_since); /* it does not evict: what it refuses is missing there */
+        peer->behind += peer->withheld;
+    }
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (listener->stalls)
+            lag_since(peer, now, listener->stalled_since);
+}
+
+static void count_work(struct work *work, struct standing *standing, uint64_t now)
 {
     region_set all = engine_regions_of(work->engine, work->row);
-    for (unsigned a = 0; a < work->regions; a++)
-        for (unsigned b = 0; b < work->regions; b++)
-            if (a != b && all & one_region(a) && all & one_region(b) &&
-                !views_agree(&work->row->views[a], &work->row->views[b])) {
-                standing->peer_behind[a]++;
-                break;
-            }
+    for (unsigned i = 0; i < work->regions; i++)
+        if (work_is_behind(work, i, all)) {
+            standing->peers[i].behind++;
+            lag_since(&standing->peers[i], now, work->behind_since[i] ? work->behind_since[i] : now);
+        }
+    standing->conflicts += work_any_conflict(work);
+    standing->behind -= work_any_refusal(work) && work->settled;
 }
 
 void report_standing(struct engine *engine, struct standing *standing)
 {
     uint64_t now = event_loop_now(engine->loop);
     *standing = (struct standing){.behind = engine->names_behind};
-    rows_each(&engine->rows, count_value, (void *[]){standing, engine});
-    for (const struct work *work = engine->works; work; work = work->after) {
-        bool refused = work_any_conflict(work) && work->settled;
-        standing->conflicts += work_any_conflict(work);
-        standing->behind -= refused;
-        count_behind(work, standing);
-        if (!refused && now > work->heard && now - work->heard > standing->lag)
-            standing->lag = now - work->heard;
+    rows_each(&engine->rows, count_row, (void *[]){standing, engine});
+    for (struct work *work = engine->works; work; work = work->after)
+        count_work(work, standing, now);
+    for (unsigned i = 0; i < engine->count; i++) {
+        count_region(&engine->regions[i], &standing->peers[i], now);
+        standing->withheld += standing->peers[i].withheld;
+        if (standing->peers[i].lag > standing->lag)
+            standing->lag = standing->peers[i].lag;
     }
 }
 
@@ -405,6 +494,8 @@ static void format_standing(char *text, size_t room, struct engine *engine)
     if (standing.conflicts)
         size +=
             snprintf(text + size, room - (size_t)size, "%llu in conflict, ", (unsigned long long)standing.conflicts);
+    if (standing.withheld)
+        size += snprintf(text + size, room - (size_t)size, "%llu withheld, ", (unsigned long long)standing.withheld);
     snprintf(text + size, room - (size_t)size, "%s/s", bytes);
 }
 

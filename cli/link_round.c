@@ -20,7 +20,8 @@
  * digest would be another one, and the next delta from B would be asked for since b-4 without the span 4-5.
  *
  * What a server refuses is a conflict between two regions (another configuration) or of one region with all others (a
- * key of another type, no memory). The rest of the name's regions goes on. Windows and counters whose times are ahead
+ * key of another type, a limit). One that has no memory is told nothing for a while, but goes on to tell. The rest of
+ * the name's regions goes on. Windows and counters whose times are ahead
  * of the clock of another region are not taken there, but what that one has is taken here: a conflict in one direction.
  * Syncs, which carry both, end at the first refusal; so such regions push whole states, then deltas, as far as they are
  * taken. What a server cannot do at the moment, or does not answer, ends the round, and the name is tried again after a
@@ -140,21 +141,70 @@ static void ask_writers(struct work *work, unsigned region)
 
 /* ---- seed -------------------------------------------------------------------------------------------------------- */
 
+/* Whether it lacks the value that the holders have, and what is withheld from it is another one. */
+static bool lacks_value(const struct work *work, unsigned region, region_set holders)
+{
+    for (unsigned holder = 0; holder < work->regions; holder++)
+        if (has(holders, holder) && views_agree(view_of(work, region), view_of(work, holder)))
+            return false;
+    return holders && !view_of(work, region)->value;
+}
+
 /* Those at a lower generation, or without the value that others have. */
-static region_set in_want(const struct work *work, region_set known, uint64_t top, bool held)
+static region_set in_want(const struct work *work, region_set known, uint64_t top, region_set holders)
 {
     region_set found = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(known, region) && (view_of(work, region)->generation < top || (held && !view_of(work, region)->value)))
+        if (has(known, region) && (view_of(work, region)->generation < top || lacks_value(work, region, holders)))
             found |= one_region(region);
     return found;
+}
+
+static region_set holders_of(const struct work *work, region_set known, uint64_t top)
+{
+    region_set holders = 0;
+    for (unsigned region = 0; region < work->regions; region++)
+        if (has(known, region) && is_holder(work, region, top))
+            holders |= one_region(region);
+    return holders;
+}
+
+/*
+ * A region that evicts keys would evict others for each that is brought there, and those would be brought back in turn,
+ * for ever. So where a region has no room, what it does not hold is withheld from it, unless it has changed since we
+ * listen: then it is in use. What is withheld is remembered by its digest; another digest means that it has changed.
+ */
+static bool is_to_be_withheld(const struct work *work, unsigned region)
+{
+    const struct region *to = region_of(work, region);
+    const struct view *view = view_of(work, region);
+    if (work->engine->settings->refill && !work->row->refilled)
+        return false;
+    if (view->withheld)
+        return memcmp(view->digest.bytes, (roost_digest){0}.bytes, sizeof view->digest.bytes) == 0 ||
+               engine_refuses_memory(to);
+    return engine_refuses_memory(to) || (!work->changed && engine_is_full(to, work->row));
+}
+
+static void withhold(struct work *work, region_set known)
+{
+    uint64_t top = top_generation(work, known);
+    region_set holders = holders_of(work, known, top);
+    for (unsigned region = 0; holders && region < work->regions; region++) {
+        struct view *view = view_of(work, region);
+        if (!has(known, region) || view->value || view->generation != top || !is_to_be_withheld(work, region))
+            continue;
+        view->withheld = region_of(work, region)->withholds = true;
+        view->digest = view_of(work, (unsigned)__builtin_ctz(holders))->digest;
+    }
 }
 
 static bool bury(struct work *work, region_set known, region_set wanting, uint64_t top)
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)))
+        if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)) &&
+            (!has(work->full, region) || view_of(work, region)->value)) /* to delete something there is always room */
             willing |= one_region(region);
     if (willing)
         transfer_burial(work, willing, top);
@@ -193,11 +243,13 @@ static bool seed_from(struct work *work, unsigned source, region_set wanting, ui
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(wanting, region) && !work_conflicts(work, source, region) && !work_is_ahead(work, source, region))
+        if (has(wanting, region) && !work_conflicts(work, source, region) && !work_is_ahead(work, source, region) &&
+            !has(work->full, region))
             willing |= one_region(region);
     if (!willing || stall(work))
         return willing != 0;
     ask_writers(work, source);
+    work->row->refilled = true;
     transfer_whole(work, source, willing, top);
     return true;
 }
@@ -205,11 +257,7 @@ static bool seed_from(struct work *work, unsigned source, region_set wanting, ui
 static bool seed(struct work *work, region_set known)
 {
     uint64_t top = top_generation(work, known);
-    region_set holders = 0;
-    for (unsigned region = 0; region < work->regions; region++)
-        if (has(known, region) && is_holder(work, region, top))
-            holders |= one_region(region);
-    region_set wanting = in_want(work, known, top, holders != 0);
+    region_set holders = holders_of(work, known, top), wanting = in_want(work, known, top, holders);
     if (!wanting)
         return false;
     if (!holders)
@@ -232,9 +280,9 @@ static bool differ(const struct work *work, unsigned a, unsigned b)
 
 static bool has_to_tell(struct work *work, region_set known, unsigned source, unsigned destination)
 {
-    return has(known, source) && has(known, destination) && differ(work, source, destination) &&
-           !work_is_ahead(work, source, destination) && work_knows(work, source, destination) &&
-           work_has_news(work, source, destination);
+    return has(known, source) && has(known, destination) && !has(work->full, destination) &&
+           differ(work, source, destination) && !work_is_ahead(work, source, destination) &&
+           work_knows(work, source, destination) && work_has_news(work, source, destination);
 }
 
 /* One delta for all that have come to the same cursor. */
@@ -283,7 +331,8 @@ static bool sync_both(struct work *work, unsigned asking, unsigned answering)
    take it. Later on there are cursors. */
 static bool tell_whole(struct work *work, unsigned source, unsigned destination)
 {
-    if (work_is_ahead(work, source, destination) || work_knows(work, source, destination))
+    if (work_is_ahead(work, source, destination) || has(work->full, destination) ||
+        work_knows(work, source, destination))
         return false;
     if (!stall(work))
         transfer_whole(work, source, one_region(destination), view_of(work, source)->generation);
@@ -327,7 +376,8 @@ static bool sync_unjoined(struct work *work, region_set known)
     for (unsigned a = 0; a < work->regions; a++) {
         region_set reached = has(known, a) ? joined(work, known, a) : 0;
         for (unsigned b = a + 1; b < work->regions; b++)
-            if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b) && tell_both(work, a, b))
+            if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b) && !work_refuses(work, a, b) &&
+                tell_both(work, a, b))
                 return true;
     }
     return false;
@@ -349,7 +399,8 @@ static bool sync_doubted(struct work *work, region_set known)
         return false;
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = a + 1; b < work->regions; b++) {
-            if (!has(known, a) || !has(known, b) || !differ(work, a, b) || is_one_way(work, a, b))
+            if (!has(known, a) || !has(known, b) || !differ(work, a, b) || is_one_way(work, a, b) ||
+                work_refuses(work, a, b))
                 continue;
             if (work->verified) {
                 work->verified = false;
@@ -368,14 +419,10 @@ static bool sync_doubted(struct work *work, region_set known)
 
 static bool all_agree(const struct work *work, region_set known)
 {
-    const struct view *first = NULL;
-    for (unsigned region = 0; region < work->regions; region++) {
-        if (!has(known, region))
-            continue;
-        if (first && !views_agree(first, view_of(work, region)))
-            return false;
-        first = view_of(work, region);
-    }
+    for (unsigned a = 0; a < work->regions; a++)
+        for (unsigned b = a + 1; b < work->regions; b++)
+            if (has(known, a) && has(known, b) && !views_agree(view_of(work, a), view_of(work, b)))
+                return false;
     return true;
 }
 
@@ -389,6 +436,7 @@ static bool step(struct work *work)
         return true;
     region_set known = known_regions(work);
     work_compare(work);
+    withhold(work, known);
     if (all_agree(work, known))
         return false;
     return seed(work, known) || exchange(work, known) || sync_unjoined(work, known) || sync_doubted(work, known);

@@ -203,8 +203,21 @@ bool same_cursor(roost_cursor a, roost_cursor b)
     return a.incarnation == b.incarnation && a.sequence == b.sequence;
 }
 
+struct view view_after(const struct view *before, const struct view *heard)
+{
+    struct view after = *heard;
+    if (heard->value || heard->generation != before->generation || !(heard->withheld || before->withheld))
+        return after;
+    after.withheld = true;
+    after.digest = before->digest; /* of what it held, or of what was withheld before */
+    return after;
+}
+
 bool views_agree(const struct view *a, const struct view *b)
 {
-    return a->known && b->known && a->generation == b->generation && a->value == b->value &&
-           (!a->value || same_digest(a->digest, b->digest));
+    if (!a->known || !b->known || a->generation != b->generation)
+        return false;
+    if (a->value != b->value)
+        return (a->withheld || b->withheld) && same_digest(a->digest, b->digest);
+    return !a->value || same_digest(a->digest, b->digest);
 }

@@ -21,14 +21,20 @@ static inline region_set one_region(unsigned region)
     return (region_set)1 << region;
 }
 
-/* What a region holds of a name. Digest and cursor are of one moment; both are zero where there is no value. */
+/*
+ * What a region holds of a key. Digest and cursor are of one moment; both are zero where there is no value.
+ *
+ * A value is *withheld* from a region that evicted it, or has no room for it: it is not brought there (again) until it
+ * changes elsewhere or there is room. The digest is that of the value which is withheld, or zero if it is not known
+ * yet.
+ */
 struct view {
     uint64_t generation;
     roost_digest digest;
     roost_cursor cursor;
     uint32_t listing; /* the one in which it was last told */
     uint32_t time;    /* when the deletion was written down there, by its clock */
-    bool known, value;
+    bool known, value, withheld;
 };
 
 struct row {
@@ -36,8 +42,8 @@ struct row {
     struct work *work;
     uint32_t name_size;
     int database;
-    bool asked_writers;
-    char *name; /* behind the views */
+    bool asked_writers, refilled; /* refilled: what was withheld has been brought back, since somebody asked for it */
+    char *name;                   /* behind the views */
     struct view views[];
 };
 
@@ -73,7 +79,11 @@ struct row *rows_first(const struct rows *rows);
 bool same_digest(roost_digest a, roost_digest b);
 bool same_cursor(roost_cursor a, roost_cursor b);
 
-/* Both known, and of the same generation with the same value, or with none. */
+/* What is known after this was heard. A value that is gone and was evicted, or was withheld before, is withheld. */
+struct view view_after(const struct view *before, const struct view *heard);
+
+/* Both known, and of the same generation with the same value, or with none; or one has the value that is withheld from
+   the other. */
 bool views_agree(const struct view *a, const struct view *b);
 
 #endif

@@ -120,6 +120,8 @@ static void take_pushed(struct transfer *transfer, unsigned destination, const s
         return;
     }
     work->complaints[destination] = 0;
+    if (!transfer->burial)
+        engine_has_memory(region_of(work, destination));
     count_push(transfer, destination, pushed->outcome);
     if (pushed->view.value && !transfer->burial && pushed->view.generation == transfer->generation)
         learn(transfer, destination, pushed);

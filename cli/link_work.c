@@ -206,6 +206,32 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
     return count;
 }
 
+/* ---- who is behind ----------------------------------------------------------------------------------------------- */
+
+/* Between two that differ, the cursor tells who lacks something: a region that has taken all that the other one showed
+   is not behind it, whether or not that one can be reached. */
+static bool lacks(struct work *work, unsigned region, unsigned other)
+{
+    const struct view *here = &work->row->views[region], *there = &work->row->views[other];
+    if (!there->known)
+        return false;
+    if (!here->known)
+        return there->value || there->generation > 0;
+    if (views_agree(here, there) || there->generation < here->generation)
+        return false;
+    if (there->generation > here->generation || !here->value || !there->value)
+        return there->generation > here->generation || there->value;
+    return !work_knows(work, other, region) || work_has_news(work, other, region);
+}
+
+bool work_is_behind(struct work *work, unsigned region, region_set set)
+{
+    for (unsigned other = 0; other < work->regions; other++)
+        if (other != region && set & one_region(other) && set & one_region(region) && lacks(work, region, other))
+            return true;
+    return false;
+}
+
 /* ---- conflicts --------------------------------------------------------------------------------------------------- */
 
 bool work_conflicts(const struct work *work, unsigned a, unsigned b)
@@ -252,11 +278,22 @@ bool work_any_conflict(const struct work *work)
     return work_any_ahead(work);
 }
 
+bool work_refuses(const struct work *work, unsigned a, unsigned b)
+{
+    return work_conflicts(work, a, b) || work->full & (one_region(a) | one_region(b));
+}
+
+bool work_any_refusal(const struct work *work)
+{
+    return work->full || work_any_conflict(work);
+}
+
 /* That a sync failed is remembered: what it would bring is pushed as well. */
-void work_forget_conflicts(struct work *work)
+void work_forget_refusals(struct work *work)
 {
     memset(work->conflicts, 0, sizeof work->conflicts);
     memset(work->ahead, 0, sizeof work->ahead);
+    work->full = 0;
 }
 
 static bool has_more(struct work *work, unsigned source, unsigned destination)
@@ -272,7 +309,7 @@ static bool has_more(struct work *work, unsigned source, unsigned destination)
 bool work_is_unfinished(struct work *work, unsigned a, unsigned b)
 {
     bool there = !work_is_ahead(work, a, b), back = !work_is_ahead(work, b, a);
-    if (work_conflicts(work, a, b) || views_agree(&work->row->views[a], &work->row->views[b]))
+    if (work_refuses(work, a, b) || views_agree(&work->row->views[a], &work->row->views[b]))
         return false;
     return (there && back) || (there && has_more(work, a, b)) || (back && has_more(work, b, a));
 }

@@ -38,7 +38,7 @@ struct work {
     uint64_t due;
 
     /* the round that is under way, or was the last (link_round.c) */
-    uint64_t begun, heard;          /* when it began; since when something is behind */
+    uint64_t begun;                 /* when it began */
     uint32_t serial;                /* of the round */
     uint32_t pending;               /* what it waits for */
     uint16_t waiting[MOST_REGIONS]; /* the commands among that, by region */
@@ -50,14 +50,18 @@ struct work {
     uint32_t told[MOST_REGIONS]; /* how often summaries spoke of it */
     bool doubtful;               /* the reply at hand: one did since it was asked for */
     uint64_t level;              /* when all regions were last seen at the same generation */
+    bool changed;                /* a value was heard to have changed, not only to be there */
     bool verified;               /* a difference that cursors deny was seen by asking both sides again */
 
     uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */
+    uint64_t behind_since[MOST_REGIONS];  /* since when the region lacks what another one has; 0: it does not */
 
     region_set conflicts[MOST_REGIONS]; /* who does not take from whom, both ways */
     region_set ahead[MOST_REGIONS];     /* by destination: sources whose times are ahead of its clock, one way */
     region_set unsynced[MOST_REGIONS];  /* who cannot sync for that reason: each pushes what it has to the other */
-    uint64_t retry;                     /* when conflicts, and what was ahead, are tried again */
+    region_set full;                    /* those that have no memory for what they lack */
+    uint32_t refusals;                  /* for want of memory, in a row */
+    uint64_t retry;                     /* when all that is tried again */
     uint32_t complaints[MOST_REGIONS];  /* a hash of what was said last of each */
 
     unsigned regions;
@@ -96,6 +100,9 @@ bool work_has_news(struct work *work, unsigned source, unsigned destination);
 size_t work_spans(const struct work *work, unsigned source, roost_cursor since, region_set destinations,
                   struct span found[MOST_SPANS]);
 
+/* Whether it is known, or may be, that the region lacks something that one of the others in the set has. */
+bool work_is_behind(struct work *work, unsigned region, region_set set);
+
 /* ---- conflicts ---- */
 
 bool work_conflicts(const struct work *work, unsigned a, unsigned b);
@@ -109,7 +116,11 @@ void work_avoid_sync(struct work *work, unsigned a, unsigned b);
 
 /* Of either kind. */
 bool work_any_conflict(const struct work *work);
-void work_forget_conflicts(struct work *work);
+/* One of the two has a conflict with the other, or no memory. */
+bool work_refuses(const struct work *work, unsigned a, unsigned b);
+/* Any does. */
+bool work_any_refusal(const struct work *work);
+void work_forget_refusals(struct work *work);
 
 /* Whether two whose views do not agree still have something to tell each other, as far as they may. */
 bool work_is_unfinished(struct work *work, unsigned a, unsigned b);

@@ -70,6 +70,13 @@ static struct node *target(const struct request *request)
                                  : deployment_primary(deployment);
 }
 
+struct node *deployment_node(struct deployment *deployment, roost_bytes key)
+{
+    if (!deployment->cluster)
+        return deployment_primary(deployment);
+    return deployment->slots ? deployment->slots[cluster_slot(key)] : NULL;
+}
+
 static void follow(struct request *request, const struct redisReply *reply)
 {
     struct deployment *deployment = request->deployment;

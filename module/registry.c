@@ -20,9 +20,12 @@
 #define SWEPT_AT_ONCE 2
 #define FEW           1024      /* names that hold nothing are kept, and as many as there are others; */
 #define LONG_AGO      (1 << 20) /* but none from so many changes ago */
+#define FOUND         8         /* places in the list that are remembered */
 
 struct registry registry;
-static struct registry_entry *next_swept, *last_found;
+static struct registry_entry *next_swept;
+static struct registry_entry *last_found[FOUND]; /* by those who ask in turn; NULL: none */
+static unsigned next_found;
 static RedisModuleDict *names; /* entries by database and name */
 static uint64_t empty;         /* entries of names that hold nothing, and that no grave tells of; */
 static uint64_t resting;       /* and that one tells of */
@@ -36,8 +39,9 @@ static void take_out(struct registry_entry *entry)
 {
     if (next_swept == entry)
         next_swept = entry->newer;
-    if (last_found == entry)
-        last_found = entry->older;
+    for (unsigned i = 0; i < FOUND; i++)
+        if (last_found[i] == entry)
+            last_found[i] = entry->older;
     if (registry.stale == entry)
         registry.stale = entry->newer;
     *(entry->newer ? &entry->newer->older : &registry.newest) = entry->older;
@@ -71,16 +75,27 @@ void registry_wake_at_change(void (*function)(void))
     wake = function;
 }
 
+static uint64_t distance(const struct registry_entry *entry, uint64_t sequence)
+{
+    return entry->sequence > sequence ? entry->sequence - sequence : sequence - entry->sequence;
+}
+
+/* Several clients page through the list at once, far apart: each begins where it left off itself. */
 struct registry_entry *registry_after(uint64_t sequence)
 {
-    struct registry_entry *entry = last_found ? last_found : registry.newest;
-    if (sequence == 0)
+    struct registry_entry *entry = registry.newest;
+    unsigned place = FOUND;
+    if (entry && distance(registry.oldest, sequence) < distance(entry, sequence))
         entry = registry.oldest;
+    for (unsigned i = 0; i < FOUND; i++)
+        if (last_found[i] && distance(last_found[i], sequence) < distance(entry, sequence))
+            entry = last_found[place = i];
     while (entry && entry->sequence > sequence && entry->older)
         entry = entry->older;
     while (entry && entry->sequence <= sequence)
         entry = entry->newer;
-    last_found = entry;
+    if (entry)
+        last_found[place < FOUND ? place : next_found++ % FOUND] = entry;
     return entry;
 }
 
@@ -213,7 +228,7 @@ static void set_burial(struct registry_entry *entry, uint64_t generation)
     entry->buried = generation;
     if (entry->left)
         ++*counter_of(entry);
-    entry->dropped = false;
+    entry->dropped = entry->evicted = false;
     move_to_front(entry);
 }
 
@@ -276,7 +291,7 @@ static void join(struct value *value, RedisModuleString *name, int database)
         registry.keys++;
     }
     cut(entry);
-    entry->left = false;
+    entry->left = entry->evicted = false;
     entry->value = value;
     value->entry = entry;
 }
@@ -308,7 +323,8 @@ static void forget_all(void)
     if (names)
         RedisModule_FreeDict(NULL, names);
     names = NULL;
-    registry.oldest = registry.newest = registry.stale = next_swept = last_found = NULL;
+    registry.oldest = registry.newest = registry.stale = next_swept = NULL;
+    memset(last_found, 0, sizeof last_found);
     registry.keys = registry.digest = empty = resting = 0;
 }
 
@@ -385,11 +401,22 @@ static void take_generation(RedisModuleCtx *ctx, struct value *value, RedisModul
         value->generation = generation;
 }
 
+/* Its value went a moment ago, which moved the entry to the front: whoever is told of that is told of this. */
+static void note_eviction(RedisModuleCtx *ctx, const RedisModuleString *name)
+{
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
+    if (entry && entry->left)
+        entry->evicted = true;
+}
+
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
 {
-    (void)type;
     const struct arrival *arrival = arrival_by(event);
     departures_explain(ctx, event, name);
+    if (type == REDISMODULE_NOTIFY_EVICTED)
+        note_eviction(ctx, name);
     if (!arrival)
         return REDISMODULE_OK;
     /* while loading, the name is on the server's stack and must not be held */

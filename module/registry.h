@@ -3,10 +3,11 @@
  *
  * A list, the latest change first; noting a change moves an entry to the front. Each change has a number; a *mark* is
  * such a number together with a number that is drawn when the server starts and whenever all may have changed at once
- * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is.
+ * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is. It is a change
+ * cursor (change_cursor.h, which says why paging through the list always advances).
  *
  * A name whose value went away stays in the list for a while, whether graves (graves.h) tell of it or not, so
- * that whoever asks what changed hears of it; then marks from before it are no longer good, and get everything.
+ * that whoever asks what changed hears of it. Whoever comes too late for that is told that something may be missed.
  */
 #ifndef MODULE_REGISTRY_H
 #define MODULE_REGISTRY_H
@@ -22,6 +23,7 @@ struct registry_entry {
     uint64_t buried; /* the generation below which all was deleted; 0: nothing was */
     bool dropped;    /* what was deleted is forgotten, since all regions know of it */
     bool left;       /* its value went away; else it is still there, or went without a word */
+    bool evicted;    /* to make room: the value is lost, and nobody asked for that */
     bool stale;      /* its part of the digest is not up to date; then so are those of all newer entries */
     uint64_t sequence;
     sum128 part;
@@ -31,7 +33,7 @@ struct registry {
     struct registry_entry *newest, *oldest;
     struct registry_entry *stale; /* the oldest one that is; NULL: none */
     uint64_t sequence, incarnation;
-    uint64_t floor; /* marks below it may have missed something */
+    uint64_t floor; /* the highest number of a name that was swept: who had not come so far may have missed it */
     uint64_t keys;  /* names with a value */
     sum128 digest;  /* the sum of all parts */
 };
@@ -67,7 +69,8 @@ void registry_raise(int database, const void *name, size_t size, uint64_t genera
 /* There are no keys that it has not been told of. */
 void registry_complete(RedisModuleCtx *ctx);
 
-/* The first entry that changed after this number; NULL: none. Quick when asked again where it left off. */
+/* The first entry that changed after this number; NULL: none. Quick when asked again where it left off, for a few who
+   ask in turn. */
 struct registry_entry *registry_after(uint64_t sequence);
 
 /* Called at the next change, once; NULL: nobody waits. */

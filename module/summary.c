@@ -11,9 +11,9 @@
 #include "summary.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 #include "arguments.h"
+#include "change_cursor.h"
 #include "cursors.h"
 #include "graves.h"
 #include "links.h"
@@ -27,8 +27,10 @@
 #define CHUNKS    100               /* of a filter, a microsecond each or less */
 #define LARGE     ((size_t)4 << 20) /* bytes of a filter */
 
+#define NEARLY_FULL 0.95 /* of maxmemory, where keys are evicted: others will have to leave for what is brought now */
+
 struct question {
-    uint64_t since;
+    struct change_cursor since;
     long long count, wait;
 };
 
@@ -91,6 +93,7 @@ static long long time_of(const struct registry_entry *entry)
     return entry->buried ? (long long)graves_time(entry->database, entry->name) : entry->dropped ? -1 : 0;
 }
 
+/* The sixth part says why it holds nothing, where that is known; the seventh is the time of its tombstone. */
 static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
     RedisModule_ReplyWithArray(ctx, 7);
@@ -103,7 +106,10 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
         RedisModule_ReplyWithNull(ctx);
         RedisModule_ReplyWithNull(ctx);
     }
-    RedisModule_ReplyWithNull(ctx);
+    if (entry->evicted && !entry->value)
+        RedisModule_ReplyWithCString(ctx, "evicted");
+    else
+        RedisModule_ReplyWithNull(ctx);
     RedisModule_ReplyWithLongLong(ctx, time_of(entry));
 }
 
@@ -135,26 +141,42 @@ static void reply_changed(RedisModuleCtx *ctx, const struct registry_entry *entr
     RedisModule_ReplySetArrayLength(ctx, count);
 }
 
+static bool is_nearly_full(RedisModuleCtx *ctx)
+{
+    return RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_EVICT &&
+           RedisModule_GetUsedMemoryRatio() >= NEARLY_FULL;
+}
+
+static void reply_bool_pair(RedisModuleCtx *ctx, const char *name, bool value)
+{
+    reply_name(ctx, name);
+    RedisModule_ReplyWithBool(ctx, value);
+}
+
 static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
 {
-    char mark[40];
+    char mark[CHANGE_CURSOR_ROOM];
     roost_digest sum;
+    struct change_cursor next = question->since;
     while (registry.stale)
         bring_up_to_date(registry.stale);
     sum128_bytes(registry.digest, sum.bytes);
-    const struct registry_entry *first = registry_after(question->since);
-    uint64_t told = told_by(first, question->count);
-    snprintf(mark, sizeof mark, "%016llx-%llx", (unsigned long long)registry.incarnation, (unsigned long long)told);
-    reply_map_begin(ctx, 7);
+    const struct registry_entry *first = registry_after(question->since.position);
+    next.position = told_by(first, question->count);
+    change_cursor_text(mark, &next);
+    reply_map_begin(ctx, 10);
     reply_name(ctx, "digest");
     reply_digest(ctx, sum);
     reply_text_pair(ctx, "mark", mark);
     reply_number_pair(ctx, "keys", (long long)registry.keys);
     reply_name(ctx, "changed");
-    reply_changed(ctx, first, told);
+    reply_changed(ctx, first, next.position);
     reply_for_links(ctx);
-    reply_name(ctx, "more");
-    return RedisModule_ReplyWithBool(ctx, told != registry.sequence);
+    reply_bool_pair(ctx, "more", next.position != registry.sequence);
+    reply_bool_pair(ctx, "listed", change_cursor_has_listed(&next));
+    reply_bool_pair(ctx, "missed", change_cursor_has_missed(&question->since, registry.floor));
+    reply_bool_pair(ctx, "full", is_nearly_full(ctx));
+    return REDISMODULE_OK;
 }
 
 /* ---- later ---------------------------------------------------------------------------------------------------------
@@ -163,7 +185,6 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
 struct summary_job {
     struct job job;
     struct question question;
-    uint64_t incarnation;
     /* Of one that waits for a change: */
     struct summary_job *next;
     bool woken;
@@ -177,13 +198,13 @@ static enum progress work_step(RedisModuleCtx *ctx, struct job *job)
     return work_off(IN_A_STEP) ? MORE_TO_DO : ALL_DONE;
 }
 
-/* What the mark has missed meanwhile is told as if there were none. */
+/* If all has changed meanwhile, it is told from the beginning. */
 static int answer(RedisModuleCtx *ctx, struct job *job)
 {
     struct summary_job *summary = (struct summary_job *)job;
     registry_complete(ctx);
-    if (summary->incarnation != registry.incarnation || summary->question.since < registry.floor)
-        summary->question.since = 0;
+    if (summary->question.since.incarnation != registry.incarnation)
+        summary->question.since = change_cursor_begin(registry.incarnation, registry.sequence);
     return reply_summary(ctx, &summary->question);
 }
 
@@ -208,8 +229,7 @@ static const struct job_class summary_class = {work_step, answer, free_summary};
 static struct summary_job *new_job(const struct question *question)
 {
     struct summary_job *summary = RedisModule_Calloc(1, sizeof *summary);
-    *summary =
-        (struct summary_job){.job.class = &summary_class, .question = *question, .incarnation = registry.incarnation};
+    *summary = (struct summary_job){.job.class = &summary_class, .question = *question};
     return summary;
 }
 
@@ -290,24 +310,17 @@ static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 /* ---- the command ---------------------------------------------------------------------------------------------------
  */
 
-/* "incarnation-sequence", in hexadecimal; 0 for a mark that is none of this life's, or may have missed something. */
-static uint64_t sequence_of(RedisModuleString *mark)
-{
-    roost_cursor read;
-    if (!read_cursor(&read, mark) || read.incarnation != registry.incarnation || read.sequence < registry.floor)
-        return 0;
-    return read.sequence <= registry.sequence ? read.sequence : 0;
-}
-
 /* NULL, or the error. */
 static const char *read_question(struct question *question, RedisModuleString **argv, int argc)
 {
-    *question = (struct question){.count = LLONG_MAX};
+    *question =
+        (struct question){.since = change_cursor_begin(registry.incarnation, registry.sequence), .count = LLONG_MAX};
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc)
             return ERROR_UNKNOWN;
         if (argument_is(argv[i], "SINCE"))
-            question->since = sequence_of(argv[i + 1]);
+            question->since = change_cursor_read(RedisModule_StringPtrLen(argv[i + 1], NULL), registry.incarnation,
+                                                 registry.sequence);
         else if (argument_is(argv[i], "COUNT") && !argument_number(argv[i + 1], &question->count, 1, LLONG_MAX))
             return "ERR COUNT must be at least 1";
         else if (argument_is(argv[i], "WAIT") && !argument_number(argv[i + 1], &question->wait, 0, MOST_WAIT))
@@ -325,7 +338,7 @@ int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const char *error = read_question(&question, argv, argc);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    if (question.wait && question.since && question.since == registry.sequence && can_wait(ctx))
+    if (question.wait && question.since.position == registry.sequence && can_wait(ctx))
         return wait_for_change(ctx, &question);
     if (work_off(AT_ONCE) && can_wait(ctx))
         return job_begin(ctx, &new_job(&question)->job, NULL);

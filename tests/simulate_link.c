@@ -5,17 +5,23 @@
  *     simulate-link [EPISODES]        ROOST_TEST_SEED=N repeats a run
  *
  * A server here holds for each name an exact set of at most 64 elements with a generation and a journal, and answers
- * the commands that a link sends as the module does. In each episode clients add and delete everywhere while
- * connections break (with commands carried out or not), servers fall silent, restart, go back to a backup, lose names
- * without a word, another link carries whole states to and fro, and our link is stopped and begun again. In some
- * episodes clocks are wrong, too: what was added where the clock is ahead is taken nowhere else. Then all that ends,
- * the clocks last, and the link has an hour, which takes some milliseconds.
+ * the commands that a link sends as the module does. Its summaries come in pages of two names, with the module's own
+ * change cursors; names that hold nothing are forgotten now and then. In each episode clients add and delete everywhere
+ * while connections break (with commands carried out or not), servers fall silent, restart, go back to a backup, lose
+ * names without a word, evict names, give them away as MIGRATE does, have no memory, another link carries whole states
+ * to and fro, and our link is stopped and begun again. In some episodes a server has an older module, which may answer
+ * the same page for ever. In some clocks are wrong, too: what was added where the clock is ahead is taken nowhere else.
+ * Then all that ends, the clocks last, and the link has an hour, which takes some milliseconds.
+ *
+ * In some episodes a server has no room for all names in the end: it evicts one for each that is brought there, or
+ * refuses it. Then the link has to come to rest all the same; after half an hour there is room, and all must be equal.
  *
  * What must hold:
  * - always, but for episodes in which we set cursors too far ourselves: no cursor is too far. Where the engine believes
  * that one region has all that another had at a cursor, in lives that still last, it is so. This is the only thing that
  * could lose elements silently.
  * - when nothing but clocks is wrong any more: those that are ahead have all that others have.
+ * - without changes: few summaries are asked for, and nearly nothing is evicted.
  * - at the end: all regions hold the same generation and the same set of every name; no element is there that was added
  *   to a generation that was deleted; and none is missing that was added to the last one where nothing was lost since.
  */
@@ -24,18 +30,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "../cli/link_engine.h"
 #include "../cli/link_metrics.h"
 #include "../cli/machine.h"
+#include "../module/change_cursor.h"
 
 enum {
     MOST_SERVERS = 4,
-    NAMES = 3,
+    NAMES = 9,
     ELEMENTS = 64,
     JOURNAL_ROOM = 12,
     STEPS = 400,
     PATIENCE = 3600000, /* milliseconds in which all must be in step */
+    NARROW = 1800000,   /* in which a server may have too little room */
+    REST = 900000,      /* after which it must be at rest */
 };
 
 enum { USUAL, STORMY, SPOILING, EPISODE_KINDS };
@@ -54,13 +64,17 @@ enum { USUAL, STORMY, SPOILING, EPISODE_KINDS };
 
 struct name {
     uint64_t generation, mask, incarnation, next, sequence;
-    bool value;
+    bool value, evicted;            /* it is in the list of changes if its sequence is not 0 */
     uint8_t journal[2 * ELEMENTS];  /* the element of each change */
     uint64_t mask_at[2 * ELEMENTS]; /* the set before each change */
 };
 
 struct server {
-    uint64_t life, sequence, frozen_until;
+    uint64_t life, sequence, floor, frozen_until;
+    unsigned room; /* for so many values */
+    bool evicts;   /* others, or refuses what is too much */
+    bool old;      /* its module pages as the first version did */
+    uint64_t evictions, refusals, summaries;
     bool ahead; /* its clock */
     struct name names[NAMES];
     struct name backup[NAMES];
@@ -81,8 +95,14 @@ static struct {
         unsigned server;
         bool safe;
     } added[NAMES][ELEMENTS];
-    uint64_t pulls, pushes, syncs, checks, breaks, deaths, spoilt, refused;
+    uint64_t pulls, pushes, syncs, checks, breaks, deaths, spoilt, evictions, refusals, missed, stalls, narrow, refused;
+    uint64_t quiet_since;
 } world;
+
+static bool is_narrow_episode(void)
+{
+    return world.episode % 4 == 1;
+}
 
 static uint64_t draw(uint64_t below)
 {
@@ -90,6 +110,15 @@ static uint64_t draw(uint64_t below)
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return (z ^ z >> 31) % below;
+}
+
+/* In the place of the system's: the order of the engine's table is part of a run. */
+ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+    (void)flags;
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)draw(256);
+    return (ssize_t)size;
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
@@ -260,14 +289,69 @@ static redisReply *name_cursor(const struct name *name)
 
 static void wake_waiters(struct server *server);
 
+/* One of the names that hold nothing is forgotten. */
+static void sweep(struct server *server)
+{
+    struct name *name = &server->names[draw(NAMES)];
+    if (name->value || name->generation || !name->sequence)
+        return;
+    if (server->floor < name->sequence)
+        server->floor = name->sequence;
+    name->sequence = 0;
+}
+
 static void changed(struct server *server, struct name *name)
 {
+    sweep(server);
     name->sequence = ++server->sequence;
     wake_waiters(server);
 }
 
+static unsigned values(const struct server *server)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < NAMES; i++)
+        count += server->names[i].value;
+    return count;
+}
+
+static void doubt(unsigned number, unsigned first, unsigned last);
+
+/* The value is gone, and whoever listens hears of it. */
+static void leave(struct server *server, struct name *name, bool evicted)
+{
+    unsigned number = (unsigned)(server - world.server), i = (unsigned)(name - server->names);
+    *name = (struct name){.generation = name->generation, .evicted = evicted};
+    server->evictions += evicted;
+    world.evictions += evicted;
+    doubt(number, i, i);
+    changed(server, name);
+}
+
+static void evict_one(struct server *server, const struct name *other)
+{
+    struct name *name;
+    do
+        name = &server->names[draw(NAMES)];
+    while (!name->value || name == other);
+    leave(server, name, true);
+}
+
+/* Whether there is room for one more value, or there will be. */
+static bool has_room(const struct server *server, const struct name *name)
+{
+    return name->value || values(server) < server->room || (server->evicts && server->room > 0);
+}
+
+static void make_room(struct server *server, const struct name *name)
+{
+    while (server->evicts && values(server) > server->room && values(server) > (name && name->value))
+        evict_one(server, name);
+}
+
 static void begin_life(struct name *name)
 {
+    name->evicted &= !name->value;
     name->incarnation = name->value ? 16 + draw(UINT64_C(1) << 60) : 0;
     name->next = 1;
     name->mask_at[1] = name->mask;
@@ -317,50 +401,80 @@ static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
     return z ^ z >> 32;
 }
 
-static redisReply *summary_since(struct server *server, uint64_t since, uint64_t most)
+/* The next that changed after a position, oldest first. */
+static struct name *next_changed(struct server *server, uint64_t position)
 {
-    unsigned __int128 total = 0;
-    redisReply *reply = reply_array(10), *told = reply_array(NAMES);
-    char text[40], label[3] = "n0";
-    size_t count = 0;
-    uint64_t keys = 0, upto = since;
+    struct name *next = NULL;
     for (unsigned i = 0; i < NAMES; i++) {
         struct name *name = &server->names[i];
-        keys += name->value;
+        if (name->sequence > position && (!next || name->sequence < next->sequence))
+            next = name;
+    }
+    return next;
+}
+
+static redisReply *reply_entry(const struct server *server, const struct name *name)
+{
+    char label[3] = {'n', (char)('0' + (name - server->names)), '\0'};
+    bool evicted = name->evicted && !name->value && !server->old;
+    redisReply *entry = reply_array(evicted ? 6 : 5);
+    entry->element[0] = reply_number(0);
+    entry->element[1] = reply_text(label);
+    entry->element[2] = reply_number(name->generation);
+    entry->element[3] = name_digest(name);
+    entry->element[4] = name_cursor(name);
+    if (evicted)
+        entry->element[5] = reply_text("evicted");
+    return entry;
+}
+
+static redisReply *total_digest(const struct server *server, uint64_t *keys)
+{
+    unsigned __int128 total = 0;
+    *keys = values(server);
+    for (unsigned i = 0; i < NAMES; i++) {
+        const struct name *name = &server->names[i];
         if (name->value || name->generation)
             total += mixed(i, name->generation, name->value ? name->mask : UINT64_MAX / 3);
     }
-    for (;;) { /* the next that changed, oldest first */
-        struct name *next = NULL;
-        for (unsigned i = 0; i < NAMES; i++) {
-            struct name *name = &server->names[i];
-            if ((name->value || name->generation) && name->sequence > upto &&
-                (!next || name->sequence < next->sequence))
-                next = name;
-        }
-        if (!next || count == most)
-            break;
-        upto = next->sequence;
-        label[1] = (char)('0' + (next - server->names));
-        redisReply *entry = told->element[count++] = reply_array(5);
-        entry->element[0] = reply_number(0);
-        entry->element[1] = reply_text(label);
-        entry->element[2] = reply_number(next->generation);
-        entry->element[3] = name_digest(next);
-        entry->element[4] = name_cursor(next);
+    return reply_digest((uint64_t)(total >> 64), (uint64_t)total);
+}
+
+static redisReply *summary_since(struct server *server, const struct change_cursor *since, uint64_t most)
+{
+    redisReply *reply = reply_array(server->old ? 10 : 16), *told = reply_array(NAMES);
+    struct change_cursor next = *since;
+    const struct name *name;
+    char text[CHANGE_CURSOR_ROOM];
+    uint64_t keys;
+    for (told->elements = 0; told->elements < most && (name = next_changed(server, next.position)); told->elements++) {
+        next.position = name->sequence;
+        told->element[told->elements] = reply_entry(server, name);
     }
-    told->elements = count;
-    bool more = false;
-    for (unsigned i = 0; i < NAMES; i++)
-        more |= (server->names[i].value || server->names[i].generation) && server->names[i].sequence > upto;
-    const char *fields[] = {"digest", "mark", "keys", "more", "changed"};
-    snprintf(text, sizeof text, "%" PRIx64 "-%" PRIx64, server->life, more ? upto : server->sequence);
-    redisReply *values[] = {reply_digest((uint64_t)(total >> 64), (uint64_t)total), reply_text(text),
-                            reply_number(keys), reply_number(more), told};
-    for (size_t i = 0; i < 5; i++) {
+    bool more = next_changed(server, next.position);
+    next.position = more ? next.position : server->sequence;
+    next.began = server->old ? 0 : next.began;
+    change_cursor_text(text, &next);
+    const char *fields[] = {"digest", "mark", "keys", "more", "changed", "listed", "missed", "full"};
+    bool missed = change_cursor_has_missed(since, server->floor);
+    world.missed += missed;
+    redisReply *values[] = {total_digest(server, &keys),
+                            reply_text(text),
+                            reply_number(keys),
+                            reply_number(more),
+                            told,
+                            reply_number(change_cursor_has_listed(&next)),
+                            reply_number(missed),
+                            reply_number(server->evicts && keys >= server->room)};
+    for (size_t i = 0; i < 8; i++) {
+        if (2 * i >= reply->elements) {
+            freeReplyObject(values[i]);
+            continue;
+        }
         reply->element[2 * i] = reply_text(fields[i]);
         reply->element[2 * i + 1] = values[i];
     }
+    reply->element[5]->integer = (long long)keys;
     return reply;
 }
 
@@ -446,10 +560,13 @@ static const char *push_outcome(struct server *server, struct name *name, uint64
     if (size == 0)
         return changed(server, name), "merged";
     memcpy(&mask, frame + 1, 8);
+    if (!has_room(server, name))
+        return NULL;
     if (generation > name->generation || !name->value) {
         if (frame[0] == 'D')
             return "whole";
         put_value(name, generation, mask);
+        make_room(server, name);
     } else {
         news = take_mask(name, mask);
     }
@@ -465,8 +582,13 @@ static redisReply *do_push(struct server *server, struct name *name, char **word
         memcpy(&mask, words[3] + 1, 8);
     if (strtoull(words[2], NULL, 10) >= name->generation && is_refused(server, name, mask))
         return refuse_future();
+    const char *outcome = push_outcome(server, name, strtoull(words[2], NULL, 10), words[3], sizes[3]);
+    world.refusals += !outcome;
+    server->refusals += !outcome;
+    if (!outcome)
+        return reply_error("OOM command not allowed when used memory > 'maxmemory'.");
     redisReply *reply = reply_array(5);
-    reply->element[0] = reply_text(push_outcome(server, name, strtoull(words[2], NULL, 10), words[3], sizes[3]));
+    reply->element[0] = reply_text(outcome);
     reply->element[1] = reply_number(name->generation);
     reply->element[2] = name_digest(name);
     reply->element[3] = life && life == name->incarnation ? reply_cursor(life, from) : name_cursor(name);
@@ -549,7 +671,8 @@ struct call {
     char *words[40];
     size_t sizes[40], count;
     bool waits, waiting;
-    uint64_t since, until;
+    struct change_cursor since;
+    uint64_t most;
     redisReply *reply;
     answered *answer;
     void *context;
@@ -608,14 +731,14 @@ static void waited(void *context)
 {
     struct call *call = context;
     call->timer = NULL;
-    send_back(call, summary_since(call->deployment->server, call->since, 2));
+    send_back(call, summary_since(call->deployment->server, &call->since, call->most));
 }
 
 static void wake_waiters(struct server *server)
 {
     for (struct call *call = server->deployment ? server->deployment->calls : NULL; call; call = call->next)
         if (call->waiting)
-            send_back(call, summary_since(server, call->since, 2));
+            send_back(call, summary_since(server, &call->since, call->most));
 }
 
 static const char *argument(const struct call *call, const char *name)
@@ -629,17 +752,18 @@ static const char *argument(const struct call *call, const char *name)
 static void summarise(struct call *call)
 {
     struct server *server = call->deployment->server;
-    unsigned long long life, sequence = 0;
     const char *mark = argument(call, "SINCE"), *wait = argument(call, "WAIT");
-    if (!mark || sscanf(mark, "%llx-%llx", &life, &sequence) != 2 || life != server->life ||
-        sequence > server->sequence)
-        sequence = 0;
-    call->since = sequence;
-    if (wait && sequence && sequence == server->sequence) {
+    call->since = change_cursor_read(mark ? mark : "", server->life, server->sequence);
+    call->most = strtoull(argument(call, "COUNT"), NULL, 10) / 500;
+    if (server->old && change_cursor_has_missed(&call->since, server->floor))
+        call->since.position = 0;
+    server->summaries++;
+    world.stalls += call->most > 2;
+    if (wait && call->since.position == server->sequence) {
         call->waiting = true;
         call->timer = timer_add(call->deployment->loop, strtoull(wait, NULL, 10), waited, call);
     } else {
-        send_back(call, summary_since(server, sequence, 2));
+        send_back(call, summary_since(server, &call->since, call->most));
     }
 }
 
@@ -754,6 +878,12 @@ uint64_t deployment_received(const struct deployment *deployment)
     return 0;
 }
 
+struct node *deployment_node(struct deployment *deployment, roost_bytes key)
+{
+    (void)key;
+    return deployment->up ? &deployment->node : NULL;
+}
+
 void deployment_ask(struct deployment *deployment, int database, roost_bytes key, struct words command,
                     answered *answer, void *context)
 {
@@ -810,13 +940,14 @@ static void client_adds(unsigned number)
     unsigned i = (unsigned)draw(NAMES);
     struct server *server = &world.server[number];
     struct name *name = &server->names[i];
-    if (world.elements[i] == ELEMENTS)
+    if (world.elements[i] == ELEMENTS || !has_room(server, name))
         return;
     unsigned element = world.elements[i]++;
     if (!name->value)
         put_value(name, name->generation, 0);
     take_element(name, element);
     world.future[i] |= (uint64_t)server->ahead << element;
+    make_room(server, name);
     world.added[i][element] = (struct added){name->generation, number, true};
     changed(server, name);
 }
@@ -843,10 +974,13 @@ static void doubt(unsigned number, unsigned first, unsigned last)
 static void begin_server(struct server *server)
 {
     server->life = 16 + draw(UINT64_C(1) << 60);
-    server->sequence = 0;
+    server->sequence = 1;
+    server->floor = 0;
     for (unsigned i = 0; i < NAMES; i++) {
-        begin_life(&server->names[i]);
-        server->names[i].sequence = ++server->sequence;
+        struct name *name = &server->names[i];
+        begin_life(name);
+        name->evicted = false;
+        name->sequence = name->value || name->generation ? ++server->sequence : 0;
     }
     if (server->deployment)
         break_connections(server->deployment);
@@ -858,6 +992,23 @@ static void server_loses_a_name(unsigned number)
     struct name *name = &world.server[number].names[i];
     *name = (struct name){.generation = name->generation, .sequence = name->sequence};
     doubt(number, i, i);
+}
+
+static void server_evicts_or_moves(unsigned number)
+{
+    struct name *name = &world.server[number].names[draw(NAMES)];
+    if (name->value)
+        leave(&world.server[number], name, draw(2));
+}
+
+static void server_is_full(unsigned number)
+{
+    struct server *server = &world.server[number];
+    if (server->old)
+        return;
+    server->room = draw(3) ? NAMES : (unsigned)draw(NAMES);
+    server->evicts = draw(2);
+    make_room(server, NULL);
 }
 
 static void server_goes_back(unsigned number)
@@ -881,10 +1032,24 @@ static void another_link(unsigned from, unsigned to)
 }
 
 /* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
-enum happening { ADD, DELETE, BREAK, RESTART, BACK_UP, GO_BACK, LOSE, FREEZE, OTHER_LINK, STOP_LINK, HAPPENINGS };
+enum happening {
+    ADD,
+    DELETE,
+    BREAK,
+    RESTART,
+    BACK_UP,
+    GO_BACK,
+    LOSE,
+    LEAVE,
+    FULL,
+    FREEZE,
+    OTHER_LINK,
+    STOP_LINK,
+    HAPPENINGS
+};
 static const uint64_t shares[][HAPPENINGS] = {
-    {600, 15, 25, 10, 10, 8, 12, 10, 40, 10},
-    {300, 5, 20, 40, 100, 60, 10, 30, 100, 3},
+    {600, 15, 25, 10, 10, 8, 12, 60, 10, 10, 40, 10},
+    {300, 5, 20, 40, 100, 60, 10, 60, 10, 30, 100, 3},
 };
 
 static void happen(enum happening what, unsigned number)
@@ -912,6 +1077,12 @@ static void happen(enum happening what, unsigned number)
         break;
     case LOSE:
         server_loses_a_name(number);
+        break;
+    case LEAVE:
+        server_evicts_or_moves(number);
+        break;
+    case FULL:
+        server_is_full(number);
         break;
     case FREEZE:
         server->frozen_until = world.now + draw(8000);
@@ -1009,8 +1180,27 @@ static void check_elements(void)
         }
 }
 
+static void print_row(void *context, struct row *row)
+{
+    (void)context;
+    for (unsigned s = 0; s < world.servers; s++) {
+        const struct view *view = &row->views[s];
+        printf("# the link on %.2s at server %u: known %d value %d withheld %d generation %" PRIu64
+               " full %d due %" PRIu64 "\n",
+               row->name, s, view->known, view->value, view->withheld, view->generation,
+               row->work && row->work->full >> s & 1, row->work ? row->work->due : 0);
+    }
+}
+
 static void print_state(void)
 {
+    rows_each(&world.engine->rows, print_row, NULL);
+    for (unsigned s = 0; s < world.servers; s++) {
+        const struct region *region = &world.engine->regions[s];
+        printf("# the link on server %u: ready %d withholds %d missed %d release at %" PRIu64 ", memory at %" PRIu64
+               "\n",
+               s, region->ready, region->withholds, region->missed, region->release.at, region->memory.at);
+    }
     for (unsigned s = 0; s < world.servers; s++)
         for (unsigned i = 0; i < NAMES; i++) {
             const struct name *name = &world.server[s].names[i];
@@ -1051,6 +1241,39 @@ static bool clocks_are_over(uint64_t quiet_since)
     return true;
 }
 
+/* From now on nothing happens any more; but where there is too little room, that stays so for a while. */
+static void begin_quiet(void)
+{
+    world.quiet = true;
+    world.quiet_since = world.now;
+    world.narrow = is_narrow_episode() ? world.now + NARROW : 0;
+    for (unsigned s = 0; s < world.servers; s++) {
+        struct server *server = &world.server[s];
+        server->room = world.narrow && s == 0 && !server->old ? 1 + (unsigned)draw(NAMES) : NAMES;
+        make_room(server, NULL);
+        server->summaries = 0;
+    }
+}
+
+static void watch_quiet(void)
+{
+    uint64_t lasted = world.now - world.quiet_since;
+    struct server *narrow = &world.server[0];
+    for (unsigned s = 0; s < world.servers; s++)
+        CHECK(world.server[s].summaries < 400 + lasted / 100, "server %u: %" PRIu64 " summaries in %" PRIu64 " ms", s,
+              world.server[s].summaries, lasted);
+    if (!world.narrow)
+        return;
+    if (lasted < REST)
+        narrow->evictions = narrow->refusals = 0;
+    CHECK(narrow->evictions < 4, "it evicts for ever");
+    CHECK(narrow->refusals < 60, "%" PRIu64 " pushes were refused in %" PRIu64 " ms", narrow->refusals, lasted - REST);
+    if (world.now >= world.narrow) {
+        world.narrow = 0;
+        narrow->room = NAMES;
+    }
+}
+
 static void world_step(void *context)
 {
     struct event_loop *loop = context;
@@ -1060,17 +1283,17 @@ static void world_step(void *context)
         timer_add(loop, draw(draw(10) == 0 ? 2000 : 20), world_step, loop);
         return;
     }
-    static uint64_t quiet_since;
     if (!world.quiet)
-        quiet_since = world.now;
-    world.quiet = true;
-    if (world.clocks_wrong && clocks_are_over(quiet_since))
-        quiet_since = world.now;
+        begin_quiet();
+    watch_quiet();
+    if (world.clocks_wrong && clocks_are_over(world.quiet_since))
+        begin_quiet();
     bool equal = !world.clocks_wrong && all_equal();
-    if (!equal && world.now - quiet_since > PATIENCE)
+    if (!equal && world.now - world.quiet_since > PATIENCE + NARROW)
         print_state();
-    CHECK(equal || world.clocks_wrong || world.now - quiet_since <= PATIENCE, "not in step after an hour");
-    if (equal && world.engine->names_behind == 0)
+    CHECK(equal || world.clocks_wrong || world.now - world.quiet_since <= PATIENCE + NARROW,
+          "not in step after an hour");
+    if (equal && world.engine->names_behind == 0 && !world.narrow)
         event_loop_stop(loop);
     else
         timer_add(loop, 50, world_step, loop);
@@ -1090,10 +1313,12 @@ static void run_episode(uint64_t episode)
     world.servers = 2 + (unsigned)draw(MOST_SERVERS - 1);
     world.steps = 0;
     world.quiet = false;
-    world.clocks_wrong = episode % EPISODE_KINDS != SPOILING && draw(4) == 0;
+    world.clocks_wrong = episode % EPISODE_KINDS != SPOILING && !is_narrow_episode() && draw(4) == 0;
     for (unsigned i = 0; i < world.servers; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%u", i);
         urls[i] = numbers[i];
+        world.server[i].room = NAMES;
+        world.server[i].old = draw(6) == 0;
         begin_server(&world.server[i]);
         world.server[i].ahead = world.clocks_wrong && draw(2);
     }
@@ -1106,8 +1331,9 @@ static void run_episode(uint64_t episode)
 }
 
 /*
- * What a push wrote at B is known to A, which took the same frame, later than what the pair B to A speaks of. When the
- * cursor is moved over it, it must not be claimed that A had it before: C, to whom A told its earlier state, has not.
+ * What a push wrote at B is known to A, which took the same frame, later than what the pair B to A speaks of. When
+ * the cursor is moved over it, it must not be claimed that A had it before: C, to whom A told its earlier state,
+ * has not.
  */
 static void check_spans(void)
 {
@@ -1141,9 +1367,14 @@ int main(int count, char **words)
     for (uint64_t episode = 0; episode < episodes; episode++)
         run_episode(episode);
     printf("# %" PRIu64 " pulls, %" PRIu64 " pushes, %" PRIu64 " syncs, %" PRIu64 " cursors checked, %" PRIu64
-           " broken connections, %" PRIu64 " backups restored, %" PRIu64 " cursors spoilt, %" PRIu64 " times refused\n",
+           " broken connections, %" PRIu64 " backups restored, %" PRIu64 " cursors spoilt, %" PRIu64
+           " evictions, %" PRIu64 " pushes refused, %" PRIu64 " pages that missed something, %" PRIu64
+           " in larger pages, %" PRIu64 " times refused\n",
            world.pulls, world.pushes, world.syncs, world.checks, world.breaks, world.deaths, world.spoilt,
-           world.refused);
+           world.evictions, world.refusals, world.missed, world.stalls, world.refused);
+    CHECK(world.evictions > episodes && world.refusals > episodes && world.missed > episodes &&
+              world.stalls > episodes / 10,
+          "no listing was disturbed");
     CHECK(world.pulls > 10 * episodes && world.syncs > episodes && world.checks > 10 * episodes &&
               world.spoilt > episodes && world.refused > episodes,
           "there was no work");

@@ -650,8 +650,139 @@ def test_eviction_loses_and_does_not_bury():
         s("CONFIG", "SET", "maxmemory", 0)
         assert generation(s, "first") == (1, True) and generation(s, "second") == (1, False), "what is known stays"
         lost = {entry[1:] for entry in summary(s, "SINCE", mark)["changed"]}
-        assert lost == {(f"evicted {i}", 0, None, None) for i in range(50)} | {("second", 1, None, None)}, "those who wait hear of it"
+        assert lost == {(f"evicted {i}", 0, None, None, b"evicted") for i in range(50)} | {("second", 1, None, None, b"evicted")}, "those who wait hear of it"
         assert summary(s)["keys"] == 1
+        create(s, "evicted 7"), s("DEL", "second"), s("BF.RESERVE", "evicted 8", "0.01", 100), s("DEL", "evicted 8")
+        told = {entry[1]: entry[2:] for entry in summary(s, "SINCE", mark)["changed"]}
+        assert len(told["evicted 7"]) == 3 and told["evicted 7"][1] and told["evicted 8"] == (1, None, None), "made again, and deleted: not evicted"
+
+
+# ---- pages
+
+
+def fill(s, names, *options):
+    pipe = s.client.pipeline(transaction=False)
+    for name in names:
+        pipe.execute_command("ROOST.CREATE", name, "KIND", "cuckoo", "CAPACITY", 10)
+        for option in options:
+            pipe.execute_command(option[0], name, *option[1:])
+    pipe.execute(raise_on_error=False)  # some are there
+
+
+def evict(s, names):
+    """These keys, and all others that have a time to live."""
+    fill(s, names, ("EXPIRE", 10000))
+    s("CONFIG", "SET", "maxmemory", 1)
+    wait_for(lambda: not s.client.info("keyspace")["db0"]["expires"], "the eviction")
+    s("CONFIG", "SET", "maxmemory", 0)
+
+
+def position(mark):
+    return int(mark.split(b"-")[1], 16)
+
+
+class Pager:
+    """What a client knows that pages through summaries, from the beginning whenever it may have missed something."""
+
+    def __init__(self, s, count):
+        self.s, self.count, self.known, self.missed, self.listings = s, count, {}, False, 0
+        self.begin()
+
+    def begin(self):
+        self.mark, self.pages, self.listed, self.more = None, 0, False, True
+        self.seen = set()  # in this listing; None after its end
+        self.listings += 1
+
+    def page(self):
+        if not self.mark:
+            self.most = len(summary(self.s)["changed"]) // self.count + 1
+        told = summary(self.s, *(["SINCE", self.mark] if self.mark else []), "COUNT", self.count)
+        for database, name, generation, digest, *_ in told["changed"]:
+            if self.seen is not None:
+                self.seen.add(name)
+            self.known[name] = (generation, digest)
+        if self.mark and told["changed"]:
+            assert position(told["mark"]) > position(self.mark), "each page advances"
+        self.mark, self.more = told["mark"], told["more"]
+        self.missed |= bool(told.get("missed"))
+        self.pages += not self.listed
+        assert self.pages <= self.most, "a listing ends, whatever changes meanwhile"
+        self.listed |= bool(told.get("listed"))
+
+    def catch_up(self):
+        """To the end of the changes; answers whether what is known must be true."""
+        for _ in range(10000):
+            self.page()
+            if not self.more:
+                break
+        assert not self.more, "without changes it comes to the end"
+        if self.seen is not None:  # what a whole listing does not mention is not there
+            self.known = {name: state for name, state in self.known.items() if name in self.seen}
+            self.seen = None
+        return not self.missed
+
+    def check(self):
+        if self.catch_up():
+            truth = {entry[1]: entry[2:4] for entry in summary(self.s)["changed"] if entry[2] or entry[3]}
+            assert {name: state for name, state in self.known.items() if state != (0, None)} == truth, self.listings
+        else:
+            self.missed = False
+            self.begin()
+
+
+def test_pages_advance_when_names_that_went_away_are_forgotten():
+    with server("--maxmemory-policy", "volatile-random") as s:
+        fill(s, [f"old {i}" for i in range(100)])
+        early = summary(s, "COUNT", 10)["mark"]
+        middle = summary(s)["mark"]
+        evict(s, [f"gone {i}" for i in range(1400)])
+        fill(s, [f"new {i}" for i in range(700)])
+        assert len(summary(s)["changed"]) < 2200, "some were forgotten"
+        pager = Pager(s, 10)
+        pager.check()
+        assert not pager.missed and pager.listings == 1, "what went away before the listing began is not missed"
+        assert summary(s, "SINCE", middle)["missed"] and not summary(s)["missed"]
+        told = summary(s, "SINCE", early)
+        assert told["missed"] and told["changed"][0][1] == "old 10", "it goes on where it was"
+
+
+def test_pages_while_everything_changes():
+    """Keys are made, changed, deleted, migrated and evicted between the pages; old entries are forgotten meanwhile."""
+    with servers(lambda: Server("--maxmemory-policy", "volatile-random"), lambda: Server(port=free_port())) as (s, other):
+        names, forgotten, missed, checked = [f"key {i}" for i in range(120)], 0, 0, 0
+        fill(s, names[:60])
+        pagers = [Pager(s, 7), Pager(s, 40)]
+
+        def migrate():
+            gone = random.sample(names, 20)
+            s("MIGRATE", "127.0.0.1", other.port, "", 0, 10000, "REPLACE", "KEYS", *gone)
+
+        def change():
+            for name in random.sample(names, 10):
+                s("ROOST.ADD", name, "x") if s("EXISTS", name) else create(s, name)
+
+        actions = [change, change, change, migrate, lambda: s("DEL", *random.sample(names, 5)),
+                   lambda: evict(s, random.sample(names, 30)), lambda: evict(s, [f"once {random.random()}" for _ in range(700)])]
+        for step in range(36):
+            if step % 6:
+                random.choice(actions)()
+            else:
+                entries = len(summary(s)["changed"])
+                actions[-1]()
+                forgotten += len(summary(s)["changed"]) < entries + 700
+            for pager in pagers:
+                for _ in range(random.randrange(6)):
+                    pager.page()
+                if random.random() < 0.2:
+                    missed += pager.missed
+                    pager.check()
+                    checked += not pager.missed
+        for pager in pagers:
+            for _ in range(3):
+                pager.check()
+            assert not pager.missed
+        print(f"# {forgotten} times entries were forgotten, {missed} times a pager missed something, {checked} checks")
+        assert forgotten and missed and checked
 
 
 def test_values_take_the_generation_of_their_name():

@@ -619,7 +619,7 @@ def test_figures_for_prometheus():
 
             def at_rest():
                 f = figures(port)
-                return f if f["roost_link_keys"] == 1 and f[name % ("keys_behind", a.port)] == 0 and f["roost_link_lag_seconds"] == 0 else None
+                return f if f["roost_link_keys"] == 1 and all(f[name % (of, s.port)] == 0 for of in ("keys_behind", "lag_seconds") for s in (a, b)) else None
             now = wait_for(at_rest, "the figures")
             assert now[name % ("up", a.port)] == now[name % ("up", b.port)] == 1
             assert now[name % ("seeds_total", b.port)] == 1 and now[name % ("merges_total", a.port)] >= 1
@@ -649,6 +649,141 @@ def test_figures_for_prometheus():
             a.start()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 1, "a peer to be up")
             wait_in_step([a, b], ["key"])
+
+
+def figure(port, name, s):
+    return figures(port)[f'roost_link_{name}{{peer="127.0.0.1:{s.port}"}}']
+
+
+def test_lag_and_keys_behind_tell_who_lacks_what():
+    port, keys = free_port(), items("key", 10)
+    with servers(region(), region(), region()) as regions:
+        a, b, c = regions
+        for key in keys:
+            a("ROOST.CREATE", key, "KIND", "orcuckoo", "SCALABLE")
+        with Link(*regions, options=(FAST, "--metrics", str(port))):
+            wait_in_step(regions, keys)
+            wait_for(lambda: not any(figure(port, name, s) for s in regions for name in ("lag_seconds", "keys_behind")), "all to be at rest")
+            c.kill()
+            wait_for(lambda: figure(port, "up", c) == 0, "a region to be down")
+            for key in keys[:7]:
+                a("ROOST.ADD", key, "while c is away")
+            wait_in_step([a, b], keys)
+            wait_for(lambda: figure(port, "keys_behind", c) == 7 and figure(port, "keys_behind", a) == figure(port, "keys_behind", b) == 0,
+                     "the one that is down to be behind, and nobody else")
+            wait_for(lambda: figure(port, "lag_seconds", c) > 1 and figure(port, "lag_seconds", a) == figure(port, "lag_seconds", b) == 0, "its lag")
+            c.start()  # empty
+            wait_in_step(regions, keys)
+            wait_for(lambda: not any(figure(port, name, s) for s in regions for name in ("lag_seconds", "keys_behind")), "all to be at rest again")
+            b("SET", "odd", "a string"), a("ROOST.CREATE", "odd", "KIND", "cuckoo", "CAPACITY", 1000)
+            wait_for(lambda: figure(port, "keys_behind", b) == 1 and figure(port, "lag_seconds", b) > 1, "a key that is refused to count")
+            assert figures(port)["roost_link_keys_in_conflict"] == 1 and figure(port, "lag_seconds", c) == 0
+            wait_for(lambda: figure(port, "lag_seconds", b) > 4, "its lag to grow, for all the attempts")
+
+
+def test_many_refusals_are_few_lines():
+    with servers(region(), region()) as (a, b):
+        fill, spoil = a.client.pipeline(transaction=False), b.client.pipeline(transaction=False)
+        for key in items("key", 300):
+            fill.execute_command("ROOST.CREATE", key, "KIND", "cuckoo", "CAPACITY", 10), spoil.set(key, "a string")
+        fill.execute(), spoil.execute()
+        status, _, said = once(a, b)
+        assert status == 1 and len(said.splitlines()) == 6 and f"{b.port}: 295 more keys refused" in said, said
+
+
+# ---- keys that went away, and servers without room
+
+
+def make_keys(s, names, capacity, *then):
+    pipe = s.client.pipeline(transaction=False)
+    for name in names:
+        pipe.execute_command("ROOST.CREATE", name, "KIND", "bloom", "CAPACITY", capacity)
+        for words in then:
+            pipe.execute_command(words[0], name, *words[1:])
+    pipe.execute()
+
+
+def test_a_listing_ends_when_keys_went_away():
+    """More keys than a page has; then many that were evicted, or migrated, and are forgotten when others are made."""
+    with servers(region("--maxmemory-policy", "volatile-random"), region(), region()) as (a, b, c):
+        make_keys(a, items("old", 1100), 10)
+        make_keys(a, items("evicted", 1500), 10, ("EXPIRE", 100000))
+        a("CONFIG", "SET", "maxmemory", 1)
+        wait_for(lambda: a("DBSIZE") == 1100, "the eviction")
+        a("CONFIG", "SET", "maxmemory", 0)
+        make_keys(a, items("moved", 800), 10)
+        a("MIGRATE", "127.0.0.1", c.port, "", 0, 60000, "KEYS", *items("moved", 800))
+        make_keys(a, items("new", 1600), 10)
+        status, _, said = once(a, b)
+        assert status == 0 and b("DBSIZE") == a("DBSIZE") == 2700 and total(a) == total(b), (status, said, b("DBSIZE"))
+        with Link(a, b):  # and one that is running
+            wait_for(lambda: a.client.info("clients")["blocked_clients"] and b.client.info("clients")["blocked_clients"], "it to listen")
+            make_keys(a, items("more", 2000), 10, ("EXPIRE", 100000))
+            a("CONFIG", "SET", "maxmemory", 1)
+            wait_for(lambda: a("DBSIZE") <= 2700, "another eviction")
+            a("CONFIG", "SET", "maxmemory", 0)
+            make_keys(a, items("last", 1500), 10)
+            wait_for(lambda: b("EXISTS", *items("last", 1500)) == 1500, "what was made last")
+            wait_for(lambda: total(a) == total(b), "all of it, also what was evicted, for there is room")
+
+
+def settle(s, seconds=3):
+    """Until next to nothing was evicted or pushed for so long (what clients take evicts a key now and then); answers how much was in all."""
+    def count():
+        stats = s.client.info("stats")
+        return stats["evicted_keys"], s.client.info("commandstats").get("cmdstat_roost.push", {}).get("calls", 0)
+    before = (-1000, -1000)
+    for _ in range(PATIENCE // seconds):
+        now = count()
+        if now[0] - before[0] < 5 and now[1] - before[1] < 5:
+            return now
+        before = now
+        time.sleep(seconds)
+    raise AssertionError(f"it does not rest: {before}")
+
+
+def test_eviction_and_a_link_come_to_rest():
+    port, keys = free_port(), items("key", 300)
+    with servers(region("--maxmemory-policy", "allkeys-lru"), region()) as (a, b):
+        make_keys(b, keys, 20000)
+        a("CONFIG", "SET", "maxmemory", a.client.info("memory")["used_memory"] + (4 << 20))
+        with Link(a, b, options=(FAST, "--metrics", str(port))):
+            wait_for(lambda: figure(port, "keys_withheld", a) > 50 and a("DBSIZE") + figure(port, "keys_withheld", a) == 300, "the region to be full")
+            settle(a)
+            away = next(key for key in keys if not a("EXISTS", key))
+            b("ROOST.ADD", away, "it is in use")
+            wait_for(lambda: a("EXISTS", away) and found(a, away, ["it is in use"]), "a key that changed")
+            settle(a)
+            wait_for(lambda: a("DBSIZE") + figure(port, "keys_withheld", a) == 300, "the others to stay away")
+            evictions = a.client.info("stats")["evicted_keys"]
+            assert evictions < 100, evictions
+        status, _, said = once(a, b)
+        assert status == 1 and f"127.0.0.1:{a.port}: " in said and "--refill" in said and settle(a, 1)[0] < evictions + 50, (status, said)
+        status, _, said = once(a, b, options=["--refill"])
+        assert status == 1 and evictions < settle(a, 1)[0] < evictions + 700, (evictions, said)
+        with Link(a, b, options=(FAST, "--metrics", str(port))):
+            wait_for(lambda: figure(port, "keys_withheld", a) > 50, "the link")
+            a("CONFIG", "SET", "maxmemory", 0)
+            wait_in_step([a, b], keys)
+
+
+def test_a_server_without_memory_is_not_pressed():
+    port, keys = free_port(), items("key", 300)
+    with servers(region("--maxmemory-policy", "noeviction"), region(), region()) as (a, b, c):
+        make_keys(b, keys, 20000)
+        a("CONFIG", "SET", "maxmemory", a.client.info("memory")["used_memory"] + (4 << 20))
+        with Link(a, b, c, options=(FAST, "--metrics", str(port))) as link:
+            wait_for(lambda: figure(port, "keys_withheld", a) > 50 and a("DBSIZE") + figure(port, "keys_withheld", a) == 300, "the region to be full")
+            wait_in_step([b, c], keys)
+            wait_for(lambda: figure(port, "lag_seconds", a) > 2 and figure(port, "keys_behind", a) > 50, "that to be seen")
+            assert figure(port, "lag_seconds", b) == figure(port, "keys_behind", b) == 0 < figure(port, "out_of_memory_total", a) < 250
+            assert len(link.of("trouble")) == 1 and not link.of("conflict")
+            there = next(key for key in keys if a("EXISTS", key))
+            b("ROOST.ADD", there, *items("more", 3000))
+            wait_in_step([b, c], [there])
+            a("CONFIG", "SET", "maxmemory", 0)
+            wait_in_step([a, b, c], keys)
+            wait_for(lambda: figure(port, "lag_seconds", a) == figure(port, "keys_behind", a) == 0, "nothing to be behind")
 
 
 def test_idle_costs_nearly_nothing():

@@ -31,7 +31,7 @@ PATIENCE = int(os.environ.get("ROOST_PATIENCE", "120"))   # seconds that somethi
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-min-size", "1mb",
            "--roost.tombstone-retention", os.environ.get("ROOST_RETENTION", "20"))  # seconds; while a link names a region it is waited for
 WAITING = 2000  # milliseconds that a client gives a replica
-PASSING = ("NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
+PASSING = ("OOM", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN", "ASK", "MOVED")
 
 
 started = []  # servers and links, with a process and a folder each
@@ -187,7 +187,14 @@ class Single(Region):
         self.server.start()
         return "dies and returns"
 
-    faults = (death,)
+    def famine(self, random, pause):
+        """Nothing that needs memory is taken, of clients and links."""
+        self.server("CONFIG", "SET", "maxmemory", 1)
+        time.sleep(3 * pause)
+        self.server("CONFIG", "SET", "maxmemory", 0)
+        return "has no memory for a while"
+
+    faults = (death, famine)
 
 
 class Pair(Region):
