@@ -27,6 +27,7 @@ struct cuckoo_table {
     bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
+    uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
     uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
@@ -78,6 +79,9 @@ static inline uint32_t cuckoo_table_rows(const struct cuckoo_table *table)
 {
     return table->shape.buckets;
 }
+/* The first row from this one on that may hold entries; past the last one: none. Pages that were never written are not
+   read either: walks cost what a table holds and not what it has room for. */
+uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row);
 struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint);
 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */

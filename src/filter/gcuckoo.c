@@ -427,7 +427,8 @@ static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo
                                                              void *context)
 {
     const struct cuckoo_geometry geometry = table->geometry;
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
+         row = cuckoo_table_next_row(table, row + 1)) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         for (uint32_t i = 0; i < count; i++)
             visit(context, class_key(cuckoo_table_place(table, row, fingerprints[i]), geometry));
