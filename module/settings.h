@@ -11,7 +11,7 @@ struct settings {
     long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
     long long window, counter_window, window_ahead; /* milliseconds */
     long long window_capacity;
-    size_t memory_limit; /* bytes that one filter may take */
+    size_t memory_limit; /* bytes that one filter may take: never 0 */
 };
 extern struct settings settings;
 
