@@ -42,6 +42,8 @@ struct bloom {
     uint64_t *used;        /* a bit a chunk, valid where not stale */
     uint8_t *stale;        /* one a chunk */
     size_t chunks;
+    uint64_t *copied;           /* NULL, or while a copy is made in steps: a bit a chunk, valid where not stale */
+    uint64_t copy_token;        /* the same in both while one is the copy of the other */
     uint128 sum;                /* of chunk_hashes */
     struct bloom_blocks blocks; /* what the kernels need of all this, for the blocked layout */
 };
@@ -123,6 +125,7 @@ static void bloom_close(roost_filter *filter)
     const roost_allocator allocator = filter->environment.allocator;
     region_release(&bloom->words, &allocator);
     memory_release(&allocator, bloom->chunk_hashes);
+    memory_release(&allocator, bloom->copied);
     journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, bloom);
 }
@@ -471,16 +474,24 @@ static void note_use(struct bloom *bloom, size_t chunk)
         bloom->used[chunk / GROUP] |= bit;
 }
 
+/* Its hash is known. */
+static void settle_chunk(struct bloom *bloom, size_t chunk, uint128 hash)
+{
+    bloom->sum += hash - bloom->chunk_hashes[chunk];
+    bloom->chunk_hashes[chunk] = hash;
+    note_use(bloom, chunk);
+    bloom->stale[chunk] = 0;
+    if (bloom->copied)
+        bloom->copied[chunk / GROUP] &= ~(UINT64_C(1) << (chunk % GROUP));
+}
+
 /* Takes at most so many hashes anew; where the next one is. */
 static size_t refresh(struct bloom *bloom, uint64_t *effort)
 {
     size_t chunk = next_stale(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
-        bloom->sum += hash - bloom->chunk_hashes[chunk];
-        bloom->chunk_hashes[chunk] = hash;
-        note_use(bloom, chunk);
-        bloom->stale[chunk] = 0;
+        settle_chunk(bloom, chunk, hash);
     }
     return chunk;
 }
@@ -495,6 +506,71 @@ static uint128 bloom_digest(roost_filter *filter)
 static bool bloom_tidy(roost_filter *filter, uint64_t *effort)
 {
     return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
+}
+
+/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+ *
+ * A chunk goes over with its hash, which is taken first, so that a change after that makes it stale and is noticed.
+ */
+
+static roost_status bloom_copy_open(const roost_filter *filter, roost_filter **copy,
+                                    const roost_environment *environment)
+{
+    struct bloom *twin = bloom_allocate(&filter->config, environment, as_const_bloom(filter)->geometry);
+    *copy = twin ? &twin->base : NULL;
+    return twin ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static size_t next_uncopied(const struct bloom *bloom, size_t chunk)
+{
+    for (chunk = next_used(bloom, chunk); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1)) {
+        uint64_t left = bloom->used[chunk / GROUP] & ~bloom->copied[chunk / GROUP];
+        if (bloom->stale[chunk] || left >> (chunk % GROUP) & 1)
+            return chunk;
+    }
+    return chunk;
+}
+
+static bool begin_copy(struct bloom *bloom, struct bloom *twin)
+{
+    const size_t bytes = used_words(bloom->chunks) * sizeof(uint64_t);
+    if (twin->copy_token && twin->copy_token == bloom->copy_token)
+        return true;
+    if (!bloom->copied)
+        bloom->copied = memory_allocate(&bloom->base.environment.allocator, bytes);
+    if (!bloom->copied)
+        return false;
+    memset(bloom->copied, 0, bytes);
+    twin->copy_token = ++bloom->copy_token;
+    return true;
+}
+
+static roost_status bloom_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    struct bloom *bloom = as_bloom(filter), *twin = as_bloom(copy);
+    if (!begin_copy(bloom, twin))
+        return ROOST_NO_MEMORY;
+    size_t chunk = next_uncopied(bloom, 0);
+    for (; chunk<bloom->chunks && * effort> 0; chunk = next_uncopied(bloom, chunk + 1), --*effort) {
+        if (bloom->stale[chunk])
+            settle_chunk(bloom, chunk, chunk_hash(bloom, chunk));
+        copy_chunk(twin, bloom, chunk);
+        bloom->copied[chunk / GROUP] |= UINT64_C(1) << (chunk % GROUP);
+    }
+    *clean = chunk == bloom->chunks;
+    return ROOST_OK;
+}
+
+static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    struct bloom *bloom = as_bloom(filter), *twin = as_bloom(copy);
+    twin->sum = bloom->sum;
+    twin->base.random = filter->random;
+    twin->copy_token = 0;
+    memory_release(&filter->environment.allocator, bloom->copied);
+    bloom->copied = NULL;
+    bloom->copy_token++;
+    return ROOST_OK;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
@@ -866,6 +942,7 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     (void)place;
     region_move(&bloom->words, mover);
     place_side(bloom, memory_moved(mover, bloom->chunk_hashes));
+    bloom->copied = memory_moved(mover, bloom->copied);
     bloom->blocks.words = words_of(bloom);
     bloom->blocks.stale = bloom->stale;
     journal_move(&filter->own_journal, mover);
@@ -1116,6 +1193,9 @@ const struct filter_kind bloom_kind = {
     .open = bloom_open,
     .close = bloom_close,
     .clone = bloom_clone,
+    .copy_open = bloom_copy_open,
+    .copy_some = bloom_copy_some,
+    .copy_rest = bloom_copy_rest,
     .add = bloom_add,
     .contains = bloom_contains,
     .merge = bloom_merge,

@@ -82,6 +82,9 @@ enum form {
 #define MOST_TAGGED_FOLD    8
 #define PADDING             32
 #define PAGE_SHIFT          12
+/* What is known of a page: 0 if it was never written. */
+#define WRITTEN 1
+#define COPIED  2 /* and not written since */
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
 #define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
@@ -98,7 +101,7 @@ static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t b
 /* A slot of an uneven width may reach into the next page, by less than a word. */
 static inline void touch(struct cuckoo_table *table, uint64_t byte)
 {
-    table->touched[byte >> PAGE_SHIFT] = 1;
+    table->touched[byte >> PAGE_SHIFT] = WRITTEN;
 }
 
 static inline uint64_t slot_mask(const struct cuckoo_table *table)
@@ -461,7 +464,7 @@ static void copy_page(struct cuckoo_table *copy, const struct cuckoo_table *tabl
     size_t begin = page << PAGE_SHIFT, left = table->slots.size - begin;
     size_t size = ((size_t)1 << PAGE_SHIFT) + sizeof(uint64_t);
     memcpy(copy->slots.bytes + begin, table->slots.bytes + begin, size < left ? size : left);
-    copy->touched[page] = 1;
+    copy->touched[page] = WRITTEN;
 }
 
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
@@ -479,6 +482,57 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     copy->filled = table->filled;
     copy->moves = table->moves;
     return true;
+}
+
+/* ---- copies in steps -----------------------------------------------------------------------------------------------
+ */
+
+/* Pages of a table that has slept, or has another layout now, are not those that were copied. */
+static bool begin_copy(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    if (copy->copy_token && copy->copy_token == table->copy_token)
+        return true;
+    cuckoo_table_release(copy, allocator);
+    if (!init_spread(copy, table->geometry, table->spread, table->most_kicks, allocator)) {
+        copy->shape.buckets = 0;
+        return false;
+    }
+    for (size_t page = next_touched(table, 0); page < pages_of(table->shape); page = next_touched(table, page + 1))
+        table->touched[page] = WRITTEN;
+    copy->copy_token = ++table->copy_token;
+    return true;
+}
+
+bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
+                            const roost_allocator *allocator)
+{
+    *clean = true;
+    if (cuckoo_table_is_asleep(table))
+        return true;
+    if (!begin_copy(copy, table, allocator))
+        return false;
+    const uint8_t *end = table->touched + pages_of(table->shape);
+    uint8_t *page = memchr(table->touched, WRITTEN, (size_t)(end - table->touched));
+    for (; page && *effort > 0; page = memchr(page, WRITTEN, (size_t)(end - page)), --*effort) {
+        copy_page(copy, table, (size_t)(page - table->touched));
+        *page = COPIED;
+    }
+    *clean = !page;
+    return true;
+}
+
+bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    if (cuckoo_table_is_asleep(table)) {
+        cuckoo_table_release(copy, allocator);
+        return copy_asleep(copy, table, allocator);
+    }
+    copy->filled = table->filled;
+    copy->moves = table->moves;
+    copy->copy_token = 0;
+    table->copy_token++;
+    stash_release(&copy->stash, allocator);
+    return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
 /* ---- look-up -------------------------------------------------------------------------------------------------------

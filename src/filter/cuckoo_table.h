@@ -28,6 +28,7 @@ struct cuckoo_table {
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
     uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
+    uint64_t copy_token;  /* the same in both while one is the copy of the other, made in steps */
     uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
@@ -47,6 +48,13 @@ bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geomet
 void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover);
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
+/*
+ * The same in steps (kind.h), into a table that was made by init with this allocator: at most so many pages. False
+ * without memory. The second function is for the moment when the first one has left the copy clean.
+ */
+bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
+                            const roost_allocator *allocator);
+bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator);
 
 /*
  * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was

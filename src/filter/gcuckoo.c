@@ -163,6 +163,29 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     return ROOST_OK;
 }
 
+static roost_status gcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
+                                      const roost_environment *environment)
+{
+    return open_with(copy, &filter->config, environment, as_const_gcuckoo(filter)->table.geometry);
+}
+
+static roost_status gcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    return cuckoo_table_copy_some(&as_gcuckoo(copy)->table, &as_gcuckoo(filter)->table, effort, clean,
+                                  &copy->environment.allocator)
+               ? ROOST_OK
+               : ROOST_NO_MEMORY;
+}
+
+static roost_status gcuckoo_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter), *twin = as_gcuckoo(copy);
+    twin->sum = gcuckoo->sum;
+    twin->base.random = filter->random;
+    return cuckoo_table_copy_rest(&twin->table, &gcuckoo->table, &copy->environment.allocator) ? ROOST_OK
+                                                                                               : ROOST_NO_MEMORY;
+}
+
 /* ---- elements ------------------------------------------------------------------------------------------------------
  */
 
@@ -885,6 +908,9 @@ const struct filter_kind gcuckoo_kind = {
     .open = gcuckoo_open,
     .close = gcuckoo_close,
     .clone = gcuckoo_clone,
+    .copy_open = gcuckoo_copy_open,
+    .copy_some = gcuckoo_copy_some,
+    .copy_rest = gcuckoo_copy_rest,
     .add = gcuckoo_add,
     .contains = gcuckoo_contains,
     .contains_nested = gcuckoo_contains_nested,
