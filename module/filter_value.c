@@ -275,6 +275,49 @@ static roost_status filter_take_in(struct value *value, const uint8_t *header, c
     return status;
 }
 
+/* A copy of which nothing is encoded. */
+roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    roost_copying *copying = NULL;
+    bool decided = is_decided_elsewhere(), done = false;
+    made->shown = filter->shown;
+    made->inserted = filter->inserted;
+    made->inserted_known = filter->inserted_known;
+    made->identity = tells_identity(filter, TELL_COPY) ? filter->identity : 0;
+    made->value.limit = decided ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_copying_new(&copying, filter->filter, &environment);
+    if (status == ROOST_OK)
+        status = roost_copying_step(copying, filter->filter, decided ? UINT64_MAX >> 1 : pages, &done);
+    if (status == ROOST_OK && done)
+        made->filter = roost_copying_take(copying);
+    else
+        roost_copying_free(copying);
+    made->value.limit = 0;
+    if (status == ROOST_OK)
+        status = !done ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
+    if (status != ROOST_OK)
+        filter_free(&made->value);
+    *copy = status == ROOST_OK ? made : NULL;
+    return status;
+}
+
+/* What COPY copies in one go: a few milliseconds. */
+#define MOST_PAGES 2048
+
+static struct value *filter_copy(struct value *value)
+{
+    struct filter_value *copy;
+    roost_status status = filter_value_copy(&copy, (struct filter_value *)value, MOST_PAGES);
+    if (status == ROOST_TOO_LARGE)
+        RedisModule_Log(NULL, "warning",
+                        "COPY of a filter of %zu bytes is refused: it would hold the server, or pass "
+                        "roost.memory-limit. ROOST.MERGESTORE destination source does it while others are served",
+                        value->bytes);
+    return status == ROOST_OK ? &copy->value : NULL;
+}
+
 static void filter_digest(struct value *value, uint8_t digest[16])
 {
     memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
@@ -306,6 +349,7 @@ const struct value_class filter_class = {.code = 1,
                                          .cursor = filter_cursor,
                                          .tidy = filter_tidy,
                                          .move = filter_move,
+                                         .copy = filter_copy,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &graves_class, &staged_class, NULL};

@@ -157,9 +157,11 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
 {
     (void)from;
     (void)to;
-    struct value *copy = NULL;
+    struct value *copy = NULL, *copied = (struct value *)(uintptr_t)value;
     struct value_bytes bytes;
-    if (value_tell((struct value *)(uintptr_t)value, &bytes, TELL_COPY) != ROOST_OK)
+    if (copied->class->copy)
+        return copied->class->copy(copied);
+    if (value_tell(copied, &bytes, TELL_COPY) != ROOST_OK)
         return NULL;
     if (value_take_in(&copy, bytes.header, bytes.body.data, bytes.body.size, TELL_COPY) != ROOST_OK)
         copy = NULL;

@@ -999,7 +999,7 @@ static roost_status bloom_cut(const roost_filter *filter, const struct history *
             set += more;
         } while (chunk < bloom->chunks);
         if (set == 0)
-            break;
+            continue; /* nothing so far, and the next chunk is full enough for a part of its own */
         bit_writer_init(&writer, filter->environment.allocator);
         write_stretch(bloom, &writer, first, words, set);
         status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
