@@ -10,9 +10,9 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "dumps.h"
 #include "load_piece.h"
 #include "merging.h"
-#include "pieces.h"
 #include "replies.h"
 #include "steps.h"
 #include "target.h"
@@ -204,9 +204,7 @@ int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    reply_piece(ctx, &target.filter->value, iterator, "ERR invalid iterator");
-    target_close(&target);
-    return REDISMODULE_OK;
+    return reply_piece(&target, iterator, "ERR invalid iterator");
 }
 
 int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

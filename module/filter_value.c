@@ -221,18 +221,24 @@ static bool tells_identity(const struct filter_value *filter, enum telling telli
     return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
 }
 
-static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling)
 {
-    struct filter_value *filter = (struct filter_value *)value;
-    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
-    struct header_place place = header_begin(bytes->header, value, telling);
+    struct header_place place = header_begin(header, &filter->value, telling);
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
     header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
     header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
-    header_end(bytes->header, place, bytes->body.size);
+    header_end(header, place, 0);
+}
+
+static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
+    filter_value_header(filter, bytes->header, telling);
+    header_end(bytes->header, (struct header_place){bytes->header}, bytes->body.size);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "asking.h"
 #include "commands.h"
 #include "departures.h"
-#include "pieces.h"
+#include "dumps.h"
 #include "registry.h"
 #include "report.h"
 #include "settings.h"
