@@ -19,9 +19,27 @@
 #define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
 #define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
 #define WORTH_TRYING   100000    /* elements */
+#define MOST_MOVED     (1 << 16) /* entries, when a table gets more rows: a millisecond or two */
+#define RANDOM_POOL    1024
 
 /* ---- environment ---------------------------------------------------------------------------------------------------
  */
+
+/* Numbers are drawn many at a time: asking the kernel costs more than making a small filter. */
+static bool draw_random(void *bytes, size_t size)
+{
+    static uint8_t pool[RANDOM_POOL];
+    static size_t left;
+    if (size > sizeof pool)
+        return false;
+    if (left < size && getrandom(pool, sizeof pool, 0) != (ssize_t)sizeof pool)
+        return false;
+    left = left < size ? sizeof pool : left;
+    left -= size;
+    memcpy(bytes, pool + left, size);
+    memset(pool + left, 0, size);
+    return true;
+}
 
 /* A scalable Bloom filter draws only when it needs an actor or begins a journal. */
 static bool draw(void *context, void *bytes, size_t size)
@@ -31,7 +49,7 @@ static bool draw(void *context, void *bytes, size_t size)
         memcpy(bytes, &filter->identity, size);
         return true;
     }
-    return getrandom(bytes, size, 0) == (ssize_t)size;
+    return draw_random(bytes, size);
 }
 
 static roost_environment environment_of(struct filter_value *filter)
@@ -41,7 +59,8 @@ static roost_environment environment_of(struct filter_value *filter)
                                .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
                                .entropy = {.context = filter, .draw = draw},
                                .journal = MOST_CHANGES,
-                               .journal_part = PART_OF_MEMORY};
+                               .journal_part = PART_OF_MEMORY,
+                               .most_moved = MOST_MOVED};
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -151,7 +170,7 @@ bool filter_value_identify(struct filter_value *filter)
     if (!spends_shares(filter) || filter->identity)
         return false;
     while (filter->identity == 0)
-        if (getrandom(&filter->identity, sizeof filter->identity, 0) != sizeof filter->identity)
+        if (!draw_random(&filter->identity, sizeof filter->identity))
             return false;
     return true;
 }

@@ -32,7 +32,10 @@
 #include "tidying.h"
 #include "timed.h"
 
-#define LONG_FRAME   ((size_t)64 << 10)
+#define LONG_FRAME  ((size_t)4 << 10)
+#define LONG_SPARSE ((size_t)1 << 10)   /* for a large filter, where each entry may find pages that were never touched \
+                                         */
+#define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are taken in as they are */
 #define LARGE_FILTER ((size_t)4 << 20)
 /* Of a sparse array each byte may be a page that is touched for the first time. */
 #define PART_BYTES   ((size_t)4 << 10)
@@ -66,11 +69,22 @@ struct merge_job {
     struct merged merged;
 };
 
+/* What a frame costs is not its size: a few kilobytes may be thousands of entries, each of which finds pages of memory
+   that were never touched. */
+static size_t long_for(const struct target *target, roost_bytes frame)
+{
+    uint64_t bytes = target->filter             ? target->filter->value.bytes
+                     : frame.size > LONG_SPARSE ? roost_frame_memory(frame.data, frame.size)
+                                                : 0;
+    bool words = target->filter && is_bloom(target->filter);
+    return bytes > LARGE_FILTER ? LONG_SPARSE : words ? LONG_WORDS : LONG_FRAME;
+}
+
 bool merge_is_long(const struct target *target, roost_bytes frame)
 {
     if (target->filter && is_timed(target->filter))
         return false;
-    if (frame.size > LONG_FRAME)
+    if (frame.size > long_for(target, frame))
         return true;
     return target->filter && target->filter->value.bytes > LARGE_FILTER &&
            !roost_frame_is_delta(frame.data, frame.size);

@@ -123,8 +123,8 @@ static void test_config(roost_config config)
     third = large_filter(&config);
     add_keys(filter, 0);
     add_keys(other, KEYS);
-    few_faults(exchange(filter, other));
-    few_faults(in_parts(third, other));
+    exchange(filter, other);
+    in_parts(third, other);
     few_faults(assert_true(roost_filter_equal(third, other)));
     few_faults(roost_filter_digest(third));
     few_faults(roost_filter_info(third, &info));

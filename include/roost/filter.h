@@ -112,10 +112,10 @@ typedef struct roost_config {
     uint32_t growth;           /* scalable only: each table has so many times the capacity of the one before: 1, 2, 4 or
                                   8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
     roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
-    uint64_t window;           /* window and counter: how long elements are kept at least, in microseconds; `capacity` is
-                                  then what comes in such a time */
-    uint32_t past;             /* window and counter: slots that the window is cut in, less one: 1 to 64; 0: 3 */
-    uint64_t slot_bits;        /* window and counter: bits and probes of a slot; 0: those that keep fpr */
+    uint64_t window;    /* window and counter: how long elements are kept at least, in microseconds; `capacity` is
+                           then what comes in such a time */
+    uint32_t past;      /* window and counter: slots that the window is cut in, less one: 1 to 64; 0: 3 */
+    uint64_t slot_bits; /* window and counter: bits and probes of a slot; 0: those that keep fpr */
     uint32_t slot_probes;
 } roost_config;
 
@@ -159,6 +159,10 @@ typedef struct roost_environment {
      * or as many as there are bytes for in the memory of the filter once more.
      */
     uint32_t journal_part;
+    /* How many entries a table of a growing cuckoo filter moves at once when it gets more rows. 0: any number. With a
+     * bound, a table that passes it gets all its rows at the next time: memory for speed, for servers with one thread.
+     */
+    uint64_t most_moved;
 } roost_environment;
 
 typedef struct roost_buffer {

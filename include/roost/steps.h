@@ -52,6 +52,10 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_merging_open(const roost_merging *
 ROOST_API ROOST_MUST_CHECK roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed,
                                                            bool *done, roost_bytes *told);
 
+/* What an empty filter of a frame's configuration takes, in bytes of memory that nothing has touched; 0: it is no
+   frame. In microseconds, whatever the size. */
+ROOST_API uint64_t roost_frame_memory(const void *frame, size_t size);
+
 /* Whether a frame holds a delta and not a state, as far as its first bytes tell. */
 ROOST_API bool roost_frame_is_delta(const void *frame, size_t size);
 

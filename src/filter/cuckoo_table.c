@@ -1245,10 +1245,14 @@ bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct
     return spread <= table->spread || lay_out(table, spread, random, allocator);
 }
 
-bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator)
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator,
+                          uint64_t most_moved)
 {
     int32_t spread = spread_for(table->geometry, cuckoo_table_entries(table));
-    return lay_out(table, spread > table->spread ? spread : table->spread + 1, random, allocator);
+    spread = spread > table->spread ? spread : table->spread + 1;
+    if (most_moved && spread < 0 && slots_of(shape_of(table->geometry, spread)) > most_moved)
+        spread = 0;
+    return lay_out(table, spread, random, allocator);
 }
 
 /* ---- invariants ----------------------------------------------------------------------------------------------------

@@ -61,11 +61,13 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
  * made for spreads over more rows than it has buckets. Classes stay what they are. A table without tags that is none of
  * a series has one layout for ever. Whether it is so full that it should have more rows; whether it is full but for the
  * slots that only kicks find, and could have more rows; giving it the next layout; and giving it the rows that so many
- * entries need. The last two change nothing and answer false where there is no memory for it.
+ * entries need. `most_moved`, where it is not 0: a folded table that would have to move more than that the next time gets
+ * all its rows now. The last two change nothing and answer false where there is no memory for it.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
-bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator,
+                          uint64_t most_moved);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);
 /* What it would take, slots and journal, with the rows that so many need. */

@@ -222,7 +222,7 @@ static void relieve_if_overfull(struct gcuckoo *gcuckoo)
     struct cuckoo_table *table = &gcuckoo->table;
     const roost_environment *environment = &gcuckoo->base.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(table), 0) && 3 * table_bytes(table) <= environment->memory_limit)
-        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator);
+        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator, environment->most_moved);
 }
 
 /* Leaves the digest to the caller. */

@@ -378,7 +378,7 @@ void relieve_if_overfull(struct orcuckoo *filter)
     const roost_environment *environment = &filter->base.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
         3 * orcuckoo_bytes(filter) <= environment->memory_limit &&
-        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator))
+        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator, environment->most_moved))
         empty_stash(filter);
 }
 
