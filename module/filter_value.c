@@ -19,7 +19,7 @@
 #define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
 #define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
 #define WORTH_TRYING   100000    /* elements */
-#define MOST_MOVED     (1 << 16) /* entries, when a table gets more rows: a millisecond or two */
+#define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may find a page that was never touched */
 #define RANDOM_POOL    1024
 
 /* ---- environment ---------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
 }
 
 /* What COPY copies in one go: a few milliseconds. */
-#define MOST_PAGES 2048
+#define MOST_PAGES 1024
 
 static struct value *filter_copy(struct value *value)
 {
