@@ -12,7 +12,7 @@
 #include "batch.h"
 #include "commands.h"
 #include "load_piece.h"
-#include "pieces.h"
+#include "dumps.h"
 #include "replies.h"
 #include "settings.h"
 #include "target.h"
@@ -385,9 +385,7 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
         return RedisModule_ReplyWithError(ctx, "Second argument must be numeric");
     if (!open_to_ask(&target, ctx, argv[1]))
         return target_refuse(&target, ERROR_NOT_FOUND);
-    reply_piece(ctx, argv[1], &target.filter->value, iterator, "Invalid position");
-    target_close(&target);
-    return REDISMODULE_OK;
+    return reply_piece(&target, iterator, "Invalid position");
 }
 
 static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

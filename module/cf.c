@@ -10,7 +10,7 @@
 #include "batch.h"
 #include "commands.h"
 #include "load_piece.h"
-#include "pieces.h"
+#include "dumps.h"
 #include "replies.h"
 #include "settings.h"
 #include "target.h"
@@ -391,12 +391,10 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_filter_brief(target.filter->filter, &info);
-    if (info.entries == 0 && iterator == 0)
-        reply_nothing(ctx);
-    else
-        reply_piece(ctx, argv[1], &target.filter->value, iterator, "Invalid position");
+    if (info.entries > 0 || iterator != 0)
+        return reply_piece(&target, iterator, "Invalid position");
     target_close(&target);
-    return REDISMODULE_OK;
+    return reply_nothing(ctx);
 }
 
 static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

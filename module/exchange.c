@@ -10,10 +10,10 @@
 
 #include "arguments.h"
 #include "cursors.h"
+#include "dumps.h"
 #include "graves.h"
 #include "load_piece.h"
 #include "merging.h"
-#include "pieces.h"
 #include "replies.h"
 #include "steps.h"
 #include "target.h"
@@ -60,12 +60,14 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed) : reply_status(ctx, status);
 }
 
+/* A filter that takes more than so many bytes is not copied at once. */
+#define LONG_TO_COPY ((size_t)2 << 20)
+
 /* The result so far takes in one more source, or begins as a copy of it. NULL, or the error; closes nothing. */
 static const char *take_source(struct filter_value **result, roost_status *status, RedisModuleCtx *ctx,
                                RedisModuleString *name)
 {
     struct target source;
-    struct value *copy;
     const char *error = NULL;
     target_open(&source, ctx, name, REDISMODULE_READ);
     if (!source.filter) {
@@ -76,14 +78,39 @@ static const char *take_source(struct filter_value **result, roost_status *statu
         (*result)->inserted_known = false;
         *status = roost_filter_merge((*result)->filter, NULL, source.filter->filter);
     } else {
-        size_t size;
-        uint8_t *bytes = value_tell_whole(&source.filter->value, &size, TELL_COPY);
-        *status = bytes ? value_take_in_whole(&copy, bytes, size, TELL_COPY) : ROOST_NO_MEMORY;
-        *result = *status == ROOST_OK ? (struct filter_value *)copy : NULL;
-        RedisModule_Free(bytes);
+        *status = filter_value_copy(result, source.filter, UINT64_MAX >> 1);
     }
     target_close(&source);
     return error;
+}
+
+static int reply_stored(RedisModuleCtx *ctx, const struct merged *merged)
+{
+    (void)merged;
+    return reply_ok(ctx);
+}
+
+static const struct merge_verb store_verb = {"roost.mergestore", false, reply_stored};
+
+/* Whether all sources are filters that can be merged in steps, and any of them is large. */
+static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **names, int count)
+{
+    bool large = false, sound = true;
+    for (int i = 0; i < count && sound; i++) {
+        struct target source;
+        target_open(&source, ctx, names[i], REDISMODULE_READ);
+        sound = source.filter && !is_timed(source.filter);
+        large |= sound && source.filter->value.bytes > LONG_TO_COPY;
+        target_close(&source);
+    }
+    return sound && large;
+}
+
+static int store_in_steps(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    return merge_filters_in_steps(&target, argv + 2, argc - 2, &store_verb);
 }
 
 int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -96,6 +123,8 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_WrongArity(ctx);
     if (!is_mirrored(ctx) && is_any_place(argv[1]))
         return RedisModule_ReplyWithError(ctx, ERROR_RESERVED);
+    if (can_wait(ctx) && store_is_long(ctx, argv + 2, argc - 2))
+        return store_in_steps(ctx, argv, argc);
     for (int i = 2; i < argc && status == ROOST_OK && !error; i++)
         error = take_source(&result, &status, ctx, argv[i]);
     if (error || status != ROOST_OK) {
@@ -178,9 +207,7 @@ int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    reply_piece(ctx, argv[1], &target.filter->value, iterator, "ERR invalid iterator");
-    target_close(&target);
-    return REDISMODULE_OK;
+    return reply_piece(&target, iterator, "ERR invalid iterator");
 }
 
 int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -20,9 +20,27 @@
 #define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
 #define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
 #define WORTH_TRYING   100000    /* elements */
+#define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may find a page that was never touched */
+#define RANDOM_POOL    1024
 
 /* ---- environment ---------------------------------------------------------------------------------------------------
  */
+
+/* Numbers are drawn many at a time: asking the kernel costs more than making a small filter. */
+static bool draw_random(void *bytes, size_t size)
+{
+    static uint8_t pool[RANDOM_POOL];
+    static size_t left;
+    if (size > sizeof pool)
+        return false;
+    if (left < size && getrandom(pool, sizeof pool, 0) != (ssize_t)sizeof pool)
+        return false;
+    left = left < size ? sizeof pool : left;
+    left -= size;
+    memcpy(bytes, pool + left, size);
+    memset(pool + left, 0, size);
+    return true;
+}
 
 /* A scalable Bloom filter draws only when it needs an actor or begins a journal. */
 static bool draw(void *context, void *bytes, size_t size)
@@ -32,7 +50,7 @@ static bool draw(void *context, void *bytes, size_t size)
         memcpy(bytes, &filter->identity, size);
         return true;
     }
-    return getrandom(bytes, size, 0) == (ssize_t)size;
+    return draw_random(bytes, size);
 }
 
 static roost_environment environment_of(struct filter_value *filter)
@@ -42,7 +60,8 @@ static roost_environment environment_of(struct filter_value *filter)
                                .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
                                .entropy = {.context = filter, .draw = draw},
                                .journal = MOST_CHANGES,
-                               .journal_part = PART_OF_MEMORY};
+                               .journal_part = PART_OF_MEMORY,
+                               .most_moved = MOST_MOVED};
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -153,7 +172,7 @@ bool filter_value_identify(struct filter_value *filter)
     if (!spends_shares(filter) || filter->identity)
         return false;
     while (filter->identity == 0)
-        if (getrandom(&filter->identity, sizeof filter->identity, 0) != sizeof filter->identity)
+        if (!draw_random(&filter->identity, sizeof filter->identity))
             return false;
     return true;
 }
@@ -223,18 +242,24 @@ static bool tells_identity(const struct filter_value *filter, enum telling telli
     return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
 }
 
-static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling)
 {
-    struct filter_value *filter = (struct filter_value *)value;
-    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
-    struct header_place place = header_begin(bytes->header, value, telling);
+    struct header_place place = header_begin(header, &filter->value, telling);
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
     header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
     header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
-    header_end(bytes->header, place, bytes->body.size);
+    header_end(header, place, 0);
+}
+
+static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
+    filter_value_header(filter, bytes->header, telling);
+    header_end(bytes->header, (struct header_place){bytes->header}, bytes->body.size);
     return status;
 }
 
@@ -277,6 +302,49 @@ static roost_status filter_take_in(struct value *value, const uint8_t *header, c
     return status;
 }
 
+/* A copy of which nothing is encoded. */
+roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    roost_copying *copying = NULL;
+    bool decided = is_decided_elsewhere(), done = false;
+    made->shown = filter->shown;
+    made->inserted = filter->inserted;
+    made->inserted_known = filter->inserted_known;
+    made->identity = tells_identity(filter, TELL_COPY) ? filter->identity : 0;
+    made->value.limit = decided ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_copying_new(&copying, filter->filter, &environment);
+    if (status == ROOST_OK)
+        status = roost_copying_step(copying, filter->filter, decided ? UINT64_MAX >> 1 : pages, &done);
+    if (status == ROOST_OK && done)
+        made->filter = roost_copying_take(copying);
+    else
+        roost_copying_free(copying);
+    made->value.limit = 0;
+    if (status == ROOST_OK)
+        status = !done ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
+    if (status != ROOST_OK)
+        filter_free(&made->value);
+    *copy = status == ROOST_OK ? made : NULL;
+    return status;
+}
+
+/* What COPY copies in one go: a few milliseconds. */
+#define MOST_PAGES 1024
+
+static struct value *filter_copy(struct value *value)
+{
+    struct filter_value *copy;
+    roost_status status = filter_value_copy(&copy, (struct filter_value *)value, MOST_PAGES);
+    if (status == ROOST_TOO_LARGE)
+        RedisModule_Log(NULL, "warning",
+                        "COPY of a filter of %zu bytes is refused: it would hold the server, or pass "
+                        "roost.memory-limit. ROOST.MERGESTORE destination source does it while others are served",
+                        value->bytes);
+    return status == ROOST_OK ? &copy->value : NULL;
+}
+
 static void filter_digest(struct value *value, uint8_t digest[16])
 {
     memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
@@ -308,6 +376,7 @@ const struct value_class filter_class = {.code = 1,
                                          .cursor = filter_cursor,
                                          .tidy = filter_tidy,
                                          .move = filter_move,
+                                         .copy = filter_copy,
                                          .make = filter_make};
 
 const struct value_class *const value_classes[] = {&filter_class, &graves_class, &links_class, &staged_class, NULL};

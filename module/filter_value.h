@@ -33,7 +33,8 @@ struct filter_value {
     uint64_t identity;
     bool spending; /* an addition is being made: entropy is asked for an actor */
     roost_cursor mark;
-    uint64_t object; /* no two have the same while the server runs */
+    uint64_t object;    /* no two have the same while the server runs */
+    const void *copier; /* who copies it in steps, or NULL; merging.c */
 };
 
 extern const struct value_class filter_class;
@@ -58,6 +59,13 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 
 /* From the frame of a state, within the memory limit and, of windows and counters, not ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
+
+/* A copy, as COPY makes it: who it was is left out. Of at most so many pages of 4 KiB; ROOST_TOO_LARGE where that is
+   not enough, and where it would pass the memory limit. */
+roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages);
+
+/* The header of its bytes (value.h), for a body of any size yet. */
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling);
 
 /* An empty one, of the configuration of a frame. */
 roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging);

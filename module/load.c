@@ -8,7 +8,7 @@
 #include "asking.h"
 #include "commands.h"
 #include "departures.h"
-#include "pieces.h"
+#include "dumps.h"
 #include "registry.h"
 #include "report.h"
 #include "settings.h"
@@ -73,14 +73,48 @@ static void categorize(RedisModuleCommand *registered, const struct command *com
         newer.set_command_acl_categories(registered, categories);
 }
 
+/* Which module has the command, as COMMAND DOCS tells; NULL: it does not. To be freed with the context. */
+static RedisModuleString *owner_of(RedisModuleCtx *ctx, const char *command)
+{
+    RedisModuleString *owner = NULL;
+    RedisModuleCallReply *docs = RedisModule_Call(ctx, "COMMAND", "cc", "DOCS", command);
+    RedisModuleCallReply *fields = docs && RedisModule_CallReplyType(docs) == REDISMODULE_REPLY_ARRAY
+                                       ? RedisModule_CallReplyArrayElement(docs, 1)
+                                       : NULL;
+    for (size_t i = 0; fields && i + 1 < RedisModule_CallReplyLength(fields) && !owner; i += 2) {
+        size_t size = 0;
+        const char *name = RedisModule_CallReplyStringPtr(RedisModule_CallReplyArrayElement(fields, i), &size);
+        if (name && size == 6 && memcmp(name, "module", size) == 0)
+            owner = RedisModule_CreateStringFromCallReply(RedisModule_CallReplyArrayElement(fields, i + 1));
+    }
+    if (docs)
+        RedisModule_FreeCallReply(docs);
+    return owner;
+}
+
+/* The server says only that the module cannot be loaded, and ends if that was to be done at its start. */
+static void explain_clash(RedisModuleCtx *ctx, const char *command)
+{
+    RedisModuleString *owner = owner_of(ctx, command);
+    bool ours = strncmp(command, "roost.", 6) == 0;
+    RedisModule_Log(ctx, "warning", "cannot load: the command %s is already there, from %s%s. %s", command,
+                    owner ? "the module " : "another module", owner ? RedisModule_StringPtrLen(owner, NULL) : "",
+                    ours ? "Unload that module first"
+                         : "Unload that module, or load this one with the argument \"bf-cf no\" to have ROOST.* alone");
+    if (owner)
+        RedisModule_FreeString(ctx, owner);
+}
+
 static int register_commands(RedisModuleCtx *ctx, const struct command *commands, const char *category)
 {
     for (const struct command *command = commands; command->name; command++) {
         static const int places[][3] = {{0, 0, 0}, {1, 1, 1}, {1, 3, 2}, {1, -1, 1}}; /* first, last, step */
         const int *place = places[command->keys];
         if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, place[0], place[1],
-                                      place[2]) != REDISMODULE_OK)
+                                      place[2]) != REDISMODULE_OK) {
+            explain_clash(ctx, command->name);
             return REDISMODULE_ERR;
+        }
         RedisModuleCommand *registered = RedisModule_GetCommand(ctx, command->name);
         if (!registered || describe(registered, command) != REDISMODULE_OK)
             return REDISMODULE_ERR;
@@ -125,8 +159,11 @@ ROOST_API int RedisModule_OnUnload(RedisModuleCtx *ctx);
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    if (RedisModule_Init(ctx, "roost", MODULE_VERSION, REDISMODULE_APIVER_1) != REDISMODULE_OK)
+    if (RedisModule_Init(ctx, "roost", MODULE_VERSION, REDISMODULE_APIVER_1) != REDISMODULE_OK) {
+        if (RedisModule_Log)
+            RedisModule_Log(ctx, "warning", "cannot load: a module with the name roost is loaded already");
         return REDISMODULE_ERR;
+    }
     if (!RedisModule_RegisterNumericConfig || !RedisModule_SetCommandInfo) {
         RedisModule_Log(ctx, "warning", "this server is too old for the module: Redis 7.0 or Valkey 7.2 is needed");
         return REDISMODULE_ERR;
@@ -135,8 +172,14 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     do_without_huge_pages();
     RedisModule_SetModuleOptions(ctx,
                                  REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
-    bool loaded = settings_register(ctx, argv, argc) == REDISMODULE_OK && value_type_create(ctx) == REDISMODULE_OK &&
-                  register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
+    const char *failed = NULL;
+    if (settings_register(ctx, argv, argc) != REDISMODULE_OK)
+        failed = "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
+    else if (value_type_create(ctx) != REDISMODULE_OK)
+        failed = "another module has the data type roostdata: unload it first";
+    if (failed)
+        RedisModule_Log(ctx, "warning", "cannot load: %s", failed);
+    bool loaded = !failed && register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
                   departures_begin(ctx) == REDISMODULE_OK && report_register(ctx) == REDISMODULE_OK;
     return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
 }

@@ -1,4 +1,4 @@
-/* Merges of large frames, in steps. */
+/* Merges of large frames and of large filters, in steps. */
 #ifndef MODULE_MERGING_H
 #define MODULE_MERGING_H
 
@@ -31,5 +31,12 @@ bool merge_is_long(const struct target *target, roost_bytes frame);
  * takes its place. Only where can_wait().
  */
 int merge_in_steps(struct target *target, RedisModuleString *frame, uint64_t generation, const struct merge_verb *verb);
+
+/*
+ * The same for filters of other keys (ROOST.MERGESTORE): they are copied while others are served, and the key gets a
+ * filter that holds what all of them do, or, where it is one of them, takes in the others. `names` are of keys that
+ * hold filters. Only where can_wait().
+ */
+int merge_filters_in_steps(struct target *target, RedisModuleString **names, int count, const struct merge_verb *verb);
 
 #endif

@@ -1,8 +1,5 @@
-/* See pieces.h.
-
-   An iterator is serial * 2^POSITION_BITS + position. Position 1 comes with the header, 2 with the first piece of the
-   body, and so on; loading looks at positions alone. Position 0 means header and body in one, which is how replicas are
-   told of a creation. */
+/* See pieces.h. Loading looks at positions alone; dumps.c gives them out. Pieces were of 16 MiB once and are shorter
+   now: any length will do. Position 0 means header and body in one, which is how replicas are told of a creation. */
 #include "pieces.h"
 
 #include <string.h>
@@ -14,120 +11,7 @@
 #include "registry.h"
 #include "settings.h"
 
-#define POSITION_BITS  20
-#define MOST_DUMPS     8
-#define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
 #define FIRST_POSITION 1
-#define FORGET_AFTER   300000 /* milliseconds in which nobody asks for the next piece */
-
-/* ---- dumping -------------------------------------------------------------------------------------------------------
- */
-
-static struct dump {
-    long long serial;
-    uint64_t key; /* a check of database and name: an iterator is good for the key that it was given for */
-    uint8_t *bytes;
-    size_t size;
-    long long touched;
-} dumps[MOST_DUMPS];
-static long long last_serial;
-static bool watched; /* a timer looks after them */
-
-static void end_dump(struct dump *dump)
-{
-    RedisModule_Free(dump->bytes);
-    *dump = (struct dump){0};
-}
-
-void forget_dumps(void)
-{
-    for (int i = 0; i < MOST_DUMPS; i++)
-        end_dump(&dumps[i]);
-}
-
-/* Drops what nobody has asked for in a while, and comes again as long as there is anything. */
-static void watch(RedisModuleCtx *ctx, void *unused)
-{
-    (void)unused;
-    watched = false;
-    for (int i = 0; i < MOST_DUMPS; i++) {
-        if (dumps[i].serial && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
-            end_dump(&dumps[i]);
-        watched |= dumps[i].serial != 0;
-    }
-    if (watched)
-        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
-}
-
-static uint64_t check_of_key(RedisModuleCtx *ctx, const RedisModuleString *name)
-{
-    int database = RedisModule_GetSelectedDb(ctx);
-    size_t size;
-    const char *bytes = RedisModule_StringPtrLen(name, &size);
-    return checksum(checksum(CHECKSUM_START, &database, sizeof database), bytes, size);
-}
-
-static struct dump *begin_dump(RedisModuleCtx *ctx, struct value *value)
-{
-    struct dump *dump = &dumps[0];
-    for (int i = 1; i < MOST_DUMPS; i++)
-        if (dumps[i].serial < dump->serial)
-            dump = &dumps[i];
-    end_dump(dump);
-    dump->bytes = value_tell_whole(value, &dump->size, TELL_COPY);
-    if (!dump->bytes)
-        return NULL;
-    if (!watched)
-        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
-    watched = true;
-    last_serial = last_serial + 1 < MOST_SERIALS ? last_serial + 1 : 1;
-    dump->serial = last_serial;
-    return dump;
-}
-
-static struct dump *find_dump(long long serial, uint64_t key)
-{
-    for (int i = 0; i < MOST_DUMPS; i++)
-        if (serial > 0 && dumps[i].serial == serial && dumps[i].key == key)
-            return &dumps[i];
-    return NULL;
-}
-
-/* Where the piece of a position begins. */
-static size_t piece_begin(long long position)
-{
-    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * PIECE;
-}
-
-static int reply_part(RedisModuleCtx *ctx, struct dump *dump, long long position)
-{
-    size_t begin = piece_begin(position), end = piece_begin(position + 1);
-    end = end < dump->size ? end : dump->size;
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, dump->serial << POSITION_BITS | position);
-    return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
-}
-
-static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
-{
-    end_dump(dump);
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, 0);
-    return RedisModule_ReplyWithStringBuffer(ctx, "", 0);
-}
-
-int reply_piece(RedisModuleCtx *ctx, const RedisModuleString *name, struct value *value, long long iterator,
-                const char *error)
-{
-    long long position = (iterator & ((1LL << POSITION_BITS) - 1)) + 1;
-    uint64_t key = check_of_key(ctx, name);
-    struct dump *dump = iterator == 0 ? begin_dump(ctx, value) : find_dump(iterator >> POSITION_BITS, key);
-    if (!dump || iterator < 0)
-        return RedisModule_ReplyWithError(ctx, error);
-    dump->key = key;
-    dump->touched = RedisModule_Milliseconds();
-    return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
-}
 
 /* ---- staged values -------------------------------------------------------------------------------------------------
  */
@@ -200,8 +84,8 @@ static roost_status staged_take_in(struct value *value, const uint8_t *header, c
     (void)telling;
     roost_status status = staged_begin(staged, body, size);
     staged->next = (long long)next;
-    bool fits =
-        size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) && piece_begin((long long)next) == size;
+    bool fits = size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) &&
+                (next == 2) == (size == HEADER_BYTES) && (size - HEADER_BYTES) % DUMPED_PIECE == 0;
     return status != ROOST_OK ? status : fits ? ROOST_OK : ROOST_CORRUPT;
 }
 
@@ -291,8 +175,10 @@ static roost_status take_next(RedisModuleKey *key, struct staged *staged, const 
                               enum telling telling, roost_kind kind)
 {
     uint64_t left = staged->whole - staged->size;
-    if (size != (left < PIECE ? left : PIECE))
+    if (size == left ? size > PIECE : size > left || (size != PIECE && size != DUMPED_PIECE))
         return ROOST_CORRUPT;
+    if (staged->next == 1 << POSITION_BITS)
+        return ROOST_TOO_LARGE;
     if (size < left) {
         staged_append(staged, bytes, size);
         staged->next++;

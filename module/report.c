@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "create.h"
+#include "dumps.h"
 #include "graves.h"
 #include "links.h"
 #include "registry.h"
@@ -156,6 +157,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldULongLong(info, "linked_regions", links_regions());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
+    RedisModule_InfoAddFieldULongLong(info, "dumps_bytes", dumps_bytes());
     RedisModule_InfoAddFieldULongLong(info, "longest_turn_usec", longest_turn());
 }
 

@@ -12,7 +12,7 @@ struct settings {
     long long window, counter_window, window_ahead; /* milliseconds */
     long long window_capacity;
     long long tombstone_retention; /* seconds; 0: for ever */
-    size_t memory_limit;           /* bytes that one filter may take */
+    size_t memory_limit;           /* bytes that one filter may take: never 0 */
 };
 extern struct settings settings;
 

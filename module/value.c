@@ -171,11 +171,13 @@ static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
 {
     (void)from;
-    struct value *copy = NULL;
+    struct value *copy = NULL, *copied = (struct value *)(uintptr_t)value;
     struct value_bytes bytes;
     if (!graves_allow(value, to))
         return NULL;
-    if (value_tell((struct value *)(uintptr_t)value, &bytes, TELL_COPY) != ROOST_OK)
+    if (copied->class->copy)
+        return copied->class->copy(copied);
+    if (value_tell(copied, &bytes, TELL_COPY) != ROOST_OK)
         return NULL;
     if (value_take_in(&copy, bytes.header, bytes.body.data, bytes.body.size, TELL_COPY) != ROOST_OK)
         copy = NULL;

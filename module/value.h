@@ -47,6 +47,8 @@ struct value_class {
     /* Some of what the next digest would have to do; whether there is more. NULL: there is nothing. */
     bool (*tidy)(struct value *value, uint64_t effort);
     struct value *(*make)(void);
+    /* Another object for COPY, or NULL: it cannot be had. Where there is no such function it is told and taken in. */
+    struct value *(*copy)(struct value *value);
     /* As roost_filter_move. NULL: it stays where it is. */
     bool (*move)(struct value *value, roost_mover *move, void *context, uint64_t *place);
 };

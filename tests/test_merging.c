@@ -1,8 +1,8 @@
 /*
- * Merges in steps, for every kind. Two replicas with a common past go apart; one takes in the other's frame in steps, and
- * at the end has what a merge at once gives, to the byte. So has whoever merged what was told of the steps: in order, in
- * any order, each twice, beside changes that were made between the steps. Half-way the filter lies between what it was
- * and what it will be, and misses no element that it holds before and after.
+ * Merges in steps, for every kind. Two replicas with a common past go apart; one takes in the other's frame in steps,
+ * and at the end has what a merge at once gives, to the byte. So has whoever merged what was told of the steps: in
+ * order, in any order, each twice, beside changes that were made between the steps. Half-way the filter lies between
+ * what it was and what it will be, and misses no element that it holds before and after.
  */
 #include "meter.h"
 
@@ -48,7 +48,8 @@ static bool included(const roost_filter *a, const roost_filter *b)
     return order == ROOST_EQUAL || order == ROOST_BEFORE;
 }
 
-/* ---- two replicas -------------------------------------------------------------------------------------------------- */
+/* ---- two replicas --------------------------------------------------------------------------------------------------
+ */
 
 static void change(const struct pair *pair, roost_filter *filter, struct random_source *random, uint32_t changes)
 {
@@ -65,7 +66,7 @@ static void change(const struct pair *pair, roost_filter *filter, struct random_
             status = roost_filter_remove_hash(filter, NULL, hash);
         else
             status = roost_filter_add_hash(filter, NULL, hash);
-        assert_true(status == ROOST_OK || status == ROOST_FULL );
+        assert_true(status == ROOST_OK || status == ROOST_FULL);
     }
 }
 
@@ -132,13 +133,15 @@ static void pair_close(struct pair *pair)
     roost_buffer_release(&pair->frame);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------- */
+/* ---- steps ---------------------------------------------------------------------------------------------------------
+ */
 
 static void keep(struct told *told, const void *bytes, size_t size)
 {
     roost_buffer *frame = &told->frames[told->count++];
     assert_true(told->count < MOST_TOLD);
-    *frame = (roost_buffer){.data = malloc(size), .size = size, .allocator = allocator_or_default((roost_allocator){0})};
+    *frame =
+        (roost_buffer){.data = malloc(size), .size = size, .allocator = allocator_or_default((roost_allocator){0})};
     memcpy(frame->data, bytes, size);
 }
 
@@ -288,7 +291,8 @@ static void test_steps(void **state)
     assert_true(tally.given_up > 5);
 }
 
-/* ---- moves while a table is swept ---------------------------------------------------------------------------------- */
+/* ---- moves while a table is swept ----------------------------------------------------------------------------------
+ */
 
 /* A full table in which most entries were removed elsewhere, and additions that kick what is left about. */
 static void test_moves(void **state)
@@ -328,7 +332,8 @@ static void test_moves(void **state)
     }
 }
 
-/* ---- arrays of many chunks ----------------------------------------------------------------------------------------- */
+/* ---- arrays of many chunks -----------------------------------------------------------------------------------------
+ */
 
 static void fill(roost_filter *filter, uint32_t from, uint32_t to)
 {
@@ -374,7 +379,8 @@ static void test_stretches(void **state)
     }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------ */
+/* ---- refusals ------------------------------------------------------------------------------------------------------
+ */
 
 static void test_refusals(void **state)
 {
@@ -390,7 +396,8 @@ static void test_refusals(void **state)
         assert_int_equal(roost_merging_read(merging, pair.frame.data, pair.frame.size, 100), ROOST_MISMATCH);
         roost_merging_free(merging);
         for (int i = 0; i < 20; i++) {
-            pair.frame.data[random_choice(&random, (uint32_t)pair.frame.size)] ^= (uint8_t)(1 + random_choice(&random, 255));
+            pair.frame.data[random_choice(&random, (uint32_t)pair.frame.size)] ^=
+                (uint8_t)(1 + random_choice(&random, 255));
             assert_ok(roost_merging_new(&merging, pair.here, NULL));
             size_t size = random_choice(&random, (uint32_t)pair.frame.size);
             assert_int_not_equal(roost_merging_read(merging, pair.frame.data, size, 100), ROOST_OK);
@@ -451,9 +458,36 @@ static void test_allocations(void **state)
     }
 }
 
+/* Chunks of an array that hold nothing beside such that hold enough for a part of their own, at every density. */
+static void no_part_of_a_sparse_array_is_left_out(void **state)
+{
+    (void)state;
+    for (uint64_t keys = 10; keys < 40000; keys = keys * 3 / 2) {
+        roost_config config = bloom_config(keys % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, 2000000, 0.01);
+        roost_filter *filter = new_filter(&config), *copy = new_filter(&config);
+        for (uint64_t key = 0; key < keys; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        roost_merging *merging;
+        roost_buffer frame;
+        roost_bytes told;
+        bool changed, done = false;
+        assert_ok(roost_filter_encode(filter, &frame));
+        assert_ok(roost_merging_new(&merging, copy, NULL));
+        assert_ok(roost_merging_read(merging, frame.data, frame.size, 4096));
+        while (!done)
+            assert_ok(roost_merging_step(merging, copy, &changed, &done, &told));
+        assert_true(roost_filter_equal(filter, copy));
+        roost_merging_free(merging);
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+        roost_filter_free(copy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_part_of_a_sparse_array_is_left_out),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_stretches),

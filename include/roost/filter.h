@@ -160,6 +160,10 @@ typedef struct roost_environment {
      * or as many as there are bytes for in the memory of the filter once more.
      */
     uint32_t journal_part;
+    /* How many entries a table of a growing cuckoo filter moves at once when it gets more rows. 0: any number. With a
+     * bound, a table that passes it gets all its rows at the next time: memory for speed, for servers with one thread.
+     */
+    uint64_t most_moved;
 } roost_environment;
 
 typedef struct roost_buffer {

@@ -52,8 +52,39 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_merging_open(const roost_merging *
 ROOST_API ROOST_MUST_CHECK roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed,
                                                            bool *done, roost_bytes *told);
 
+/* What an empty filter of a frame's configuration takes, in bytes of memory that nothing has touched; 0: it is no
+   frame. In microseconds, whatever the size. */
+ROOST_API uint64_t roost_frame_memory(const void *frame, size_t size);
+
 /* Whether a frame holds a delta and not a state, as far as its first bytes tell. */
 ROOST_API bool roost_frame_is_delta(const void *frame, size_t size);
+
+/* As roost_merging_read, for a filter instead of a frame: it belongs to the merging from now on, whatever comes of it.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merging_take(roost_merging *merging, roost_filter *other,
+                                                           size_t part_bytes);
+
+/* ---- copy ----------------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * A copy of a filter that may be used in any way between two steps; it is what the filter was during the last one. As
+ * roost_filter_clone, in another environment (NULL: default). One at a time for a filter; one that is not wanted any
+ * more is freed, before or after the filter.
+ *
+ * A step copies at most `effort` pages of 4 KiB, about a microsecond each; where others write faster than that, later
+ * steps take longer. *done tells whether it was the last one. Windows and counters are copied in one step. After a step
+ * that fails (memory) the copy cannot be had.
+ */
+typedef struct roost_copying roost_copying;
+
+ROOST_API ROOST_MUST_CHECK roost_status roost_copying_new(roost_copying **copying, const roost_filter *filter,
+                                                          const roost_environment *environment);
+ROOST_API ROOST_MUST_CHECK roost_status roost_copying_step(roost_copying *copying, roost_filter *filter,
+                                                           uint64_t effort, bool *done);
+/* The copy, when it is done; frees the rest. */
+ROOST_API roost_filter *roost_copying_take(roost_copying *copying);
+ROOST_API void roost_copying_free(roost_copying *copying); /* NULL is fine */
 
 /* ---- digest and report ---------------------------------------------------------------------------------------------
  */

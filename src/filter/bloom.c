@@ -15,6 +15,12 @@
  *              | chunk 0: 64 blocks, 4 KiB              | chunk 1 ...    the digest is a sum over chunks
  *     stale    one byte a chunk: its bits changed since its hash was taken
  *     hashes   128 bits a chunk: 0 while the chunk is empty, else the hash of its bytes, keyed by its number
+ *     used     one bit a chunk: it held bits when its hash was taken
+ *
+ * A chunk that is neither stale nor used is all zero, and nothing reads it: its pages may never have been touched, and
+ * even a read of such a page costs a fault. Whatever walks over the array (encode, decode, clone, merge, compare, cut)
+ * costs what the filter holds and not what it has room for, so that a frame of a hundred bytes that names an array of
+ * gigabytes is read, merged and copied in microseconds.
  *
  * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only
  * marks its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that
@@ -32,9 +38,12 @@ struct bloom {
     struct roost_filter base;
     struct bloom_geometry geometry;
     struct region words;   /* whole words; bits past geometry.bits stay 0 */
+    uint128 *chunk_hashes; /* valid where not stale; one piece of memory with the two that follow */
+    uint64_t *used;        /* a bit a chunk, valid where not stale */
     uint8_t *stale;        /* one a chunk */
-    uint128 *chunk_hashes; /* valid where not stale */
     size_t chunks;
+    uint64_t *copied;           /* NULL, or while a copy is made in steps: a bit a chunk, valid where not stale */
+    uint64_t copy_token;        /* the same in both while one is the copy of the other */
     uint128 sum;                /* of chunk_hashes */
     struct bloom_blocks blocks; /* what the kernels need of all this, for the blocked layout */
 };
@@ -115,8 +124,8 @@ static void bloom_close(roost_filter *filter)
     struct bloom *bloom = as_bloom(filter);
     const roost_allocator allocator = filter->environment.allocator;
     region_release(&bloom->words, &allocator);
-    memory_release(&allocator, bloom->stale);
     memory_release(&allocator, bloom->chunk_hashes);
+    memory_release(&allocator, bloom->copied);
     journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, bloom);
 }
@@ -126,9 +135,27 @@ static size_t chunks_for(size_t bytes)
     return (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
 }
 
+static size_t used_words(size_t chunks)
+{
+    return (chunks + 63) / 64;
+}
+
+/* Hashes, bits of use and stale bytes. */
+static size_t side_bytes(size_t chunks)
+{
+    return chunks * (sizeof(uint128) + 1) + used_words(chunks) * sizeof(uint64_t);
+}
+
+static void place_side(struct bloom *bloom, void *memory)
+{
+    bloom->chunk_hashes = memory;
+    bloom->used = (uint64_t *)(void *)(bloom->chunk_hashes + bloom->chunks);
+    bloom->stale = (uint8_t *)(bloom->used + used_words(bloom->chunks));
+}
+
 static uint64_t bytes_needed(uint64_t array_bytes)
 {
-    return array_bytes + chunks_for(array_bytes) * (sizeof(uint128) + 1) + sizeof(struct bloom);
+    return array_bytes + side_bytes(chunks_for(array_bytes)) + sizeof(struct bloom);
 }
 
 static struct bloom *bloom_allocate(const roost_config *config, const roost_environment *environment,
@@ -141,12 +168,13 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     size_t bytes = divide_up(geometry.bits, 64) * 8;
     *bloom = (struct bloom){.geometry = geometry, .chunks = chunks_for(bytes)};
     init_base(&bloom->base, &bloom_kind, config, environment);
-    bloom->stale = memory_allocate(allocator, bloom->chunks);
-    bloom->chunk_hashes = memory_allocate(allocator, bloom->chunks * sizeof *bloom->chunk_hashes);
-    if (!bloom->stale || !bloom->chunk_hashes || !region_allocate(&bloom->words, allocator, bytes)) {
+    void *side = memory_allocate(allocator, side_bytes(bloom->chunks));
+    bloom->chunk_hashes = side;
+    if (!side || !region_allocate(&bloom->words, allocator, bytes)) {
         bloom_close(&bloom->base);
         return NULL;
     }
+    place_side(bloom, side);
     bloom->blocks = (struct bloom_blocks){words_of(bloom), geometry.bits / BLOCK_BITS, geometry.probes, bloom->stale,
                                           bytes > CACHED_BYTES};
     return bloom;
@@ -168,15 +196,59 @@ static roost_status bloom_open(roost_filter **filter, const roost_config *config
     return ROOST_OK;
 }
 
+/* ---- chunks in use -------------------------------------------------------------------------------------------------
+ */
+
+#define GROUP 64 /* chunks whose bits of use share a word */
+
+static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
+{
+    size_t left = word_count(bloom) - chunk * CHUNK_WORDS;
+    return left < CHUNK_WORDS ? left : CHUNK_WORDS;
+}
+
+/* Whether the chunk may hold any bits. */
+static inline bool is_used(const struct bloom *bloom, size_t chunk)
+{
+    return bloom->stale[chunk] || (bloom->used[chunk / GROUP] >> (chunk % GROUP) & 1);
+}
+
+static bool group_is_empty(const struct bloom *bloom, size_t chunk)
+{
+    uint64_t any = bloom->used[chunk / GROUP];
+    for (size_t i = 0; i < GROUP; i += 8)
+        any |= load_word(bloom->stale + chunk + i);
+    return any == 0;
+}
+
+/* The first chunk from this one on that may hold any bits; past the last one: none. */
+static size_t next_used(const struct bloom *bloom, size_t chunk)
+{
+    while (chunk < bloom->chunks && !is_used(bloom, chunk))
+        if (chunk % GROUP == 0 && bloom->chunks - chunk >= GROUP && group_is_empty(bloom, chunk))
+            chunk += GROUP;
+        else
+            chunk++;
+    return chunk;
+}
+
+static void copy_chunk(struct bloom *twin, const struct bloom *bloom, size_t chunk)
+{
+    memcpy(words_of(twin) + chunk * CHUNK_WORDS, words_of(bloom) + chunk * CHUNK_WORDS,
+           words_in_chunk(bloom, chunk) * sizeof(uint64_t));
+    twin->stale[chunk] = bloom->stale[chunk];
+    twin->chunk_hashes[chunk] = bloom->chunk_hashes[chunk];
+    twin->used[chunk / GROUP] |= bloom->used[chunk / GROUP] & UINT64_C(1) << (chunk % GROUP);
+}
+
 static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
 {
     const struct bloom *bloom = as_const_bloom(filter);
     struct bloom *twin = bloom_allocate(&filter->config, &filter->environment, bloom->geometry);
     if (!twin)
         return ROOST_NO_MEMORY;
-    memcpy(twin->words.bytes, bloom->words.bytes, bloom->words.size);
-    memcpy(twin->stale, bloom->stale, bloom->chunks);
-    memcpy(twin->chunk_hashes, bloom->chunk_hashes, bloom->chunks * sizeof *bloom->chunk_hashes);
+    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1))
+        copy_chunk(twin, bloom, chunk);
     twin->sum = bloom->sum;
     twin->base.random = filter->random;
     *copy = &twin->base;
@@ -317,12 +389,6 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
-static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
-{
-    size_t left = word_count(bloom) - chunk * CHUNK_WORDS;
-    return left < CHUNK_WORDS ? left : CHUNK_WORDS;
-}
-
 /* The bits that a merge of these words is about to bring. */
 static void note_news(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
 {
@@ -337,7 +403,7 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     const struct bloom *source = as_const_bloom(other);
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
     *changed = false;
-    for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
+    for (size_t chunk = next_used(source, 0); chunk < bloom->chunks; chunk = next_used(source, chunk + 1)) {
         if (journal_is_on(filter->journal))
             note_news(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
@@ -348,15 +414,24 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     return ROOST_OK;
 }
 
+/* Whether `other` has a bit that this filter has not. */
+static bool lacks_any(const struct bloom *bloom, const struct bloom *other)
+{
+    for (size_t chunk = next_used(other, 0); chunk < other->chunks; chunk = next_used(other, chunk + 1)) {
+        const uint64_t *here = words_of(bloom) + chunk * CHUNK_WORDS, *there = words_of(other) + chunk * CHUNK_WORDS;
+        uint64_t lacking = 0;
+        for (size_t i = 0; i < words_in_chunk(other, chunk); i++)
+            lacking |= there[i] & ~here[i];
+        if (lacking)
+            return true;
+    }
+    return false;
+}
+
 static roost_order bloom_compare(const roost_filter *filter, const roost_filter *other)
 {
-    const uint64_t *first = words_of(as_const_bloom(filter)), *second = words_of(as_const_bloom(other));
-    uint64_t only_first = 0, only_second = 0;
-    for (size_t i = 0; i < word_count(as_const_bloom(filter)); i++) {
-        only_first |= first[i] & ~second[i];
-        only_second |= second[i] & ~first[i];
-    }
-    return (only_second ? ROOST_BEFORE : 0) | (only_first ? ROOST_AFTER : 0);
+    const struct bloom *first = as_const_bloom(filter), *second = as_const_bloom(other);
+    return (lacks_any(first, second) ? ROOST_BEFORE : 0) | (lacks_any(second, first) ? ROOST_AFTER : 0);
 }
 
 static bool all_zero(const uint64_t *words, size_t count)
@@ -390,15 +465,33 @@ static size_t next_stale(const struct bloom *bloom, size_t chunk)
     return found ? (size_t)(found - bloom->stale) : bloom->chunks;
 }
 
+/* Bits stay, so a chunk that holds any needs to be looked at but once. */
+static void note_use(struct bloom *bloom, size_t chunk)
+{
+    uint64_t bit = UINT64_C(1) << (chunk % GROUP);
+    if (!(bloom->used[chunk / GROUP] & bit) &&
+        !all_zero(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)))
+        bloom->used[chunk / GROUP] |= bit;
+}
+
+/* Its hash is known. */
+static void settle_chunk(struct bloom *bloom, size_t chunk, uint128 hash)
+{
+    bloom->sum += hash - bloom->chunk_hashes[chunk];
+    bloom->chunk_hashes[chunk] = hash;
+    note_use(bloom, chunk);
+    bloom->stale[chunk] = 0;
+    if (bloom->copied)
+        bloom->copied[chunk / GROUP] &= ~(UINT64_C(1) << (chunk % GROUP));
+}
+
 /* Takes at most so many hashes anew; where the next one is. */
 static size_t refresh(struct bloom *bloom, uint64_t *effort)
 {
     size_t chunk = next_stale(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
-        bloom->sum += hash - bloom->chunk_hashes[chunk];
-        bloom->chunk_hashes[chunk] = hash;
-        bloom->stale[chunk] = 0;
+        settle_chunk(bloom, chunk, hash);
     }
     return chunk;
 }
@@ -415,6 +508,71 @@ static bool bloom_tidy(roost_filter *filter, uint64_t *effort)
     return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
 
+/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+ *
+ * A chunk goes over with its hash, which is taken first, so that a change after that makes it stale and is noticed.
+ */
+
+static roost_status bloom_copy_open(const roost_filter *filter, roost_filter **copy,
+                                    const roost_environment *environment)
+{
+    struct bloom *twin = bloom_allocate(&filter->config, environment, as_const_bloom(filter)->geometry);
+    *copy = twin ? &twin->base : NULL;
+    return twin ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static size_t next_uncopied(const struct bloom *bloom, size_t chunk)
+{
+    for (chunk = next_used(bloom, chunk); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1)) {
+        uint64_t left = bloom->used[chunk / GROUP] & ~bloom->copied[chunk / GROUP];
+        if (bloom->stale[chunk] || left >> (chunk % GROUP) & 1)
+            return chunk;
+    }
+    return chunk;
+}
+
+static bool begin_copy(struct bloom *bloom, struct bloom *twin)
+{
+    const size_t bytes = used_words(bloom->chunks) * sizeof(uint64_t);
+    if (twin->copy_token && twin->copy_token == bloom->copy_token)
+        return true;
+    if (!bloom->copied)
+        bloom->copied = memory_allocate(&bloom->base.environment.allocator, bytes);
+    if (!bloom->copied)
+        return false;
+    memset(bloom->copied, 0, bytes);
+    twin->copy_token = ++bloom->copy_token;
+    return true;
+}
+
+static roost_status bloom_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    struct bloom *bloom = as_bloom(filter), *twin = as_bloom(copy);
+    if (!begin_copy(bloom, twin))
+        return ROOST_NO_MEMORY;
+    size_t chunk = next_uncopied(bloom, 0);
+    for (; chunk<bloom->chunks && * effort> 0; chunk = next_uncopied(bloom, chunk + 1), --*effort) {
+        if (bloom->stale[chunk])
+            settle_chunk(bloom, chunk, chunk_hash(bloom, chunk));
+        copy_chunk(twin, bloom, chunk);
+        bloom->copied[chunk / GROUP] |= UINT64_C(1) << (chunk % GROUP);
+    }
+    *clean = chunk == bloom->chunks;
+    return ROOST_OK;
+}
+
+static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    struct bloom *bloom = as_bloom(filter), *twin = as_bloom(copy);
+    twin->sum = bloom->sum;
+    twin->base.random = filter->random;
+    twin->copy_token = 0;
+    memory_release(&filter->environment.allocator, bloom->copied);
+    bloom->copied = NULL;
+    bloom->copy_token++;
+    return ROOST_OK;
+}
+
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
 enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, STRETCH = 2 /* in a part alone */ };
@@ -425,11 +583,24 @@ static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *
     write_varint(writer, as_const_bloom(filter)->geometry.probes);
 }
 
+static uint64_t ones_in(const uint64_t *words, size_t count)
+{
+    uint64_t ones = 0;
+    for (size_t i = 0; i < count; i++)
+        ones += count_ones(words[i]);
+    return ones;
+}
+
+static uint64_t ones_in_chunk(const struct bloom *bloom, size_t chunk)
+{
+    return is_used(bloom, chunk) ? ones_in(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)) : 0;
+}
+
 static uint64_t count_set(const struct bloom *bloom)
 {
     uint64_t set = 0;
-    for (size_t i = 0; i < word_count(bloom); i++)
-        set += count_ones(words_of(bloom)[i]);
+    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1))
+        set += ones_in_chunk(bloom, chunk);
     return set;
 }
 
@@ -439,12 +610,15 @@ typedef void gap_visitor(void *context, uint64_t gap);
 static void visit_gaps(const struct bloom *bloom, gap_visitor *visit, void *context)
 {
     uint64_t next = 0;
-    for (size_t i = 0; i < word_count(bloom); i++)
-        for (uint64_t word = words_of(bloom)[i]; word; word &= word - 1) {
-            uint64_t position = i * 64 + lowest_bit(word);
-            visit(context, position - next);
-            next = position + 1;
-        }
+    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1)) {
+        size_t end = chunk * CHUNK_WORDS + words_in_chunk(bloom, chunk);
+        for (size_t i = chunk * CHUNK_WORDS; i < end; i++)
+            for (uint64_t word = words_of(bloom)[i]; word; word &= word - 1) {
+                uint64_t position = i * 64 + lowest_bit(word);
+                visit(context, position - next);
+                next = position + 1;
+            }
+    }
 }
 
 struct gap_coder {
@@ -515,6 +689,7 @@ static roost_status read_raw(struct bloom *bloom, struct bit_reader *reader)
     if (!bytes)
         return ROOST_CORRUPT;
     memcpy(bloom->words.bytes, bytes, raw_bytes(bloom));
+    memset(bloom->stale, 1, bloom->chunks);
     uint64_t *words = words_of(bloom);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     for (size_t i = 0; i < word_count(bloom); i++)
@@ -536,6 +711,7 @@ static roost_status read_positions(struct bloom *bloom, struct bit_reader *reade
             return ROOST_CORRUPT;
         next += gap;
         words_of(bloom)[next / 64] |= UINT64_C(1) << (next & 63);
+        bloom->stale[next / 8 / CHUNK_BYTES] = 1;
         next++;
     }
     read_alignment(reader);
@@ -548,7 +724,6 @@ static roost_status bloom_read_state(roost_filter *filter, struct bit_reader *re
     uint8_t form = read_byte(reader);
     if (reader->failed || form > RICE_POSITIONS)
         return ROOST_CORRUPT;
-    memset(bloom->stale, 1, bloom->chunks);
     roost_status status = form == RAW_WORDS ? read_raw(bloom, reader) : read_positions(bloom, reader);
     struct gap_coder coder = {0};
     if (status == ROOST_OK && shorter_form(bloom, count_set(bloom), &coder) != form)
@@ -766,8 +941,8 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     struct bloom *bloom = as_bloom(filter);
     (void)place;
     region_move(&bloom->words, mover);
-    bloom->stale = memory_moved(mover, bloom->stale);
-    bloom->chunk_hashes = memory_moved(mover, bloom->chunk_hashes);
+    place_side(bloom, memory_moved(mover, bloom->chunk_hashes));
+    bloom->copied = memory_moved(mover, bloom->copied);
     bloom->blocks.words = words_of(bloom);
     bloom->blocks.stale = bloom->stale;
     journal_move(&filter->own_journal, mover);
@@ -776,14 +951,6 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
 
 /* ---- in parts ------------------------------------------------------------------------------------------------------
  */
-
-static uint64_t ones_in(const uint64_t *words, size_t count)
-{
-    uint64_t ones = 0;
-    for (size_t i = 0; i < count; i++)
-        ones += count_ones(words[i]);
-    return ones;
-}
 
 static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
                           uint64_t set)
@@ -799,12 +966,17 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
         write_fixed64(writer, words_of(bloom)[first + i]);
     if (!raw)
         write_varint(writer, set);
-    for (size_t i = 0; !raw && i < words; i++)
+    for (size_t i = 0; !raw && i < words; i++) {
+        if (!is_used(bloom, (first + i) / CHUNK_WORDS)) {
+            i += CHUNK_WORDS - 1; /* a stretch begins with a chunk */
+            continue;
+        }
         for (uint64_t word = words_of(bloom)[first + i]; word; word &= word - 1) {
             uint64_t position = i * 64 + lowest_bit(word);
             write_rice(writer, position - next, parameter);
             next = position + 1;
         }
+    }
     write_alignment(writer);
 }
 
@@ -820,14 +992,14 @@ static roost_status bloom_cut(const roost_filter *filter, const struct history *
         size_t first = chunk * CHUNK_WORDS, words = 0;
         uint64_t set = 0, more;
         do {
-            more = ones_in(words_of(bloom) + first + words, words_in_chunk(bloom, chunk));
+            more = ones_in_chunk(bloom, chunk);
             if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_PLACE > bytes)
                 break;
             words += words_in_chunk(bloom, chunk++);
             set += more;
         } while (chunk < bloom->chunks);
         if (set == 0)
-            break;
+            continue; /* nothing so far, and the next chunk is full enough for a part of its own */
         bit_writer_init(&writer, filter->environment.allocator);
         write_stretch(bloom, &writer, first, words, set);
         status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
@@ -866,9 +1038,8 @@ static uint64_t bloom_bytes(const roost_filter *filter)
 static bool bloom_is_bottom(const roost_filter *filter)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    const size_t some = CHUNK_BYTES / sizeof(uint64_t), words = word_count(bloom);
-    for (size_t i = 0; i < words; i += some)
-        if (!all_zero(words_of(bloom) + i, words - i < some ? words - i : some))
+    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1))
+        if (!all_zero(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)))
             return false;
     return true;
 }
@@ -913,9 +1084,8 @@ static struct census count_chunks(const struct bloom *bloom, size_t chunks)
     struct census census = {0};
     for (size_t i = 0; i < chunks; i++) {
         size_t chunk = i * (bloom->chunks / chunks), words = words_in_chunk(bloom, chunk);
-        for (size_t word = 0; word < words; word++)
-            census.set += count_ones(words_of(bloom)[chunk * CHUNK_WORDS + word]);
-        for (size_t block = 0; is_blocked(bloom) && block < words / BLOCK_WORDS; block++)
+        census.set += ones_in_chunk(bloom, chunk);
+        for (size_t block = 0; is_blocked(bloom) && is_used(bloom, chunk) && block < words / BLOCK_WORDS; block++)
             census.rates += rate_of_block(bloom, chunk * (CHUNK_WORDS / BLOCK_WORDS) + block);
         census.words += words;
     }
@@ -1009,7 +1179,8 @@ static roost_status bloom_check(const roost_filter *filter)
     uint128 sum = 0;
     for (size_t chunk = 0; chunk < bloom->chunks; chunk++) {
         sum += bloom->chunk_hashes[chunk];
-        sound &= bloom->stale[chunk] || bloom->chunk_hashes[chunk] == chunk_hash(bloom, chunk);
+        sound &= bloom->stale[chunk] || (bloom->chunk_hashes[chunk] == chunk_hash(bloom, chunk) &&
+                                         is_used(bloom, chunk) == (bloom->chunk_hashes[chunk] != 0));
     }
     return sound && sum == bloom->sum ? ROOST_OK : ROOST_CORRUPT;
 }
@@ -1022,6 +1193,9 @@ const struct filter_kind bloom_kind = {
     .open = bloom_open,
     .close = bloom_close,
     .clone = bloom_clone,
+    .copy_open = bloom_copy_open,
+    .copy_some = bloom_copy_some,
+    .copy_rest = bloom_copy_rest,
     .add = bloom_add,
     .contains = bloom_contains,
     .merge = bloom_merge,

@@ -44,6 +44,9 @@
  * one. A table that is none of a series, and has tags, spreads too, since replicas that add the same elements apart
  * leave it with several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
  *
+ * A table of a filter that names a large capacity may hold little. Each page of the slots has a byte that says whether
+ * it was ever written, and walks leave the others out: even to read a page that was never touched costs a fault.
+ *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
  * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
  * mean is the business of whoever owns the table (orcuckoo.c).
@@ -78,6 +81,10 @@ enum form {
 #define FEWEST_SPREAD_SLOTS 32
 #define MOST_TAGGED_FOLD    8
 #define PADDING             32
+#define PAGE_SHIFT          12
+/* What is known of a page: 0 if it was never written. */
+#define WRITTEN 1
+#define COPIED  2 /* and not written since */
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
 #define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
@@ -89,6 +96,12 @@ enum form {
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
     return (uint64_t)bucket * (slot_width(table->shape) * table->shape.bucket_size);
+}
+
+/* A slot of an uneven width may reach into the next page, by less than a word. */
+static inline void touch(struct cuckoo_table *table, uint64_t byte)
+{
+    table->touched[byte >> PAGE_SHIFT] = WRITTEN;
 }
 
 static inline uint64_t slot_mask(const struct cuckoo_table *table)
@@ -108,6 +121,7 @@ static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint3
     uint64_t bit = bucket_start(table, bucket) + offset;
     uint8_t *bytes = table->slots.bytes + bit / 8;
     uint64_t mask = slot_mask(table) << (bit & 7);
+    touch(table, bit / 8);
     store_word(bytes, (load_word(bytes) & ~mask) | word << (bit & 7));
 }
 
@@ -249,9 +263,14 @@ static uint64_t slot_bytes(struct cuckoo_geometry geometry)
     return divide_up((uint64_t)geometry.buckets * (slot_width(geometry) * geometry.bucket_size), 8) + PADDING;
 }
 
+static size_t pages_of(struct cuckoo_geometry shape)
+{
+    return (size_t)(slot_bytes(shape) >> PAGE_SHIFT) + 1;
+}
+
 uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks)
 {
-    return slot_bytes(shape) + CACHE_LINE + (uint64_t)most_kicks * sizeof(struct kick);
+    return slot_bytes(shape) + CACHE_LINE + (uint64_t)most_kicks * sizeof(struct kick) + pages_of(shape);
 }
 
 /* The most by which the start of a bucket is off a byte boundary. */
@@ -345,6 +364,16 @@ uint64_t cuckoo_table_first_bytes(struct cuckoo_geometry geometry, uint32_t most
     return cuckoo_table_bytes(shape_of(geometry, most_folded(geometry)), most_kicks);
 }
 
+static size_t journal_room(const struct cuckoo_table *table)
+{
+    return ((size_t)table->most_kicks + 1) * sizeof *table->journal;
+}
+
+static void place_touched(struct cuckoo_table *table)
+{
+    table->touched = table->journal ? (uint8_t *)table->journal + journal_room(table) : NULL;
+}
+
 static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geometry, int32_t spread,
                         uint32_t most_kicks, const roost_allocator *allocator)
 {
@@ -363,7 +392,8 @@ static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geome
     }
     table->ones = (uint64_t)table->wide_ones;
     table->tops = (uint64_t)table->wide_tops;
-    table->journal = memory_allocate(allocator, ((size_t)most_kicks + 1) * sizeof *table->journal);
+    table->journal = memory_allocate(allocator, journal_room(table) + pages_of(shape));
+    place_touched(table);
     if (!table->journal || !region_allocate(&table->slots, allocator, slot_bytes(shape))) {
         cuckoo_table_release(table, allocator);
         return false;
@@ -389,6 +419,7 @@ void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mo
 {
     region_move(&table->slots, mover);
     table->journal = memory_moved(mover, table->journal);
+    place_touched(table);
     table->stash.nodes = memory_moved(mover, table->stash.nodes);
     table->stash.by_class = memory_moved(mover, table->stash.by_class);
     table->stash.by_entry = memory_moved(mover, table->stash.by_entry);
@@ -399,6 +430,7 @@ void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *alloc
     region_release(&table->slots, allocator);
     memory_release(allocator, table->journal);
     table->journal = NULL;
+    place_touched(table);
     table->shape.buckets = 0;
 }
 
@@ -419,6 +451,22 @@ static bool copy_asleep(struct cuckoo_table *copy, const struct cuckoo_table *ta
     return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
+static size_t next_touched(const struct cuckoo_table *table, size_t page)
+{
+    size_t pages = pages_of(table->shape);
+    while (page < pages && !table->touched[page])
+        page += page % 8 == 0 && pages - page >= 8 && !load_word(table->touched + page) ? 8 : 1;
+    return page;
+}
+
+static void copy_page(struct cuckoo_table *copy, const struct cuckoo_table *table, size_t page)
+{
+    size_t begin = page << PAGE_SHIFT, left = table->slots.size - begin;
+    size_t size = ((size_t)1 << PAGE_SHIFT) + sizeof(uint64_t);
+    memcpy(copy->slots.bytes + begin, table->slots.bytes + begin, size < left ? size : left);
+    copy->touched[page] = WRITTEN;
+}
+
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
     if (cuckoo_table_is_asleep(table))
@@ -429,10 +477,62 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
         cuckoo_table_release(copy, allocator);
         return false;
     }
-    memcpy(copy->slots.bytes, table->slots.bytes, table->slots.size);
+    for (size_t page = next_touched(table, 0); page < pages_of(table->shape); page = next_touched(table, page + 1))
+        copy_page(copy, table, page);
     copy->filled = table->filled;
     copy->moves = table->moves;
     return true;
+}
+
+/* ---- copies in steps -----------------------------------------------------------------------------------------------
+ */
+
+/* Pages of a table that has slept, or has another layout now, are not those that were copied. */
+static bool begin_copy(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    if (copy->copy_token && copy->copy_token == table->copy_token)
+        return true;
+    cuckoo_table_release(copy, allocator);
+    if (!init_spread(copy, table->geometry, table->spread, table->most_kicks, allocator)) {
+        copy->shape.buckets = 0;
+        return false;
+    }
+    for (size_t page = next_touched(table, 0); page < pages_of(table->shape); page = next_touched(table, page + 1))
+        table->touched[page] = WRITTEN;
+    copy->copy_token = ++table->copy_token;
+    return true;
+}
+
+bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
+                            const roost_allocator *allocator)
+{
+    *clean = true;
+    if (cuckoo_table_is_asleep(table))
+        return true;
+    if (!begin_copy(copy, table, allocator))
+        return false;
+    const uint8_t *end = table->touched + pages_of(table->shape);
+    uint8_t *page = memchr(table->touched, WRITTEN, (size_t)(end - table->touched));
+    for (; page && *effort > 0; page = memchr(page, WRITTEN, (size_t)(end - page)), --*effort) {
+        copy_page(copy, table, (size_t)(page - table->touched));
+        *page = COPIED;
+    }
+    *clean = !page;
+    return true;
+}
+
+bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    if (cuckoo_table_is_asleep(table)) {
+        cuckoo_table_release(copy, allocator);
+        return copy_asleep(copy, table, allocator);
+    }
+    copy->filled = table->filled;
+    copy->moves = table->moves;
+    copy->copy_token = 0;
+    table->copy_token++;
+    stash_release(&copy->stash, allocator);
+    return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
 /* ---- look-up -------------------------------------------------------------------------------------------------------
@@ -683,10 +783,12 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
     uint32_t take_second = -(uint32_t)(second < first);
     uint32_t bucket = place.bucket ^ ((place.bucket ^ place.other) & take_second);
     uint32_t offset = first ^ ((first ^ second) & take_second);
-    if (form == FOUR_BYTES)
+    if (form == FOUR_BYTES) {
         table->slots.bytes[(size_t)bucket * 4 + offset / 8] = (uint8_t)place.fingerprint;
-    else
+        touch(table, (uint64_t)bucket * 4);
+    } else {
         slot_write(table, bucket, offset, word);
+    }
     table->filled++;
     return true;
 }
@@ -935,6 +1037,20 @@ void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint6
 /* ---- walks ---------------------------------------------------------------------------------------------------------
  */
 
+uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row)
+{
+    const uint64_t width = (uint64_t)slot_width(table->shape) * table->shape.bucket_size;
+    while (row < cuckoo_table_rows(table)) {
+        size_t first = (size_t)(row * width >> (PAGE_SHIFT + 3));
+        size_t last = (size_t)(((row + 1) * width - 1) >> (PAGE_SHIFT + 3));
+        if (table->touched[first] || table->touched[last])
+            return row;
+        uint64_t next = (uint64_t)next_touched(table, last) << (PAGE_SHIFT + 3); /* a bit of the row to go on with */
+        row = next / width < cuckoo_table_rows(table) ? (uint32_t)(next / width) : cuckoo_table_rows(table);
+    }
+    return row;
+}
+
 uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprints[8])
 {
     uint32_t count = 0;
@@ -1021,7 +1137,7 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
                                 struct place *places, uint32_t wanted)
 {
     uint32_t found = 0, rows = cuckoo_table_rows(other);
-    while (*row < rows && found < wanted) {
+    while ((*row = cuckoo_table_next_row(other, *row)) < rows && found < wanted) {
         uint32_t left = rows - *row, to = *row + (left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE);
         found += lacking_in_rows(table, other, *row, to, places + found);
         *row = to;
@@ -1073,7 +1189,8 @@ static struct place moved(const struct cuckoo_table *to, const struct cuckoo_tab
 /* In one pass, without a kick: what shares a row goes to rows that nothing else goes to, so there is room for all. */
 static void move_slots(struct cuckoo_table *to, const struct cuckoo_table *table)
 {
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
+         row = cuckoo_table_next_row(table, row + 1)) {
         uint64_t words[8];
         cuckoo_table_words(table, row, words);
         for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
@@ -1128,10 +1245,14 @@ bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct
     return spread <= table->spread || lay_out(table, spread, random, allocator);
 }
 
-bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator)
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator,
+                          uint64_t most_moved)
 {
     int32_t spread = spread_for(table->geometry, cuckoo_table_entries(table));
-    return lay_out(table, spread > table->spread ? spread : table->spread + 1, random, allocator);
+    spread = spread > table->spread ? spread : table->spread + 1;
+    if (most_moved && spread < 0 && slots_of(shape_of(table->geometry, spread)) > most_moved)
+        spread = 0;
+    return lay_out(table, spread, random, allocator);
 }
 
 /* ---- invariants ----------------------------------------------------------------------------------------------------
@@ -1183,6 +1304,8 @@ bool cuckoo_table_check(const struct cuckoo_table *table)
     for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         filled += count;
+        if (count && cuckoo_table_next_row(table, row) != row)
+            return false;
         for (uint32_t i = 0; i < count; i++)
             if (table->geometry.tag_bits == 0 && !held_once(table, cuckoo_table_place(table, row, fingerprints[i])))
                 return false;

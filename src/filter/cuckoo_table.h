@@ -27,6 +27,8 @@ struct cuckoo_table {
     bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
+    uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
+    uint64_t copy_token;  /* the same in both while one is the copy of the other, made in steps */
     uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
@@ -46,17 +48,26 @@ bool cuckoo_table_init(struct cuckoo_table *table, struct cuckoo_geometry geomet
 void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mover);
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
+/*
+ * The same in steps (kind.h), into a table that was made by init with this allocator: at most so many pages. False
+ * without memory. The second function is for the moment when the first one has left the copy clean.
+ */
+bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
+                            const roost_allocator *allocator);
+bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator);
 
 /*
  * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was
  * made for spreads over more rows than it has buckets. Classes stay what they are. A table without tags that is none of
  * a series has one layout for ever. Whether it is so full that it should have more rows; whether it is full but for the
  * slots that only kicks find, and could have more rows; giving it the next layout; and giving it the rows that so many
- * entries need. The last two change nothing and answer false where there is no memory for it.
+ * entries need. `most_moved`, where it is not 0: a folded table that would have to move more than that the next time gets
+ * all its rows now. The last two change nothing and answer false where there is no memory for it.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
-bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator);
+bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator,
+                          uint64_t most_moved);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);
 /* What it would take, slots and journal, with the rows that so many need. */
@@ -78,6 +89,9 @@ static inline uint32_t cuckoo_table_rows(const struct cuckoo_table *table)
 {
     return table->shape.buckets;
 }
+/* The first row from this one on that may hold entries; past the last one: none. Pages that were never written are not
+   read either: walks cost what a table holds and not what it has room for. */
+uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row);
 struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprint);
 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */

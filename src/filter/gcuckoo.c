@@ -163,6 +163,29 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     return ROOST_OK;
 }
 
+static roost_status gcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
+                                      const roost_environment *environment)
+{
+    return open_with(copy, &filter->config, environment, as_const_gcuckoo(filter)->table.geometry);
+}
+
+static roost_status gcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    return cuckoo_table_copy_some(&as_gcuckoo(copy)->table, &as_gcuckoo(filter)->table, effort, clean,
+                                  &copy->environment.allocator)
+               ? ROOST_OK
+               : ROOST_NO_MEMORY;
+}
+
+static roost_status gcuckoo_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter), *twin = as_gcuckoo(copy);
+    twin->sum = gcuckoo->sum;
+    twin->base.random = filter->random;
+    return cuckoo_table_copy_rest(&twin->table, &gcuckoo->table, &copy->environment.allocator) ? ROOST_OK
+                                                                                               : ROOST_NO_MEMORY;
+}
+
 /* ---- elements ------------------------------------------------------------------------------------------------------
  */
 
@@ -199,7 +222,7 @@ static void relieve_if_overfull(struct gcuckoo *gcuckoo)
     struct cuckoo_table *table = &gcuckoo->table;
     const roost_environment *environment = &gcuckoo->base.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(table), 0) && 3 * table_bytes(table) <= environment->memory_limit)
-        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator);
+        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator, environment->most_moved);
 }
 
 /* Leaves the digest to the caller. */
@@ -427,7 +450,8 @@ static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo
                                                              void *context)
 {
     const struct cuckoo_geometry geometry = table->geometry;
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
+         row = cuckoo_table_next_row(table, row + 1)) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         for (uint32_t i = 0; i < count; i++)
             visit(context, class_key(cuckoo_table_place(table, row, fingerprints[i]), geometry));
@@ -884,6 +908,9 @@ const struct filter_kind gcuckoo_kind = {
     .open = gcuckoo_open,
     .close = gcuckoo_close,
     .clone = gcuckoo_clone,
+    .copy_open = gcuckoo_copy_open,
+    .copy_some = gcuckoo_copy_some,
+    .copy_rest = gcuckoo_copy_rest,
     .add = gcuckoo_add,
     .contains = gcuckoo_contains,
     .contains_nested = gcuckoo_contains_nested,

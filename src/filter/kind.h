@@ -61,6 +61,15 @@ struct filter_kind {
                          struct bit_reader *geometry);
     void (*close)(roost_filter *filter);
     roost_status (*clone)(const roost_filter *filter, roost_filter **copy);
+    /*
+     * The same in steps (../sync/copying.c), for an environment of its own; NULL where filters are small. copy_open
+     * makes an empty filter. copy_some copies pages that have changed since they were copied, takes each from the
+     * effort, and tells whether none is left; the filter may change between two calls. When none is left, and at the
+     * same moment, copy_rest does what is short. One copy at a time.
+     */
+    roost_status (*copy_open)(const roost_filter *filter, roost_filter **copy, const roost_environment *environment);
+    roost_status (*copy_some)(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean);
+    roost_status (*copy_rest)(roost_filter *filter, roost_filter *copy);
 
     roost_status (*add)(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);

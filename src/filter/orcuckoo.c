@@ -231,6 +231,43 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
     return ROOST_OK;
 }
 
+static roost_status orcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
+                                       const roost_environment *environment)
+{
+    return open_with(copy, &filter->config, environment, as_const_orcuckoo(filter)->table.geometry);
+}
+
+static roost_status orcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    return cuckoo_table_copy_some(&as_orcuckoo(copy)->table, &as_orcuckoo(filter)->table, effort, clean,
+                                  &copy->environment.allocator)
+               ? ROOST_OK
+               : ROOST_NO_MEMORY;
+}
+
+static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
+{
+    struct orcuckoo *filter = as_orcuckoo(base), *twin = as_orcuckoo(copy);
+    const roost_allocator *allocator = &copy->environment.allocator;
+    struct roost_filter own = twin->base;
+    struct cuckoo_table table = twin->table;
+    history_release(&twin->history, allocator);
+    actors_release(&twin->actors, allocator);
+    *twin = *filter;
+    twin->base = own;
+    twin->base.random = base->random;
+    twin->table = table;
+    twin->history = (struct history){0};
+    twin->actors = (struct actors){0};
+    detach_journal(&twin->base);
+    twin->actor = 0;
+    return cuckoo_table_copy_rest(&twin->table, &filter->table, allocator) &&
+                   history_copy(&twin->history, &filter->history, allocator) &&
+                   actors_copy(&twin->actors, &filter->actors, allocator)
+               ? ROOST_OK
+               : ROOST_NO_MEMORY;
+}
+
 /* ---- entries -------------------------------------------------------------------------------------------------------
  */
 
@@ -341,7 +378,7 @@ void relieve_if_overfull(struct orcuckoo *filter)
     const roost_environment *environment = &filter->base.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
         3 * orcuckoo_bytes(filter) <= environment->memory_limit &&
-        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator))
+        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator, environment->most_moved))
         empty_stash(filter);
 }
 
@@ -969,6 +1006,9 @@ const struct filter_kind orcuckoo_kind = {
     .open = orcuckoo_open,
     .close = orcuckoo_close,
     .clone = orcuckoo_clone,
+    .copy_open = orcuckoo_copy_open,
+    .copy_some = orcuckoo_copy_some,
+    .copy_rest = orcuckoo_copy_rest,
     .add = orcuckoo_add,
     .contains = orcuckoo_contains,
     .contains_nested = orcuckoo_contains_nested,

@@ -1126,7 +1126,8 @@ static void drop_ranks_in_slots(struct orcuckoo *filter, const struct rank_map *
                                 uint64_t count)
 {
     const struct cuckoo_table *table = &filter->table;
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
+         row = cuckoo_table_next_row(table, row + 1)) {
         uint64_t words[8];
         cuckoo_table_words(table, row, words);
         for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {

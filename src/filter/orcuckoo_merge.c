@@ -135,7 +135,8 @@ static void gather_row(const struct orcuckoo *filter, struct removal_walk *walk,
 static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
 {
     walk->next = walk->count = 0;
-    while (walk->row < cuckoo_table_rows(&filter->table) && walk->row < walk->end_row && walk->count < ROW)
+    while ((walk->row = cuckoo_table_next_row(&filter->table, walk->row)) < cuckoo_table_rows(&filter->table) &&
+           walk->row < walk->end_row && walk->count < ROW)
         gather_row(filter, walk, walk->row++);
     cuckoo_table_prefetch(&walk->other->table, walk->places, walk->count);
     return walk->count > 0;
@@ -227,7 +228,9 @@ static bool next_news(const struct orcuckoo *filter, struct news_walk *walk)
 {
     const struct stash *stash = &walk->other->table.stash;
     walk->count = 0;
-    while (walk->row < cuckoo_table_rows(&walk->other->table) && walk->count < ROW)
+    while ((walk->row = cuckoo_table_next_row(&walk->other->table, walk->row)) <
+               cuckoo_table_rows(&walk->other->table) &&
+           walk->count < ROW)
         gather_news(filter, walk, walk->row++);
     for (; walk->node < stash->used && walk->count < ROW; walk->node++) {
         struct entry entry = entry_of_node(&stash->nodes[walk->node]);

@@ -257,6 +257,70 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     return status;
 }
 
+/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+ *
+ * Table by table; one that has changed again since it was copied is gone over again. Tables come, and are never taken
+ * away.
+ */
+
+static roost_status series_copy_open(const roost_filter *filter, roost_filter **copy,
+                                     const roost_environment *environment)
+{
+    const struct series *series = as_const_series(filter);
+    struct series *twin = memory_allocate(&environment->allocator, sizeof *twin);
+    *copy = NULL;
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    *twin = (struct series){.table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
+    init_base(&twin->base, filter->kind, &filter->config, environment);
+    *copy = &twin->base;
+    return ROOST_OK;
+}
+
+static roost_status open_copy_of_table(const struct series *series, struct series *twin, uint32_t index)
+{
+    roost_filter *table;
+    roost_environment environment = twin->base.environment;
+    environment.random_seed += index;
+    roost_status status = series->table_kind->copy_open(series->tables[index], &table, &environment);
+    if (status == ROOST_OK)
+        put_table(twin, index, table);
+    return status;
+}
+
+static roost_status series_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    struct series *series = as_series(filter), *twin = as_series(copy);
+    roost_status status = ROOST_OK;
+    *clean = true;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        bool clean_table = true;
+        if (!series->tables[i])
+            continue;
+        if (!twin->tables[i])
+            status = open_copy_of_table(series, twin, i);
+        if (status == ROOST_OK)
+            status = series->table_kind->copy_some(series->tables[i], twin->tables[i], effort, &clean_table);
+        *clean &= clean_table;
+    }
+    return status;
+}
+
+static roost_status series_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    struct series *series = as_series(filter), *twin = as_series(copy);
+    const roost_allocator *allocator = &copy->environment.allocator;
+    ledger_release(&twin->ledger, allocator);
+    roost_status status = ledger_copy(&twin->ledger, &series->ledger, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
+        if (!series->tables[i])
+            continue;
+        status = series->table_kind->copy_rest(series->tables[i], twin->tables[i]);
+        join_series(twin, twin->tables[i], i);
+    }
+    return status;
+}
+
 static bool series_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
 {
     struct series *series = as_series(filter);
@@ -1009,7 +1073,8 @@ static roost_status series_check(const roost_filter *filter)
 
 #define COMMON                                                                                                         \
     .resolve = series_resolve, .is_resolved = series_is_resolved, .open = series_open, .close = series_close,          \
-    .clone = series_clone, .contains = series_contains, .merge = series_merge, .compare = series_compare,              \
+    .clone = series_clone, .copy_open = series_copy_open, .copy_some = series_copy_some,                               \
+    .copy_rest = series_copy_rest, .contains = series_contains, .merge = series_merge, .compare = series_compare,      \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
     .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .move = series_move,                          \

@@ -338,7 +338,8 @@ static bool visit_row(const struct cuckoo_table *table, uint32_t row, class_visi
 bool counting_cuckoo_visit(const struct counting_cuckoo *filter, class_visitor *visit, void *context)
 {
     const struct cuckoo_table *table = &filter->table;
-    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++)
+    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
+         row = cuckoo_table_next_row(table, row + 1))
         if (!visit_row(table, row, visit, context))
             return false;
     for (uint64_t node = 0; node < table->stash.used; node++) {

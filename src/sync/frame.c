@@ -136,6 +136,22 @@ bool roost_frame_is_delta(const void *frame, size_t size)
     return size > MAGIC_BYTES + 1 && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0 && bytes[MAGIC_BYTES + 1] == DELTA_FRAME;
 }
 
+uint64_t roost_frame_memory(const void *frame, size_t size)
+{
+    struct bit_reader reader;
+    enum frame_type type;
+    roost_filter *empty = NULL;
+    roost_environment environment = environment_or_default(NULL);
+    roost_status status = frame_open(&reader, &type, frame, size);
+    if (status == ROOST_OK)
+        status = open_configured(&empty, &reader, &environment);
+    if (status != ROOST_OK)
+        return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? UINT64_MAX : 0;
+    uint64_t bytes = empty->kind->bytes(empty);
+    roost_filter_free(empty);
+    return bytes;
+}
+
 static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
 {
     roost_status status = filter->kind->read_state(filter, reader);

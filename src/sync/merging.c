@@ -147,6 +147,14 @@ static bool is_of_configuration(const roost_merging *merging)
            (size == merging->configuration_size && memcmp(bytes, merging->configuration, size) == 0);
 }
 
+static roost_status cut_other(roost_merging *merging, size_t part_bytes)
+{
+    struct frame_sink sink = {{take_part, false}, merging};
+    roost_status status = merging->other->kind->cut(merging->other, &merging->known, part_bytes, &sink.sink);
+    merging->sweeps = sink.sink.removals;
+    return status;
+}
+
 roost_status roost_merging_read(roost_merging *merging, const void *frame, size_t size, size_t part_bytes)
 {
     roost_status status = roost_filter_decode(&merging->other, frame, size, &merging->environment);
@@ -154,11 +162,21 @@ roost_status roost_merging_read(roost_merging *merging, const void *frame, size_
         return status;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    if (!merging->other->kind->cut)
-        return take_whole(merging, frame, size);
-    struct frame_sink sink = {{take_part, false}, merging};
-    status = merging->other->kind->cut(merging->other, &merging->known, part_bytes, &sink.sink);
-    merging->sweeps = sink.sink.removals;
+    return merging->other->kind->cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
+}
+
+roost_status roost_merging_take(roost_merging *merging, roost_filter *other, size_t part_bytes)
+{
+    roost_buffer frame;
+    merging->other = other;
+    if (!is_of_configuration(merging))
+        return ROOST_MISMATCH;
+    if (other->kind->cut)
+        return cut_other(merging, part_bytes);
+    roost_status status = roost_filter_encode(other, &frame);
+    if (status == ROOST_OK)
+        status = take_whole(merging, frame.data, frame.size);
+    roost_buffer_release(&frame);
     return status;
 }
 

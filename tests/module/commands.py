@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """BF.*, CF.* and ROOST.* through Debian's python3-redis and through the bare protocol: arguments, replies, error texts."""
+import os
+
 import redis
 
-from servers import Speaker, run, server
+from servers import MODULE, Speaker, run, server
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -272,6 +274,54 @@ def test_what_other_modules_get_wrong():
         s("BF.ADD", "x", "1"), s("BF.ADD", "y", "2")
         assert s("DEBUG", "DIGEST-VALUE", "x") != s("DEBUG", "DIGEST-VALUE", "y")
         assert s("COPY", "x", "z") == 1 and s.digest("x") == s.digest("z")
+
+
+def test_a_clash_of_names_is_explained():
+    clash = os.path.join(os.path.dirname(MODULE), "tests", "clash.so")
+    with server("--loadmodule", clash, "--enable-module-command", "yes", module=False) as s:
+        try:
+            s("MODULE", "LOAD", MODULE)
+            assert False, "it was loaded"
+        except redis.ResponseError:
+            assert "cannot load: the command bf.add is already there, from the module elsewhere" in s.log() and "bf-cf no" in s.log(), s.log()
+        assert s("MODULE", "LOAD", MODULE, "bf-cf", "no") == b"OK" and s("BF.ADD", "x", "y") == 0
+        s("ROOST.CREATE", "k", "CAPACITY", "100")
+        try:
+            s("MODULE", "LOAD", MODULE)
+            assert False, "it was loaded twice"
+        except redis.ResponseError:
+            assert "a module with the name roost is loaded already" in s.log()
+
+
+def effective_limit(s):
+    return int(s("CONFIG", "GET", "roost.memory-limit")[1])
+
+
+def test_the_memory_limit_has_a_safe_default():
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with server() as s:
+        assert 0 < effective_limit(s) <= machine // 4 and s.client.info("roost")["roost_memory_limit"] == effective_limit(s)
+        for kind in ("bloom",), ("cuckoo",), ("orcuckoo",), ("bloom", "SCALABLE"), ("cuckoo", "SCALABLE"):
+            try:
+                s("ROOST.CREATE", "k", "KIND", *kind, "CAPACITY", 10**12 if kind[0] == "bloom" else 16 * 10**9)
+                assert False, kind
+            except redis.ResponseError as error:
+                assert "memory" in str(error) or "do not go together" in str(error), error
+        s("CONFIG", "SET", "maxmemory", "1gb")
+        assert effective_limit(s) == 512 << 20
+        s("CONFIG", "SET", "roost.memory-limit", "700mb")
+        s("CONFIG", "SET", "maxmemory", "2gb")
+        assert effective_limit(s) == 700 << 20
+        s("CONFIG", "SET", "roost.memory-limit", "0")
+        assert effective_limit(s) == 1 << 30
+    with server("--maxmemory", "100mb") as s:
+        assert effective_limit(s) == 50 << 20
+        for command in (("ROOST.CREATE", "k", "CAPACITY", 10**8), ("BF.RESERVE", "k", "0.01", 10**8), ("CF.RESERVE", "k", 10**8)):
+            try:
+                s(*command)
+                assert False, command
+            except redis.ResponseError as error:
+                assert "roost.memory-limit" in str(error), error
 
 
 if __name__ == "__main__":

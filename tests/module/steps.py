@@ -255,7 +255,7 @@ def test_a_digest_of_many_changes():
         s("BF.MADD", "large", *range(60000, 80000))
         s("DEBUG", "RELOAD")
         digest = s.digest("large")
-        s("COPY", "large", "copy")
+        s("ROOST.MERGESTORE", "copy", "large")
         assert s.digest("copy") == digest
         info = s("ROOST.INFO", "large", "FULL")
         full = dict(zip(info[::2], info[1::2]))
@@ -499,6 +499,78 @@ def test_databases_and_the_append_only_file():
         client = redis.Redis(unix_socket_path=s.path, db=3)
         assert client.execute_command("ROOST.DIGEST", "here").decode() == s.digest("there")
         client.close()
+
+
+def faults(s):
+    """Pages that the process has touched for the first time: they tell what was worked on, however fast the machine is."""
+    with open(f"/proc/{s.process.pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[7])
+
+
+def test_small_commands_about_large_filters_touch_little():
+    with server("--maxmemory", "0") as s:
+        s("CONFIG", "SET", "roost.memory-limit", "8gb")
+        for kind, capacity in (("bloom", 800000000), ("cuckoo", 400000000), ("orcuckoo", 40000000)):
+            before = faults(s)
+            s("ROOST.CREATE", "large", "KIND", kind, "CAPACITY", capacity)
+            assert s("MEMORY", "USAGE", "large") > 256 << 20
+            s("ROOST.ADD", "large", *range(5))
+            frame = frame_of(s, "large")
+            assert len(frame) < 300 and s("ROOST.MERGE", "new", frame) == 1 and s("ROOST.MERGE", "new", frame) == 0
+            assert s("COPY", "large", "copy") == 1 and s("ROOST.MERGESTORE", "both", "large", "copy") == b"OK"
+            assert len({s.digest(key) for key in ("large", "new", "copy", "both")}) == 1
+            s("ROOST.DUMP", "large", "0"), s("ROOST.PULL", "large", "0"), s("UNLINK", "both")
+            assert faults(s) - before < 20000, kind  # the smallest of them has 65,536 pages, and was walked many times
+            s("FLUSHALL")
+
+
+def test_mergestore_in_steps():
+    with primary_and_replica() as (s, replica):
+        for kind in KINDS:
+            s("ROOST.CREATE", "a", *KINDS[kind], "CAPACITY", 4000000 if "bloom" in kind else 1000000)
+            s("ROOST.CREATE", "b", *KINDS[kind], "CAPACITY", 4000000 if "bloom" in kind else 1000000)
+            fill(s, "a", range(30000)), fill(s, "b", range(20000, 60000))
+            s("SET", "both", "text")
+            assert s("ROOST.MERGESTORE", "both", "a", "b") == b"OK"
+            assert all(s("ROOST.EXISTS", "both", *range(60000))), kind
+            with s.client.pipeline(transaction=True) as transaction:
+                transaction.execute_command("ROOST.MERGESTORE", "at-once", "a", "b")
+                transaction.execute()
+            assert s.digest("both") == s.digest("at-once"), kind
+            assert s("ROOST.MERGESTORE", "a", "a", "b") == b"OK" and s("ROOST.MERGESTORE", "b", "b") == b"OK"
+            assert s.digest("a") == s.digest("both"), kind
+            caught_up(replica, s)
+            same_digests(s, replica, ["a", "b", "both", "at-once"])
+            s("FLUSHALL")
+
+
+def test_dumps_are_bounded_and_shared():
+    with server() as s:
+        for key in "abc":
+            s("ROOST.CREATE", key, "CAPACITY", 30000000)
+            for i in range(0, 600000, 20000):
+                s("ROOST.ADD", key, *range(i, i + 20000), key)
+        first = s("ROOST.DUMP", "a", "0")[0]
+        held = s.client.info("roost")["roost_dumps_bytes"]
+        assert held > 1 << 20 and {s("ROOST.DUMP", "a", "0")[0] for _ in range(8)} == {first}
+        assert s.client.info("roost")["roost_dumps_bytes"] == held
+        s.error("ROOST.DUMP", "b", first)  # a dump of another key
+        iterator, pieces = first, []
+        while iterator:
+            iterator, data = s("ROOST.DUMP", "a", iterator)
+            assert len(data) <= 1 << 20
+            pieces.append((iterator, data))
+        header = s("ROOST.DUMP", "a", "0")[1]
+        s("ROOST.RESTORE", "restored", 1, header)
+        for iterator, data in pieces[:-1]:
+            s("ROOST.RESTORE", "restored", iterator, data)
+        assert s.digest("restored") == s.digest("a")
+        for key in "abcabc":
+            try:
+                s("ROOST.DUMP", key, "0")
+            except redis.ResponseError as error:
+                assert "too many dumps" in str(error), error
+        assert s.client.info("roost")["roost_dumps_bytes"] <= 64 << 20
 
 
 if __name__ == "__main__":

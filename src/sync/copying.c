@@ -1,0 +1,97 @@
+/*
+ * A copy of a filter in steps (include/roost/steps.h).
+ *
+ * As machines are moved from host to host while they run: pages are copied one after the other, and those that were
+ * written meanwhile are copied again, until so few are left that they are copied at one moment, with all that is short
+ * (sums, histories, actors, the stash). So the copy is what the filter was at that moment, however it has changed
+ * before. The kinds know which pages were written: Bloom filters by the chunks whose hash is stale, tables by a byte a
+ * page.
+ *
+ *     pass 1   all pages that hold anything      1,000,000
+ *     pass 2   what was written during pass 1        4,100
+ *     pass 3   what was written during pass 2           17   -> all at one moment: done
+ *
+ * Who writes faster than a step copies would keep it from coming to an end: each pass may take twice as long a step.
+ *
+ * Windows and counters, which are small, are encoded and decoded.
+ */
+#include "frame.h"
+
+#include "roost/steps.h"
+
+#define MOST_DOUBLED 16
+
+struct roost_copying {
+    roost_environment environment;
+    roost_filter *copy;
+    uint64_t copied; /* pages, so far */
+    uint32_t doubled;
+};
+
+roost_status roost_copying_new(roost_copying **copying, const roost_filter *filter,
+                               const roost_environment *environment)
+{
+    roost_environment complete = environment_or_default(environment);
+    roost_copying *made = memory_allocate(&complete.allocator, sizeof *made);
+    roost_status status = made ? ROOST_OK : ROOST_NO_MEMORY;
+    *copying = NULL;
+    if (made)
+        *made = (struct roost_copying){.environment = complete};
+    if (made && filter->kind->copy_open)
+        status = filter->kind->copy_open(filter, &made->copy, &complete);
+    if (status == ROOST_OK)
+        *copying = made;
+    else if (made)
+        memory_release(&complete.allocator, made);
+    return status;
+}
+
+static roost_status copy_at_once(roost_copying *copying, const roost_filter *filter)
+{
+    roost_buffer frame;
+    roost_status status = roost_filter_encode(filter, &frame);
+    if (status == ROOST_OK)
+        status = roost_filter_decode(&copying->copy, frame.data, frame.size, &copying->environment);
+    roost_buffer_release(&frame);
+    return status;
+}
+
+/* Once all pages there are were copied twice over, and again after each such round, steps get longer. */
+static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, uint64_t effort)
+{
+    uint64_t pages = filter->kind->bytes(filter) / 4096 + 1;
+    if (copying->copied > 2 * pages && copying->doubled < MOST_DOUBLED) {
+        copying->copied = 0;
+        copying->doubled++;
+    }
+    return effort << copying->doubled;
+}
+
+roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, uint64_t effort, bool *done)
+{
+    const struct filter_kind *kind = filter->kind;
+    *done = true;
+    if (!kind->copy_open)
+        return copy_at_once(copying, filter);
+    uint64_t most = effort_for(copying, filter, effort), left = most;
+    roost_status status = kind->copy_some(filter, copying->copy, &left, done);
+    copying->copied += most - left;
+    return status == ROOST_OK && *done ? kind->copy_rest(filter, copying->copy) : status;
+}
+
+roost_filter *roost_copying_take(roost_copying *copying)
+{
+    roost_filter *copy = copying->copy;
+    copying->copy = NULL;
+    roost_copying_free(copying);
+    return copy;
+}
+
+void roost_copying_free(roost_copying *copying)
+{
+    if (!copying)
+        return;
+    const roost_allocator allocator = copying->environment.allocator;
+    roost_filter_free(copying->copy);
+    memory_release(&allocator, copying);
+}
