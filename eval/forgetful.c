@@ -69,7 +69,8 @@ static roost_filter *open_window(uint32_t past, double seconds, uint64_t bits, u
 
 static void add(roost_filter *window, uint64_t *luck, double seconds)
 {
-    must(roost_window_add_hash(window, NULL, draw(luck), BEGIN + (uint64_t)(seconds * 1e6)), "an addition");
+    roost_status status = roost_window_add_hash(window, NULL, draw(luck), BEGIN + (uint64_t)(seconds * 1e6));
+    must(status == ROOST_FULL ? ROOST_OK : status, "an addition"); /* Figure 13: more than all levels have room for */
 }
 
 /* The same probes for the same luck. */

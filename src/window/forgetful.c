@@ -71,6 +71,8 @@
 #define BEND         1.05
 /* How exactly that is turned into a number of elements: to a part in so many. */
 #define PRECISION 512
+/* A window that may err so often promises nothing, and is never full: the paper's, which are filled beyond any use. */
+#define NO_PROMISE 0.9
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
 
@@ -376,7 +378,7 @@ static roost_status choose_slot(struct window *window, struct slot **slot, uint6
         } else if (*slot) {
             window->level = level_with_room(window, time);
             if (window->level == window->finest)
-                return ROOST_FULL;
+                return window->base.config.fpr < NO_PROMISE ? ROOST_FULL : ROOST_OK;
             lowered = true;
         } else if (window->level > 0 && !lowered && was_idle(window, start, window->level)) {
             window->level--;
