@@ -139,7 +139,7 @@ static void both_may_change_between_messages(void **state)
            (unsigned long long)worlds, (unsigned long long)seen.disturbed, (unsigned long long)seen.grown,
            (unsigned long long)seen.equal, (unsigned long long)seen.unequal, (unsigned long long)seen.lost,
            (unsigned long long)seen.wholes);
-    assert_true(seen.unequal > worlds / 2 && seen.equal > 0 && seen.lost > worlds / 3 && seen.grown > worlds / 4);
+    assert_true(seen.unequal > worlds / 2 && seen.equal > 0 && seen.lost > worlds / 3 && seen.grown > worlds / 6);
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------

@@ -648,6 +648,8 @@ static void reseal(roost_buffer *message, uint32_t number, void *context)
     if (number == 0)
         memcpy(resealing->opening, message->data, sizeof resealing->opening);
     uint64_t last = resealing->last;
+    if (message->size < 8)
+        return;
     resealing->last = load_word(message->data + message->size - 8);
     if (number != resealing->damage.message || resealing->damage.happened || message->size < 10)
         return;

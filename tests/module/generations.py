@@ -41,7 +41,7 @@ def create(s, key, kind="set"):
 def summary(s, *options):
     answer = s("ROOST.SUMMARY", *options)
     told = dict(zip([name.decode() for name in answer[::2]], answer[1::2]))
-    told["changed"] = [(entry[0], entry[1].decode(), *entry[2:5]) for entry in told["changed"]]
+    told["changed"] = [(entry[0], entry[1].decode(), *entry[2:5], *filter(None, entry[5:6])) for entry in told["changed"]]
     return told
 
 
