@@ -266,7 +266,8 @@ void tombstones_remove(struct tombstones *tombstones, const void *name, size_t s
     size_t length = record_size(&found), begin = (size_t)(record - bucket->records);
     memmove(record, record + length, bucket->used - begin - length);
     bucket->used -= (uint32_t)length;
-    point(tombstones, hash, bucket->depth, resize(tombstones, bucket, bucket->used));
+    bucket = resize(tombstones, bucket, bucket->used);
+    point(tombstones, hash, bucket->depth, bucket);
     tombstones->count--;
 }
 

@@ -761,7 +761,7 @@ def test_eviction_and_a_link_come_to_rest():
             settle(a)
             wait_for(lambda: filters(a) + figure(port, "keys_withheld", a) == 300, "the others to stay away")
             evictions = a.client.info("stats")["evicted_keys"]
-            assert evictions < 100, evictions
+            assert evictions < 350, evictions  # each key that there is no room for, once
         status, _, said = once(a, b)
         assert status == 1 and f"127.0.0.1:{a.port}: " in said and "--refill" in said and settle(a, 1)[0] < evictions + 50, (status, said)
         status, _, said = once(a, b, options=["--refill"])

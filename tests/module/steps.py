@@ -4,7 +4,7 @@ import contextlib
 
 import redis
 
-from servers import Server, Speaker, caught_up, replicate, run, same_digests, server, servers, wait_for
+from servers import MODULE, Server, Speaker, caught_up, replicate, run, same_digests, server, servers, wait_for
 
 KINDS = {"bloom": ("KIND", "bloom"), "growing-bloom": ("KIND", "bloom", "SCALABLE"), "cuckoo": ("KIND", "cuckoo", "FPR", 1e-6),
          "growing-cuckoo": ("KIND", "cuckoo", "SCALABLE", "FPR", 1e-6), "set": ("KIND", "orcuckoo"), "growing-set": ("KIND", "orcuckoo", "SCALABLE"),
@@ -520,7 +520,8 @@ def test_small_commands_about_large_filters_touch_little():
             assert s("COPY", "large", "copy") == 1 and s("ROOST.MERGESTORE", "both", "large", "copy") == b"OK"
             assert len({s.digest(key) for key in ("large", "new", "copy", "both")}) == 1
             s("ROOST.DUMP", "large", "0"), s("ROOST.PULL", "large", "0"), s("UNLINK", "both")
-            assert faults(s) - before < 20000, kind  # the smallest of them has 65,536 pages, and was walked many times
+            if "sanitize" not in MODULE:  # which touches memory of its own for each allocation
+                assert faults(s) - before < 20000, kind  # the smallest of them has 65,536 pages, and was walked many times
             s("FLUSHALL")
 
 
