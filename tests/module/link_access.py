@@ -54,7 +54,7 @@ def test_the_user_of_the_documentation():
 
 
 def test_each_right_is_needed():
-    optional = {"+client|setname", "+select", "+asking", "+ping", "+cluster|slots", "~*", "on", f">{SECRET}", "link"}
+    optional = {"+client|setname", "+select", "+asking", "+ping", "+time", "+cluster|slots", "~*", "on", f">{SECRET}", "link"}
     needed = [word for word in rights() if word not in optional]
     assert len(needed) > 4
     for word in needed:
