@@ -1285,12 +1285,12 @@ static void explore(struct universe *universe, uint32_t depth)
 
 static const struct setting settings[] = {
     /* name, multiset, entry, bucket, classes, replicas, capacity, deltas, messages, restarts, depth, deep */
-    {"set", false, 64, 1, 2, 2, 1, false, false, false, 9, 11},
+    {"set", false, 64, 1, 2, 2, 1, false, false, false, 8, 11},
     {"set", false, 64, 2, 3, 2, 4, false, false, false, 7, 9},
     {"set", false, 64, 1, 2, 3, 2, false, false, false, 6, 8},
     {"set, restarts and backups", false, 64, 1, 2, 2, 2, false, true, true, 7, 8},
     {"set, deltas", false, 64, 1, 2, 2, 2, true, false, false, 7, 9},
-    {"set, deltas that wait, restarts", false, 64, 1, 1, 2, 2, true, true, true, 8, 9},
+    {"set, deltas that wait, restarts", false, 64, 1, 1, 2, 2, true, true, true, 7, 9},
     {"set, deltas that wait, restarts", false, 64, 1, 2, 3, 2, true, true, true, 5, 6},
     {"multiset", true, 64, 1, 2, 2, 1, false, false, false, 8, 10},
     {"multiset", true, 64, 2, 3, 2, 4, false, false, false, 6, 8},
