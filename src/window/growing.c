@@ -86,43 +86,65 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
    addresses at a time, which takes as long as to fetch what is there. */
 #define AHEAD 16
 
-/* What was prepared is of use until a segment moves. */
-static roost_status add_some(struct window *window, uint64_t *before, size_t *done, const roost_hash *hashes,
-                             size_t count, uint64_t slot)
-{
+/* Elements of which we know where they belong, until a segment moves. */
+struct group {
+    const roost_hash *hashes;
+    size_t count;
+    uint64_t moves;
     struct recent_place places[AHEAD];
+};
+
+static void prepare(const struct recent *recent, struct group *group, size_t from)
+{
+    recent_prepare(recent, group->places + from, group->hashes + from, group->count - from);
+    group->moves = recent->moves;
+}
+
+static void open_group(const struct recent *recent, struct group *group, const roost_hash *hashes, size_t count)
+{
+    group->hashes = hashes;
+    group->count = count < AHEAD ? count : AHEAD;
+    prepare(recent, group, 0);
+}
+
+static roost_status add_group(struct window *window, uint64_t *before, size_t *done, struct group *group, uint64_t slot)
+{
     struct recent *recent = &window->recent;
-    uint64_t moves = recent->moves + 1;
-    bool has_room = recent->live + count <= window->most;
-    for (*done = 0; *done < count; ++*done) {
-        if (moves != recent->moves)
-            recent_prepare(recent, places + *done, hashes + *done, count - *done);
-        moves = recent->moves;
+    bool has_room = recent->live + group->count <= window->most;
+    for (*done = 0; *done < group->count; ++*done) {
+        struct recent_place *next = group->places + *done;
+        if (group->moves != recent->moves)
+            prepare(recent, group, *done);
         if (has_room)
-            *done += recent_add_at_once(recent, before + *done, places + *done, count - *done, slot);
-        if (*done == count)
+            *done += recent_add_at_once(recent, before + *done, next, group->count - *done, slot);
+        if (*done == group->count)
             break;
-        roost_status status =
-            add_one(window, before + *done, recent_prefix(recent, hashes[*done]), places[*done].mixed, slot);
+        next = group->places + *done;
+        roost_status status = add_one(window, before + *done, next->prefix, next->mixed, slot);
         if (status != ROOST_OK)
             return status;
     }
     return ROOST_OK;
 }
 
+/* While one group is added, what the next one needs is on its way. */
 static roost_status add_row(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                             uint64_t slot)
 {
     struct recent *recent = &window->recent;
+    struct group groups[2];
     uint64_t floor = recent_floor(recent, slot), before[AHEAD];
     roost_status status = ROOST_OK;
+    open_group(recent, &groups[0], hashes, count);
     for (*done = 0; *done < count && status == ROOST_OK;) {
-        size_t taken, some = count - *done < AHEAD ? count - *done : AHEAD;
-        status = add_some(window, before, &taken, hashes + *done, some, slot);
+        struct group *group = &groups[*done / AHEAD % 2], *next = &groups[(*done / AHEAD + 1) % 2];
+        size_t taken, ahead = *done + group->count;
+        open_group(recent, next, hashes + ahead, count - ahead);
+        status = add_group(window, before, &taken, group, slot);
         for (size_t i = 0; i < taken; i++, ++*done) {
             seen[*done] = before[i] != UINT64_MAX && before[i] >= floor;
             if (before[i] != slot)
-                journal_note(window->base.journal, ENTRY_TABLE, recent_prefix(recent, hashes[*done]), 0);
+                journal_note(window->base.journal, ENTRY_TABLE, group->places[i].prefix, 0);
         }
     }
     if (status == ROOST_OK)

@@ -199,6 +199,12 @@ static inline unsigned which(__m128i first, __m128i second)
     return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(lanes, _mm_setzero_si128()));
 }
 
+static inline unsigned used_of(const uint64_t *line)
+{
+    __m128i first = lower_halves(line), second = lower_halves(line + LINE / 2), none = _mm_setzero_si128();
+    return lowest_bit(which(_mm_cmpeq_epi32(first, none), _mm_cmpeq_epi32(second, none)) | 1u << LINE);
+}
+
 /* Lower halves tell most words apart, and the few that agree are compared as a whole. */
 static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
 {
@@ -215,15 +221,20 @@ static inline unsigned match_line(const struct recent *recent, const uint64_t *l
     return 0;
 }
 #else
+static inline unsigned used_of(const uint64_t *line)
+{
+    unsigned used = 0;
+    for (unsigned i = 0; i < LINE; i++)
+        used += line[i] != 0;
+    return used;
+}
+
 static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
 {
-    unsigned found = 0, count = 0;
-    for (unsigned i = 0; i < LINE; i++) {
-        unsigned is_used = line[i] != 0;
-        found |= (is_used & (mixed_of(recent, line[i]) == mixed)) << i;
-        count += is_used;
-    }
-    *used = count;
+    unsigned found = 0;
+    for (unsigned i = 0; i < LINE; i++)
+        found |= (unsigned)((line[i] != 0) & (mixed_of(recent, line[i]) == mixed)) << i;
+    *used = used_of(line);
     return found;
 }
 #endif
@@ -412,20 +423,11 @@ static bool is_among(const struct some_words *some, size_t i)
     return some->words[i] && (some->words[i] & some->mask) == some->bits;
 }
 
-/* No branches here either. */
-static inline unsigned used_of(const uint64_t *line)
-{
-    unsigned used = 0;
-    for (unsigned i = 0; i < LINE; i++)
-        used += line[i] != 0;
-    return used;
-}
-
 /* Into an array of zeros; false where they run out of the margin. In which order they come decides who is where, but
    not which places are used. */
 static bool lay_out(const struct recent *recent, struct recent_segment *segment, const struct some_words *some)
 {
-    segment->count = 0;
+    segment->count = segment->reserved = 0;
     for (size_t i = 0; i < some->size; i++) {
         if (!is_among(some, i))
             continue;
@@ -436,6 +438,7 @@ static bool lay_out(const struct recent *recent, struct recent_segment *segment,
             return false;
         segment->words[line + used_of(segment->words + line)] = some->words[i];
         segment->count++;
+        segment->reserved += is_reservation(recent, some->words[i]);
     }
     return true;
 }
@@ -616,16 +619,9 @@ static roost_status build_half(struct recent *recent, struct recent_segment *hal
 {
     uint64_t bit = UINT64_C(1) << (recent->bits - segment->depth - 1 + recent->tag_bits);
     struct some_words some = {segment->words, words_of(segment), bit, upper ? bit : 0};
-    size_t count = 0;
     *half = *segment;
     half->depth++;
-    half->reserved = 0;
-    for (size_t i = 0; i < some.size; i++) {
-        bool is_in = is_among(&some, i);
-        count += is_in;
-        half->reserved += is_in && is_reservation(recent, some.words[i]);
-    }
-    return build(recent, half, lines_for(count), &some);
+    return build(recent, half, lines_for(segment->count / 2), &some);
 }
 
 /* The upper half of what the directory says of a segment goes to the last one. */
