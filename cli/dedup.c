@@ -4,8 +4,9 @@
  * that of the clock when it was read, which never goes back; with times in the lines, or a clock that ticks by the
  * line, each comes at its own.
  *
- * Memory follows the distinct lines of one window, 9 to 19 bytes each. Where there is none left dedup stops with an
- * error; what was passed until then is right.
+ * Memory follows the distinct lines of one window, 9 to 19 bytes each, and some 24 in a stream that goes on for longer:
+ * what is forgotten is given back a little later. Where there is none left dedup stops with an error; what was passed
+ * until then is right.
  */
 #include "dedup.h"
 
