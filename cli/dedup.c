@@ -4,8 +4,9 @@
  * that of the clock when it was read, which never goes back; with times in the lines, or a clock that ticks by the
  * line, each comes at its own.
  *
- * Memory follows the distinct lines of one window, 9 to 19 bytes each. Where there is none left dedup stops with an
- * error; what was passed until then is right.
+ * Memory follows the distinct lines of one window, 9 to 19 bytes each, and some 24 in a stream that goes on for longer:
+ * what is forgotten is given back a little later. Where there is none left dedup stops with an error; what was passed
+ * until then is right.
  */
 #include "dedup.h"
 
@@ -51,6 +52,17 @@ static void print_line(roost_bytes line)
 {
     fwrite_unlocked(line.data, 1, line.size, stdout);
     putc_unlocked('\n', stdout);
+}
+
+/* Lines that lie one behind the other, as they were read, are printed at once: how many from the first on. */
+static size_t print_run(const roost_bytes *lines, const bool *seen, size_t count)
+{
+    const char *begin = lines[0].data, *end = begin + lines[0].size;
+    size_t run = 1;
+    for (; run < count && !seen[run] && (const char *)lines[run].data == end + 1 && *end == '\n'; run++)
+        end += 1 + lines[run].size;
+    print_line((roost_bytes){begin, (size_t)(end - begin)});
+    return run;
 }
 
 static bool read_stamp(roost_bytes *id, uint64_t *time, roost_bytes line)
@@ -108,11 +120,10 @@ static bool pass_batch(struct deduping *deduping, const roost_bytes *lines, size
     if (status != ROOST_OK)
         return complain_of_status("dedup", status);
     deduping->lines += count;
-    for (size_t i = 0; i < count; i++) {
-        if (seen[i])
-            continue;
-        deduping->passed++;
-        print_line(lines[i]);
+    for (size_t i = 0; i < count;) {
+        size_t run = seen[i] ? 0 : print_run(lines + i, seen + i, count - i);
+        deduping->passed += run;
+        i += run ? run : 1;
     }
     return finish_output();
 }

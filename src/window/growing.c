@@ -82,28 +82,74 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
 
 /* By a merge. */
 #define SEGMENTS_TIDIED 64
-/* Memory is asked for ahead of its use. */
-#define AHEAD 24
+/* Memory is asked for ahead of its use, for so many elements at once: the processor then looks up several of their
+   addresses at a time, which takes as long as to fetch what is there. */
+#define AHEAD 16
 
+/* Elements of which we know where they belong, until a segment moves. */
+struct group {
+    const roost_hash *hashes;
+    size_t count;
+    uint64_t moves;
+    struct recent_place places[AHEAD];
+};
+
+static void prepare(const struct recent *recent, struct group *group, size_t from)
+{
+    recent_prepare(recent, group->places + from, group->hashes + from, group->count - from);
+    group->moves = recent->moves;
+}
+
+static void open_group(const struct recent *recent, struct group *group, const roost_hash *hashes, size_t count)
+{
+    group->hashes = hashes;
+    group->count = count < AHEAD ? count : AHEAD;
+    prepare(recent, group, 0);
+}
+
+static roost_status add_group(struct window *window, uint64_t *before, size_t *done, struct group *group, uint64_t slot)
+{
+    struct recent *recent = &window->recent;
+    bool has_room = recent->live + group->count <= window->most;
+    for (*done = 0; *done < group->count; ++*done) {
+        struct recent_place *next = group->places + *done;
+        if (group->moves != recent->moves)
+            prepare(recent, group, *done);
+        if (has_room)
+            *done += recent_add_at_once(recent, before + *done, next, group->count - *done, slot);
+        if (*done == group->count)
+            break;
+        next = group->places + *done;
+        roost_status status = add_one(window, before + *done, next->prefix, next->mixed, slot);
+        if (status != ROOST_OK)
+            return status;
+    }
+    return ROOST_OK;
+}
+
+/* While one group is added, what the next one needs is on its way. */
 static roost_status add_row(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                             uint64_t slot)
 {
     struct recent *recent = &window->recent;
-    uint64_t prepared[WINDOW_ROW], floor = recent_floor(recent, slot), before;
-    size_t ahead = 0;
-    for (*done = 0; *done < count; ++*done) {
-        for (; ahead < count && ahead <= *done + AHEAD; ahead++)
-            prepared[ahead] = recent_prepare(recent, recent_prefix(recent, hashes[ahead]));
-        uint64_t prefix = recent_prefix(recent, hashes[*done]);
-        roost_status status = add_one(window, &before, prefix, prepared[*done], slot);
-        if (status != ROOST_OK)
-            return status;
-        seen[*done] = before != UINT64_MAX && before >= floor;
-        if (before != slot)
-            journal_note(window->base.journal, ENTRY_TABLE, prefix, 0);
+    struct group groups[2];
+    uint64_t floor = recent_floor(recent, slot), before[AHEAD];
+    roost_status status = ROOST_OK;
+    open_group(recent, &groups[0], hashes, count);
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        struct group *group = &groups[*done / AHEAD % 2], *next = &groups[(*done / AHEAD + 1) % 2];
+        size_t taken, ahead = *done + group->count;
+        open_group(recent, next, hashes + ahead, count - ahead);
+        status = add_group(window, before, &taken, group, slot);
+        for (size_t i = 0; i < taken; i++, ++*done) {
+            seen[*done] = before[i] != UINT64_MAX && before[i] >= floor;
+            if (before[i] != slot)
+                journal_note(window->base.journal, ENTRY_TABLE, group->places[i].prefix, 0);
+        }
     }
-    recent_tidy(recent, (uint32_t)count);
-    return ROOST_OK;
+    if (status == ROOST_OK)
+        recent_tidy(recent, (uint32_t)count);
+    return status;
 }
 
 roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
@@ -124,11 +170,11 @@ roost_status growing_add(struct window *window, bool *seen, size_t *done, const 
 static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
     const struct recent *recent = &as_const_window(filter)->recent;
+    struct recent_place places[AHEAD];
     uint64_t slot;
-    for (size_t done = 0; done < count; done += WINDOW_ROW) {
-        size_t end = count - done < WINDOW_ROW ? count : done + WINDOW_ROW;
-        for (size_t i = done; i < end; i++)
-            recent_prepare(recent, recent_prefix(recent, hashes[i]));
+    for (size_t done = 0; done < count; done += AHEAD) {
+        size_t end = count - done < AHEAD ? count : done + AHEAD;
+        recent_prepare(recent, places, hashes + done, end - done);
         for (size_t i = done; i < end; i++)
             found[i] = recent_find(recent, recent_prefix(recent, hashes[i]), &slot);
     }

@@ -43,6 +43,10 @@
 #include "../base/hash.h"
 #include "../base/random.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #define LINE           (CACHE_LINE / sizeof(uint64_t)) /* words */
 #define FEWEST_LINES   2
 #define MOST_LINES     4096
@@ -53,7 +57,7 @@
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
 
-static uint64_t nothing[LINE]; /* the words of a segment that has none; nobody writes here */
+static _Alignas(CACHE_LINE) uint64_t nothing[LINE]; /* the words of a segment that has none; nobody writes here */
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -180,29 +184,78 @@ static size_t bytes_for(uint32_t lines)
 }
 
 /* Which words of a line have this prefix; how many are in use. No branches: which it is, is anybody's guess. */
-static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
+#if defined(__SSE2__)
+/* Four words' lower halves; a word in use has a tag there, so none of these is 0. */
+static inline __m128i lower_halves(const uint64_t *words)
 {
-    unsigned found = 0, count = 0;
-    for (unsigned i = 0; i < LINE; i++) {
-        unsigned is_used = line[i] != 0;
-        found |= (is_used & (mixed_of(recent, line[i]) == mixed)) << i;
-        count += is_used;
-    }
-    *used = count;
-    return found;
+    __m128i first = _mm_load_si128((const __m128i *)words), second = _mm_load_si128((const __m128i *)words + 1);
+    return _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(first), _mm_castsi128_ps(second), _MM_SHUFFLE(2, 0, 2, 0)));
 }
 
-/* Where the entry is, or else the first free place for it. */
-static inline bool look_up(const struct recent *recent, const struct recent_segment *segment, uint64_t mixed,
-                           uint64_t *at)
+/* A bit for each of eight lanes. */
+static inline unsigned which(__m128i first, __m128i second)
 {
-    for (uint64_t line = home_of(recent, mixed, segment);; line += LINE) {
+    __m128i lanes = _mm_packs_epi32(first, second);
+    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(lanes, _mm_setzero_si128()));
+}
+
+static inline unsigned used_of(const uint64_t *line)
+{
+    __m128i first = lower_halves(line), second = lower_halves(line + LINE / 2), none = _mm_setzero_si128();
+    return lowest_bit(which(_mm_cmpeq_epi32(first, none), _mm_cmpeq_epi32(second, none)) | 1u << LINE);
+}
+
+/* Lower halves tell most words apart, and the few that agree are compared as a whole. */
+static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
+{
+    __m128i first = lower_halves(line), second = lower_halves(line + LINE / 2), none = _mm_setzero_si128();
+    __m128i mask = _mm_set1_epi32((int)~(uint32_t)tag_mask(recent));
+    __m128i wanted = _mm_set1_epi32((int)(uint32_t)(mixed << recent->tag_bits));
+    unsigned empty = which(_mm_cmpeq_epi32(first, none), _mm_cmpeq_epi32(second, none));
+    unsigned alike = which(_mm_cmpeq_epi32(_mm_and_si128(first, mask), wanted),
+                           _mm_cmpeq_epi32(_mm_and_si128(second, mask), wanted));
+    *used = lowest_bit(empty | 1u << LINE);
+    for (alike &= ~empty; alike; alike &= alike - 1)
+        if (mixed_of(recent, line[lowest_bit(alike)]) == mixed)
+            return 1u << lowest_bit(alike);
+    return 0;
+}
+#else
+static inline unsigned used_of(const uint64_t *line)
+{
+    unsigned used = 0;
+    for (unsigned i = 0; i < LINE; i++)
+        used += line[i] != 0;
+    return used;
+}
+
+static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < LINE; i++)
+        found |= (unsigned)((line[i] != 0) & (mixed_of(recent, line[i]) == mixed)) << i;
+    *used = used_of(line);
+    return found;
+}
+#endif
+
+/* Where the entry is, or else the first free place for it. */
+static inline bool look_up_from(const struct recent *recent, const struct recent_segment *segment, uint64_t line,
+                                uint64_t mixed, uint64_t *at)
+{
+    for (;; line += LINE) {
         unsigned used, found = match_line(recent, segment->words + line, mixed, &used);
         if (found || used < LINE) {
             *at = line + (found ? lowest_bit(found) : used);
             return found != 0;
         }
     }
+}
+
+static inline bool look_up(const struct recent *recent, const struct recent_segment *segment, uint64_t mixed,
+                           uint64_t *at)
+{
+    return look_up_from(recent, segment, home_of(recent, mixed, segment), mixed, at);
 }
 
 static void *take(struct recent *recent, size_t size, roost_status *status)
@@ -315,6 +368,7 @@ static void release_words(struct recent *recent, struct recent_segment *segment)
     segment->words = nothing;
     segment->block = NULL;
     segment->slab = segment->lines = 0;
+    recent->moves++;
 }
 
 static bool take_from_slab(struct recent *recent, struct recent_segment *segment, uint32_t lines)
@@ -352,31 +406,50 @@ static inline bool is_usable(const struct recent_segment *segment, uint64_t at)
     return at < words_of(segment) - LINE;
 }
 
-/* Puts words that differ into an array of zeros; false where they run out of the margin. In which order they come
-   decides who is where, but not which places are used. */
-static bool lay_out(const struct recent *recent, struct recent_segment *segment, const uint64_t *words, size_t size)
+static bool line_is_full(const struct recent_segment *segment, uint64_t line)
 {
-    segment->count = 0;
-    for (size_t i = 0; i < size; i++) {
-        uint64_t at;
-        if (!words[i])
+    return segment->words[line + LINE - 1] != 0;
+}
+
+/* Some words of an array, which differ: those whose bits under `mask` are `bits`. */
+struct some_words {
+    const uint64_t *words;
+    size_t size;
+    uint64_t mask, bits;
+};
+
+static bool is_among(const struct some_words *some, size_t i)
+{
+    return some->words[i] && (some->words[i] & some->mask) == some->bits;
+}
+
+/* Into an array of zeros; false where they run out of the margin. In which order they come decides who is where, but
+   not which places are used. */
+static bool lay_out(const struct recent *recent, struct recent_segment *segment, const struct some_words *some)
+{
+    segment->count = segment->reserved = 0;
+    for (size_t i = 0; i < some->size; i++) {
+        if (!is_among(some, i))
             continue;
-        look_up(recent, segment, mixed_of(recent, words[i]), &at);
-        if (!is_usable(segment, at))
+        uint64_t line = home_of(recent, mixed_of(recent, some->words[i]), segment);
+        while (line_is_full(segment, line))
+            line += LINE;
+        if (!is_usable(segment, line))
             return false;
-        segment->words[at] = words[i];
+        segment->words[line + used_of(segment->words + line)] = some->words[i];
         segment->count++;
+        segment->reserved += is_reservation(recent, some->words[i]);
     }
     return true;
 }
 
 /* A twin of a segment with some words, in at least so many lines. */
-static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t lines, const uint64_t *words,
-                          size_t size)
+static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t lines,
+                          const struct some_words *some)
 {
     for (;; lines += 1 + lines / 4) {
         roost_status status = take_words(recent, twin, lines);
-        if (status != ROOST_OK || lay_out(recent, twin, words, size))
+        if (status != ROOST_OK || lay_out(recent, twin, some))
             return status;
         release_words(recent, twin);
     }
@@ -385,7 +458,8 @@ static roost_status build(struct recent *recent, struct recent_segment *twin, ui
 static roost_status resize(struct recent *recent, struct recent_segment *segment, uint32_t lines)
 {
     struct recent_segment twin = *segment;
-    roost_status status = build(recent, &twin, lines, segment->words, words_of(segment));
+    struct some_words all = {.words = segment->words, .size = words_of(segment)};
+    roost_status status = build(recent, &twin, lines, &all);
     if (status != ROOST_OK)
         return status;
     release_words(recent, segment);
@@ -426,11 +500,6 @@ static bool is_to_go(const struct recent *recent, const struct recent_segment *s
                      bool reservations)
 {
     return is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor;
-}
-
-static bool line_is_full(const struct recent_segment *segment, uint64_t line)
-{
-    return segment->words[line + LINE - 1] != 0;
 }
 
 /* A word of this line goes back to one that it would rather be in, if there is room now; the last word of the line
@@ -540,6 +609,7 @@ static roost_status reserve_segment(struct recent *recent)
     give_back(recent, recent->segments, recent->room * sizeof *segments);
     recent->segments = segments;
     recent->room = room;
+    recent->moves++;
     return ROOST_OK;
 }
 
@@ -547,25 +617,11 @@ static roost_status reserve_segment(struct recent *recent)
 static roost_status build_half(struct recent *recent, struct recent_segment *half, const struct recent_segment *segment,
                                bool upper)
 {
-    uint64_t bit = UINT64_C(1) << (recent->bits - segment->depth - 1);
-    size_t count = 0, size = words_of(segment);
-    roost_status status;
-    uint64_t *words = take(recent, size * sizeof *words, &status);
-    if (!words)
-        return status;
+    uint64_t bit = UINT64_C(1) << (recent->bits - segment->depth - 1 + recent->tag_bits);
+    struct some_words some = {segment->words, words_of(segment), bit, upper ? bit : 0};
     *half = *segment;
     half->depth++;
-    half->reserved = 0;
-    for (size_t i = 0; i < size; i++) {
-        uint64_t word = segment->words[i];
-        if (!word || ((mixed_of(recent, word) & bit) != 0) != upper)
-            continue;
-        words[count++] = word;
-        half->reserved += is_reservation(recent, word);
-    }
-    status = build(recent, half, lines_for(count), words, count);
-    give_back(recent, words, size * sizeof *words);
-    return status;
+    return build(recent, half, lines_for(segment->count / 2), &some);
 }
 
 /* The upper half of what the directory says of a segment goes to the last one. */
@@ -645,14 +701,18 @@ bool recent_find(const struct recent *recent, uint64_t prefix, uint64_t *slot)
     return *slot >= recent_floor(recent, recent->newest);
 }
 
-uint64_t recent_prepare(const struct recent *recent, uint64_t prefix)
+void recent_prepare(const struct recent *recent, struct recent_place *places, const roost_hash *hashes, size_t count)
 {
-    uint64_t mixed = mix(recent, prefix);
-    if (recent->count == 0)
-        return mixed;
-    const struct recent_segment *segment = segment_of(recent, mixed);
-    __builtin_prefetch(segment->words + home_of(recent, mixed, segment), 1);
-    return mixed;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t prefix = recent_prefix(recent, hashes[i]);
+        places[i].prefix = prefix;
+        places[i].mixed = mix(recent, prefix);
+        if (recent->count == 0)
+            continue;
+        places[i].segment = segment_of(recent, places[i].mixed);
+        places[i].home = home_of(recent, places[i].mixed, places[i].segment);
+        __builtin_prefetch(places[i].segment->words + places[i].home, 1);
+    }
 }
 
 /* A word at the place that look_up found for it, if there is room. */
@@ -815,6 +875,42 @@ static bool add_at_once(struct recent *recent, struct recent_segment *segment, u
         segment->oldest = slot;
     segment->newest = slot;
     return true;
+}
+
+size_t recent_add_at_once(struct recent *recent, uint64_t *before, const struct recent_place *places, size_t count,
+                          uint64_t slot)
+{
+    size_t done = 0;
+    uint64_t added = 0, tag = recent->newest_tag;
+    uint128 sum = 0;
+    if (recent_is_empty(recent) || recent->newest != slot)
+        return 0;
+    for (; done < count; done++) {
+        const struct recent_place *place = &places[done];
+        struct recent_segment *segment = place->segment;
+        uint64_t at;
+        if (segment->newest != slot)
+            break;
+        if (look_up_from(recent, segment, place->home, place->mixed, &at)) {
+            if ((segment->words[at] & tag_mask(recent)) != tag)
+                break;
+            before[done] = slot;
+            continue;
+        }
+        if (segment->count >= most_words(segment) || !is_usable(segment, at))
+            break;
+        segment->words[at] = place->mixed << recent->tag_bits | tag;
+        segment->count++;
+        before[done] = UINT64_MAX;
+        added++;
+        sum += hash_number(recent->seed, place->prefix);
+    }
+    struct recent_slot *tally = &recent->slots[recent->newest_place];
+    tally->count += added;
+    tally->sum += sum;
+    recent->words += added;
+    recent->live += added;
+    return done;
 }
 
 /* Whether something in a segment is forgotten when this slot begins. */

@@ -61,6 +61,7 @@ struct recent {
     uint64_t live;   /* entries that are remembered */
     uint64_t words;  /* the sum of the counts */
     uint32_t next;   /* the segment to be swept next */
+    uint64_t moves;  /* how often a segment, or all of them, went elsewhere */
     uint64_t bytes;  /* allocated */
     uint64_t beside; /* bytes that count against the memory limit, too */
 };
@@ -90,12 +91,23 @@ static inline uint64_t recent_floor(const struct recent *recent, uint64_t newest
 
 /* Whether the prefix is remembered, and where it came last. */
 bool recent_find(const struct recent *recent, uint64_t prefix, uint64_t *slot);
-/* Where the entry belongs, as recent_add wants to know it; fetches what that is about to read. */
-uint64_t recent_prepare(const struct recent *recent, uint64_t prefix);
 
+/* Where an entry belongs, while `moves` stays as it is. */
+struct recent_place {
+    uint64_t mixed, prefix;
+    struct recent_segment *segment; /* undefined while there is none */
+    uint64_t home;
+};
+/* Fetches what is about to be read there. */
+void recent_prepare(const struct recent *recent, struct recent_place *places, const roost_hash *hashes, size_t count);
+
+/* Of entries that came in this slot, as many as need nothing but a free word in a segment that has others of the slot,
+   or are there already; *before as below. Stops at the first that needs more. */
+size_t recent_add_at_once(struct recent *recent, uint64_t *before, const struct recent_place *places, size_t count,
+                          uint64_t slot);
 /* An entry that came in this slot, which is not older than the newest. *before is where it came last, or UINT64_MAX.
    ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing changed. */
-roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t prepared, uint64_t slot);
+roost_status recent_add(struct recent *recent, uint64_t *before, uint64_t prefix, uint64_t mixed, uint64_t slot);
 
 /*
  * Several entries, all or none: reserve each, which may fail and changes nothing that can be seen; then either commit

@@ -89,7 +89,7 @@ is "none of ten thousand others is in" 0 "$(seq 100001 110000 | "$ROOST" window 
 json_says "info tells the rate" "r['promise_holds'] and r['fpr_now'] < 1e-12 and r['entries'] == 1000 and r['prefix_bits'] == 57" info p40.roost --json
 
 # ---- windows of before, of fixed size ----
-old=${ROOST_GOLDEN:-"$(dirname "$0")/../golden"}/accept
+old=${ROOST_GOLDEN:-"$tests/../golden"}/accept
 cp "$old/window.roost" old.roost
 gives "a window of fixed size is read" 0 "" window add old.roost --time 1700000030 x
 gives "and asked" 0 "x" window check old.roost --time 1700000030 x
