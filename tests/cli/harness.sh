@@ -113,10 +113,10 @@ field() {
     "$ROOST" info "$1" --json | sed -nE "s/.*\"$2\":\"?([^,\"}]*).*/\\1/p"
 }
 
-# wait_until COMMAND...: for at most ten seconds.
+# wait_until COMMAND...: for at most five minutes, on a machine that is busy.
 wait_until() {
-    local i
-    for ((i = 0; i < 1000; i++)); do
+    local end=$((SECONDS + 300))
+    while [ $SECONDS -lt $end ]; do
         "$@" 2>/dev/null && return 0
         sleep 0.01
     done
