@@ -16,8 +16,10 @@
  * Agreement. All primaries say with each summary what time it is there. When all regions are up we note these times:
  * all that was deleted before has been heard by then. Work that is under way then, with generations that differ, is
  * waited for; values may differ as they like. Then all regions have all of these deletions, and each is told so
- * (AGREED). When a region is away, the others are told that it is to be waited for (HOLD), by its number, or where it
- * was never met by a hash of its name.
+ * (AGREED): that it has those of the others as of these times, and that the others have its own as of the times of the
+ * round before, which all regions have answered. So no region drops a tombstone because of a round that another one
+ * never heard of, and would then be found outdated by what it has on record. When a region is away, the others are told
+ * that it is to be waited for (HOLD), by its number, or where it was never met by a hash of its name.
  *
  * It is enough that this holds when it is said. A server that goes back to an older state has an older answer to the
  * next greeting.
@@ -42,8 +44,12 @@
 struct agreement {
     bool pending; /* times are noted, and work from before them is waited for */
     uint64_t times[MOST_REGIONS];
-    uint64_t noted, next; /* by our clock */
-    unsigned refreshing;  /* greetings of others that are under way */
+    uint64_t recorded[MOST_REGIONS]; /* times of the last round that all regions answered; 0: none yet */
+    uint64_t told[MOST_REGIONS];     /* times of the last round that was told */
+    uint64_t round;                  /* its number */
+    unsigned unanswered;             /* messages of it */
+    uint64_t noted, next;            /* by our clock */
+    unsigned refreshing;             /* greetings of others that are under way */
 };
 
 static struct agreement *agreement_of(struct engine *engine)
@@ -86,32 +92,38 @@ static void message_number(struct message *message, uint64_t number)
 struct addressee {
     struct region *region;
     bool refresh;
+    uint64_t round; /* of an AGREED; else 0 */
     char key[];
 };
 
 static void answered_message(void *context, const redisReply *reply, const char *trouble);
 
-static void send(struct region *region, const struct message *message, const char *key, bool refresh)
+static void send(struct region *region, const struct message *message, const char *key, bool refresh, uint64_t round)
 {
     struct addressee *addressee = malloc(sizeof *addressee + strlen(key) + 1);
     if (!addressee)
         return;
     addressee->region = region;
     addressee->refresh = refresh;
+    addressee->round = round;
     strcpy(addressee->key, key);
     agreement_of(region->engine)->refreshing += refresh;
     deployment_ask(region->deployment, 0, (roost_bytes){key, strlen(key)},
                    (struct words){message->words, message->count}, answered_message, addressee);
 }
 
-static void send_to_all(struct region *region, struct message *message, bool refresh)
+/* To all primaries of a region; how many those are. */
+static unsigned send_to_all(struct region *region, struct message *message, bool refresh, uint64_t round)
 {
+    unsigned count = 0;
     for (struct listener *listener = region->listeners; listener; listener = listener->next)
         if (listener->greeting.due && listener->greeting.answered) {
             const char *key = listener->greeting.key;
             message->words[1] = (roost_bytes){key, strlen(key)};
-            send(region, message, key, refresh);
+            send(region, message, key, refresh, round);
+            count++;
         }
+    return count;
 }
 
 /* ---- greetings --------------------------------------------------------------------------------------------------- */
@@ -271,7 +283,7 @@ static void let_join(struct region *region)
             message_number(&message, engine->regions[i].dropped);
         }
     if (message.count > 3)
-        send_to_all(region, &message, false);
+        send_to_all(region, &message, false, 0);
 }
 
 static void judge_all(struct engine *engine)
@@ -294,6 +306,17 @@ static void judge_all(struct engine *engine)
     }
 }
 
+/* The times are recorded once all have answered; if one does not, those of the next round will be. */
+static void answered_round(struct agreement *agreement, uint64_t round, const redisReply *reply)
+{
+    if (!agreement || round != agreement->round || !agreement->unanswered)
+        return;
+    if (!reply || reply->type == REDIS_REPLY_ERROR)
+        agreement->unanswered = 0;
+    else if (--agreement->unanswered == 0)
+        memcpy(agreement->recorded, agreement->told, sizeof agreement->recorded);
+}
+
 static void answered_message(void *context, const redisReply *reply, const char *trouble)
 {
     struct addressee *addressee = context;
@@ -305,6 +328,8 @@ static void answered_message(void *context, const redisReply *reply, const char 
             read_greeting(&listener->greeting, reply);
     if (reply && reply->type == REDIS_REPLY_ERROR && !engine->stopping)
         report_trouble_at(addressee->region, deployment_name(addressee->region->deployment), reply->str);
+    if (addressee->round)
+        answered_round(engine->agreement, addressee->round, reply);
     if (addressee->refresh && engine->agreement && --engine->agreement->refreshing == 0 && !engine->stopping)
         judge_all(engine);
     free(addressee);
@@ -323,9 +348,19 @@ static void refresh_others(struct region *region)
     agreement->refreshing++;
     for (unsigned i = 0; i < engine->count; i++)
         if (&engine->regions[i] != region && engine->regions[i].up)
-            send_to_all(&engine->regions[i], &message, true);
+            send_to_all(&engine->regions[i], &message, true, 0);
     if (--agreement->refreshing == 0)
         judge_all(engine);
+}
+
+/* Whoever is greeted may have gone back to before what it answered: a replica that was promoted, a backup. */
+static void forget_rounds(struct engine *engine)
+{
+    struct agreement *agreement = agreement_of(engine);
+    if (!agreement)
+        return;
+    memset(agreement->recorded, 0, sizeof agreement->recorded);
+    agreement->unanswered = 0;
 }
 
 bool agree_take_greeting(struct listener *listener, const redisReply *reply)
@@ -341,6 +376,7 @@ bool agree_take_greeting(struct listener *listener, const redisReply *reply)
         return true;
     }
     greeting->answered = true;
+    forget_rounds(region->engine);
     if (!greeting->done || region->outdated)
         refresh_others(region);
     return true;
@@ -403,19 +439,30 @@ static bool is_waited_for(struct engine *engine, uint64_t now)
     return found;
 }
 
+static void message_agreed(struct message *message, const struct engine *engine, unsigned to)
+{
+    const struct agreement *agreement = engine->agreement;
+    message_begin(message, "", "AGREED");
+    message_number(message, agreement->recorded[to]);
+    for (unsigned other = 0; other < engine->count; other++)
+        if (other != to) {
+            message_number(message, engine->regions[other].number);
+            message_number(message, agreement->times[other]);
+        }
+}
+
 static void say_agreed(struct engine *engine)
 {
+    struct agreement *agreement = engine->agreement;
+    struct message message;
+    agreement->round++;
+    agreement->unanswered = 1; /* nothing is complete before all are sent */
+    memcpy(agreement->told, agreement->times, sizeof agreement->told);
     for (unsigned i = 0; i < engine->count; i++) {
-        struct message message;
-        message_begin(&message, "", "AGREED");
-        message_number(&message, engine->agreement->times[i]);
-        for (unsigned other = 0; other < engine->count; other++)
-            if (other != i) {
-                message_number(&message, engine->regions[other].number);
-                message_number(&message, engine->agreement->times[other]);
-            }
-        send_to_all(&engine->regions[i], &message, false);
+        message_agreed(&message, engine, i);
+        agreement->unanswered += send_to_all(&engine->regions[i], &message, false, agreement->round);
     }
+    agreement->unanswered--;
 }
 
 static uint64_t number_of_name(const char *name)
@@ -437,7 +484,7 @@ static void say_hold(struct engine *engine)
                                          : number_of_name(deployment_name(engine->regions[i].deployment)));
     for (unsigned i = 0; i < engine->count && message.count > 3; i++)
         if (engine->regions[i].ready)
-            send_to_all(&engine->regions[i], &message, false);
+            send_to_all(&engine->regions[i], &message, false, 0);
 }
 
 static void note_times(struct engine *engine, uint64_t now)

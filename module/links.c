@@ -25,7 +25,7 @@ struct region {
     uint64_t number;
     uint64_t had;       /* we had all that it wrote before, by its clock */
     uint64_t confirmed; /* it had all that we wrote before, by ours */
-    uint64_t named;     /* when a link last spoke of it, by ours */
+    uint64_t named;     /* when a link last named it, in linked time */
 };
 
 struct knowledge {
@@ -44,7 +44,8 @@ static struct knowledge known;
 static const struct links *home; /* the value that is at our key; NULL: there is none */
 static RedisModuleString *home_key;
 static bool spoken;
-static uint64_t latest; /* time that was ever seen */
+static uint64_t latest;       /* time that was ever seen */
+static uint64_t last_message; /* of a link, by our clock; 0: none since this server was started */
 
 bool links_speak(void)
 {
@@ -133,6 +134,28 @@ static uint64_t higher(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/*
+ * Linked time: seconds during which links spoke to this server. Silence of a region counts only while somebody could
+ * have named it. So a message moves this clock by the time since the last message, and by a quarter of the retention at
+ * most: neither a server that was down or cut off for weeks, nor a clock that was set ahead, makes a region late. What
+ * was reached is what the region that was named last has.
+ */
+static uint64_t linked_time(void)
+{
+    uint64_t reached = 0;
+    for (size_t i = 0; i < known.count; i++)
+        reached = higher(reached, known.regions[i].named);
+    return reached ? reached : links_time();
+}
+
+static uint64_t next_linked_time(void)
+{
+    uint64_t now = links_time(), most = higher((uint64_t)settings.tombstone_retention / 4, 1);
+    uint64_t passed = last_message ? lower(now - last_message, most) : 0;
+    last_message = now;
+    return linked_time() + passed;
+}
+
 /* What both say. Whoever knows nothing has nothing to say. */
 static void bring_together(struct knowledge *one, const struct knowledge *other)
 {
@@ -157,7 +180,7 @@ static void bring_together(struct knowledge *one, const struct knowledge *other)
 
 static bool counts(const struct region *region)
 {
-    return region->named + (uint64_t)settings.tombstone_retention >= links_time();
+    return region->named + (uint64_t)settings.tombstone_retention >= linked_time();
 }
 
 size_t links_regions(void)
@@ -415,13 +438,14 @@ static const char *hello(const uint64_t *numbers, int count)
 
 static void take_pairs(const uint64_t *numbers, int count, uint64_t confirmed)
 {
+    uint64_t linked = next_linked_time();
     for (int i = 0; i + 1 < count; i += 2) {
         if (!numbers[i] || numbers[i] == known.number)
             continue;
         struct region *region = find_or_add(&known, numbers[i]);
         region->had = higher(region->had, numbers[i + 1]);
         region->confirmed = higher(region->confirmed, confirmed);
-        region->named = links_time();
+        region->named = linked;
     }
 }
 
@@ -444,9 +468,10 @@ static const char *agreed(const uint64_t *numbers, int count)
 
 static const char *hold(const uint64_t *numbers, int count)
 {
+    uint64_t linked = next_linked_time();
     for (int i = 0; i < count; i++)
         if (numbers[i] && numbers[i] != known.number)
-            find_or_add(&known, numbers[i])->named = links_time();
+            find_or_add(&known, numbers[i])->named = linked;
     return NULL;
 }
 

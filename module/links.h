@@ -17,8 +17,8 @@
  *                                               and you have all of theirs: of 7 from before its 230, of 8 its 90
  *
  * A tombstone from before 100 may then go, once it is older than the retention. While a region of a link is away nobody
- * says AGREED, and links say HOLD with its number, which is why it still counts; a region that no link has named for a
- * whole retention does not count any more.
+ * says AGREED, and links say HOLD with its number, which is why it still counts. A region does not count any more once
+ * links have spoken for a whole retention without naming it; time without a link does not add to that (linked_time).
  *
  * Enforced. What a region dropped was written before its time `dropped`. Another region has missed nothing if it had
  * all that was written before a later time. Both numbers are of the same clock, and kept with the data, so they are

@@ -1191,6 +1191,26 @@ def age(s):
     wait_for(lambda: tell(s, "HELLO", 0)["time"] > now + 1, "the time")
 
 
+def test_silence_counts_while_links_speak():
+    """A clock that is set ahead, and time without any link, make no region late: another link may be about to name it."""
+    with server(port=free_port(), clock=1) as s:
+        s("CONFIG", "SET", "roost.tombstone-retention", 20)
+        tell(s, "HOLD", 7, 8)
+        delete(s, "gone"), age(s)
+        s.set_clock(1000)
+        then = tell(s, "HELLO", 0)["time"]
+        wait_for(lambda: tell(s, "HELLO", 0)["time"] > then + 500, "the clock")
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 50), age(s)
+        assert tombstones(s) == 1 and tell(s, "HELLO", 0)["dropped"] == 0, "region 8 has not had it"
+        for ahead in range(2000, 8000, 1000):  # a quarter of the retention at most each time
+            s.set_clock(ahead)
+            then = tell(s, "HELLO", 0)["time"]
+            wait_for(lambda: tell(s, "HELLO", 0)["time"] > then + 500, "the clock")
+            tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 50)
+        wait_for(lambda: tombstones(s) == 0, "the dropping: links have long named one region alone")
+        assert tell(s, "HELLO", 0)["dropped"] > 0
+
+
 def test_tombstones_are_dropped():
     how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how) as (s, replica):
