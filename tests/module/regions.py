@@ -194,7 +194,20 @@ class Single(Region):
         self.server("CONFIG", "SET", "maxmemory", 0)
         return "has no memory for a while"
 
-    faults = (death, famine)
+    def eviction(self, random, pause):
+        """Keys that may go (those with an expiry) go, so that there is memory. They are no deletions, and there is room for them later."""
+        keys = [f"cache-{random.randrange(100)}" for _ in range(20)]
+        for key in keys:
+            self.server("BF.MADD", key, *(f"{key} {i}" for i in range(2000))), self.server("EXPIRE", key, 86400)
+        before = self.server.client.info("stats")["evicted_keys"]
+        self.server("CONFIG", "SET", "maxmemory-policy", "volatile-random")
+        self.server("CONFIG", "SET", "maxmemory", self.server.client.info("memory")["used_memory"] - 200000)
+        time.sleep(0.2 + pause)
+        gone = self.server.client.info("stats")["evicted_keys"] - before
+        self.server("CONFIG", "SET", "maxmemory", 0)
+        return "keys are evicted" if gone else "nothing is evicted"
+
+    faults = (death, famine, eviction)
 
 
 class Pair(Region):
