@@ -13,7 +13,7 @@
 #include "base/bitstream.h"
 #include "filter/orcuckoo.h"
 #include "multiset/multiset.h"
-#include "sync/distributed_bloom.h"
+#include "gossip/distributed_bloom.h"
 #include "window/forgetful.h"
 #include "../tests/cost.h"
 

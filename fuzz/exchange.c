@@ -1,5 +1,5 @@
 /*
- * Attacks: the two rounds in which hosts exchange multisets (sync/multiset_exchange.h). The first byte chooses the
+ * Attacks: the two rounds in which hosts exchange multisets (reconcile/multiset_exchange.h). The first byte chooses the
  * method and who is attacked; then comes what the other host sends:
  *
  *     an offer that is the honest one with some bytes changed, or the rest of the input as the body of a frame; and
@@ -14,7 +14,7 @@
 #include "base/bitstream.h"
 #include "base/hash.h"
 #include "multiset/multiset.h"
-#include "sync/multiset_exchange.h"
+#include "reconcile/multiset_exchange.h"
 #include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

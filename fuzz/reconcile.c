@@ -11,8 +11,8 @@
  */
 #include "../tests/cost.h"
 #include "../tests/reconciling.h"
-#include "sync/pin_sketch.h"
-#include "sync/reconcile.h"
+#include "reconcile/pin_sketch.h"
+#include "reconcile/reconcile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
  */
 #include "windows.h"
 
-#include "sync/frame.h"
+#include "frame/frame.h"
 
 enum { KEYS = 60, MOST_SPANS = 40 };
 

@@ -7,7 +7,7 @@
 #include "filter/series.h"
 #include "forge.h"
 #include "reconciling.h"
-#include "sync/exact.h"
+#include "reconcile/exact.h"
 #include "sync/session.h"
 
 static void report(const char *what, const struct measured *measured, uint64_t received)

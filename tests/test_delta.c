@@ -6,7 +6,7 @@
  */
 #include "dots.h"
 
-#include "sync/frame.h"
+#include "frame/frame.h"
 
 enum { REPLICAS = 4, SCRATCH = REPLICAS, MOST_MESSAGES = 32, KEYS = 200, HISTORY = 3 };
 

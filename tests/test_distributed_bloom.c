@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "sync/distributed_bloom.h"
-#include "sync/gossip_set.h"
+#include "gossip/distributed_bloom.h"
+#include "gossip/gossip_set.h"
 
 /* ---- mappings ------------------------------------------------------------------------------------------------------
  */

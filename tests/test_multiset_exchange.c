@@ -3,7 +3,7 @@
 #include "streams.h"
 
 #include "base/hash.h"
-#include "sync/multiset_exchange.h"
+#include "reconcile/multiset_exchange.h"
 
 /* ---- differences ---------------------------------------------------------------------------------------------------
  */

@@ -6,8 +6,8 @@
 
 #include "base/field.h"
 #include "reconciling.h"
-#include "sync/exact.h"
-#include "sync/pin_sketch.h"
+#include "reconcile/exact.h"
+#include "reconcile/pin_sketch.h"
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 

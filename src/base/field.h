@@ -10,7 +10,7 @@
  * 0x249; its 2 sticks out again, 2 * 27 = 0x36; and 0x7e ^ 0x49 ^ 0x36 = 1: each is the inverse of the other.
  *
  * Here is what all who multiply share, and the plain way to do it. A processor's own carry-less multiplication is
- * another; see sync/pin_sketch_kernel.c.
+ * another; see reconcile/pin_sketch_kernel.c.
  */
 #ifndef BASE_FIELD_H
 #define BASE_FIELD_H

@@ -1,6 +1,6 @@
 /* The envelope of a frame, for those who fill it. `frame.c` draws it. */
-#ifndef SYNC_FRAME_H
-#define SYNC_FRAME_H
+#ifndef FRAME_FRAME_H
+#define FRAME_FRAME_H
 
 #include "../filter/kind.h"
 

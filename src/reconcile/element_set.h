@@ -11,8 +11,8 @@
  *
  * Of the marks, the first is the answer: set where the other side is believed to lack the element.
  */
-#ifndef SYNC_ELEMENT_SET_H
-#define SYNC_ELEMENT_SET_H
+#ifndef RECONCILE_ELEMENT_SET_H
+#define RECONCILE_ELEMENT_SET_H
 
 #include "roost/reconcile.h"
 #include "../base/hash.h"

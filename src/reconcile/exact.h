@@ -8,8 +8,8 @@
  *     exact_counts.c    in a multiset: whose keys are the same, and how often each side has them
  *     exact.c           who says what when
  */
-#ifndef SYNC_EXACT_H
-#define SYNC_EXACT_H
+#ifndef RECONCILE_EXACT_H
+#define RECONCILE_EXACT_H
 
 #include "exact_plan.h"
 #include "pin_sketch.h"

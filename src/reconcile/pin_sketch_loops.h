@@ -5,8 +5,8 @@
  *
  * and gets `add_singly` and `decode`. Polynomials are rows of coefficients, the lowest first.
  */
-#ifndef SYNC_PIN_SKETCH_LOOPS_H
-#define SYNC_PIN_SKETCH_LOOPS_H
+#ifndef RECONCILE_PIN_SKETCH_LOOPS_H
+#define RECONCILE_PIN_SKETCH_LOOPS_H
 
 #include <string.h>
 

@@ -40,7 +40,7 @@
 #include <string.h>
 
 #include "../base/sort.h"
-#include "session.h"
+#include "../sync/session.h"
 
 enum riblt_message {
     SYMBOLS = FIRST_OF_METHOD,

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "session.h"
+#include "../sync/session.h"
 
 #define MOST_WINDOW_BYTES    ((double)(4 << 20))
 #define AFRESH_SUMS          3

@@ -24,8 +24,8 @@
  *
  * The loops are in pin_sketch_loops.h, built once for each way to multiply; pin_sketch_kernel.c picks.
  */
-#ifndef SYNC_PIN_SKETCH_H
-#define SYNC_PIN_SKETCH_H
+#ifndef RECONCILE_PIN_SKETCH_H
+#define RECONCILE_PIN_SKETCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

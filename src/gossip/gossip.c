@@ -29,7 +29,7 @@
 
 #include <string.h>
 
-#include "element_list.h"
+#include "../base/element_list.h"
 #include "gossip_set.h"
 #include "../base/hash.h"
 #include "../filter/kind.h"

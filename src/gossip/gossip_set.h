@@ -8,8 +8,8 @@
  *
  * Two elements are the same if their bytes are, whatever their hashes. What is there stays there.
  */
-#ifndef SYNC_GOSSIP_SET_H
-#define SYNC_GOSSIP_SET_H
+#ifndef GOSSIP_GOSSIP_SET_H
+#define GOSSIP_GOSSIP_SET_H
 
 #include <stdbool.h>
 

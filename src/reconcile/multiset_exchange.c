@@ -14,7 +14,7 @@
  */
 #include "multiset_exchange.h"
 
-#include "element_list.h"
+#include "../base/element_list.h"
 #include "../base/hash.h"
 #include "../multiset/multiset.h"
 

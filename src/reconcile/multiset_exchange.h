@@ -2,8 +2,8 @@
  * Two hosts make their multisets one, in two rounds of messages: ccf-query and ccf-decode. `multiset_exchange.c` has
  * the essay; how messages are carried is the caller's business.
  */
-#ifndef SYNC_MULTISET_EXCHANGE_H
-#define SYNC_MULTISET_EXCHANGE_H
+#ifndef RECONCILE_MULTISET_EXCHANGE_H
+#define RECONCILE_MULTISET_EXCHANGE_H
 
 #include "roost/multiset.h"
 

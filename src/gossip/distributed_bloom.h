@@ -2,8 +2,8 @@
  * The distributed Bloom filter (DBF): a Bloom filter whose mapping is another for each pair of hosts, or each time they
  * meet. `distributed_bloom.c` has the essay.
  */
-#ifndef SYNC_DISTRIBUTED_BLOOM_H
-#define SYNC_DISTRIBUTED_BLOOM_H
+#ifndef GOSSIP_DISTRIBUTED_BLOOM_H
+#define GOSSIP_DISTRIBUTED_BLOOM_H
 
 #include <stdbool.h>
 

@@ -41,7 +41,7 @@
 
 #include <math.h>
 
-#include "distributed_bloom.h"
+#include "../gossip/distributed_bloom.h"
 
 enum dbf_message {
     FILTER = FIRST_OF_METHOD,

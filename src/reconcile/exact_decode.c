@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "session.h"
+#include "../sync/session.h"
 
 /* ---- reading sketches ------------------------------------------------------------------------------------------- */
 

@@ -23,8 +23,8 @@
  * To add a method: an enumerator in include/roost/reconcile.h, a `struct reconcile_method` in a file of its own, and a
  * line in the table of reconcile.c.
  */
-#ifndef SYNC_RECONCILE_H
-#define SYNC_RECONCILE_H
+#ifndef RECONCILE_RECONCILE_H
+#define RECONCILE_RECONCILE_H
 
 #include "roost/reconcile.h"
 #include "../base/bitstream.h"

@@ -1,6 +1,6 @@
 /* How large the difference is, about, and how it is found with the fewest bytes. */
-#ifndef SYNC_EXACT_PLAN_H
-#define SYNC_EXACT_PLAN_H
+#ifndef RECONCILE_EXACT_PLAN_H
+#define RECONCILE_EXACT_PLAN_H
 
 #include "reconcile.h"
 

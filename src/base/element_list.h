@@ -1,8 +1,8 @@
 /* Elements in messages: a varint with the size, then the bytes. */
-#ifndef SYNC_ELEMENT_LIST_H
-#define SYNC_ELEMENT_LIST_H
+#ifndef BASE_ELEMENT_LIST_H
+#define BASE_ELEMENT_LIST_H
 
-#include "../base/bitstream.h"
+#include "bitstream.h"
 
 static inline void write_element(struct bit_writer *writer, roost_bytes element)
 {
