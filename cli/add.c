@@ -1,8 +1,8 @@
 /* roost add: puts keys into a filter. */
-#include "filter_file.h"
+#include "cli/file/filter_file.h"
 #include "key_change.h"
-#include "messages.h"
-#include "numbers.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
 #include "verb.h"
 
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);

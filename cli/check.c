@@ -1,11 +1,11 @@
 /* roost check: tells which keys are in a filter, with the manners of grep. */
 #include <stdio.h>
 
-#include "filter_file.h"
-#include "json.h"
-#include "keys.h"
-#include "messages.h"
-#include "progress.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/json.h"
+#include "cli/lines/keys.h"
+#include "cli/base/messages.h"
+#include "cli/base/progress.h"
 #include "verb.h"
 
 static struct {

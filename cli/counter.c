@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "messages.h"
-#include "timed_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/base/messages.h"
+#include "cli/file/timed_file.h"
 #include "verb.h"
 
 static struct {

@@ -1,11 +1,11 @@
 /* roost create: makes an empty filter. What it is made with stays for ever, so each value is checked by name. */
 #include <sys/stat.h>
 
-#include "filter_file.h"
-#include "interrupt.h"
-#include "kinds.h"
-#include "messages.h"
-#include "numbers.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/kinds.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
 #include "verb.h"
 
 #define DEFAULT_FPR            0.01

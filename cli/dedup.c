@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "lines.h"
-#include "machine.h"
-#include "messages.h"
-#include "numbers.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/lines/lines.h"
+#include "cli/base/machine.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
 
 #define LINES_AT_ONCE    4096
 #define DEFAULT_CAPACITY 1000000

@@ -2,7 +2,7 @@
 #ifndef CLI_DEDUP_H
 #define CLI_DEDUP_H
 
-#include "timed_file.h"
+#include "cli/file/timed_file.h"
 
 struct dedup_settings {
     const struct timed_settings *timed;

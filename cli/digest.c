@@ -1,9 +1,9 @@
 /* roost digest: 32 hex digits that are equal where filters are. */
 #include <stdio.h>
 
-#include "filter_file.h"
-#include "json.h"
-#include "messages.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/json.h"
+#include "cli/base/messages.h"
 #include "verb.h"
 
 static struct {

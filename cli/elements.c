@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "messages.h"
-#include "numbers.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
 
 void print_elements(const roost_filter *filter)
 {

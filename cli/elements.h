@@ -2,7 +2,7 @@
 #ifndef CLI_ELEMENTS_H
 #define CLI_ELEMENTS_H
 
-#include "json.h"
+#include "cli/base/json.h"
 #include "roost.h"
 
 /* "about 3 elements", and whether that is more than it was made for; ends the line. */

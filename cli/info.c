@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter_file.h"
-#include "interrupt.h"
-#include "json.h"
-#include "kinds.h"
-#include "messages.h"
-#include "numbers.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/base/kinds.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
 #include "verb.h"
 
 static struct {

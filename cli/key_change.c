@@ -4,12 +4,12 @@
 #include <stdio.h>
 
 #include "elements.h"
-#include "filter_file.h"
-#include "interrupt.h"
-#include "keys.h"
-#include "messages.h"
-#include "numbers.h"
-#include "progress.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/lines/keys.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/base/progress.h"
 
 struct tally {
     uint64_t keys, effective;

@@ -2,7 +2,7 @@
 #ifndef CLI_KEY_CHANGE_H
 #define CLI_KEY_CHANGE_H
 
-#include "options.h"
+#include "cli/base/options.h"
 #include "roost.h"
 
 struct key_change {

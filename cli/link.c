@@ -2,13 +2,13 @@
  * roost link: the filters, windows and counters of several Redis or Valkey deployments are kept in step.
  *
  * It has no state of its own: started anywhere, stopped at any moment, run twice, it comes to the same end. How is told
- * in link_engine.c.
+ * in link/engine.c.
  */
 #include <string.h>
 
-#include "link_engine.h"
-#include "link_glob.h"
-#include "messages.h"
+#include "link/engine.h"
+#include "link/glob.h"
+#include "cli/base/messages.h"
 #include "verb.h"
 
 #define MOST_INTERVAL 3600000 /* milliseconds */

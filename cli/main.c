@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deployment.h"
-#include "interrupt.h"
-#include "messages.h"
-#include "progress.h"
+#include "client/deployment.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/messages.h"
+#include "cli/base/progress.h"
 #include "verb.h"
 
 #include "roost.h"

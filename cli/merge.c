@@ -1,12 +1,12 @@
 /* roost merge: takes filters into another one. All sources are merged in memory; the file changes once, or not. */
 #include <stdio.h>
 
-#include "difference.h"
+#include "cli/file/difference.h"
 #include "elements.h"
-#include "filter_file.h"
-#include "interrupt.h"
-#include "lending.h"
-#include "messages.h"
+#include "cli/file/filter_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/peer/lending.h"
+#include "cli/base/messages.h"
 #include "verb.h"
 
 static struct {

@@ -15,12 +15,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "line_answer.h"
-#include "messages.h"
-#include "numbers.h"
-#include "remote.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/lines/line_answer.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/peer/remote.h"
 #include "verb.h"
 
 /* In the order of roost_reconcile_method; a choice counts from 1. */

@@ -1,8 +1,8 @@
 /* roost remove: takes keys out of a filter again. */
-#include "filter_file.h"
+#include "cli/file/filter_file.h"
 #include "key_change.h"
-#include "kinds.h"
-#include "messages.h"
+#include "cli/base/kinds.h"
+#include "cli/base/messages.h"
 #include "verb.h"
 
 static bool can_remove(const char *name, const roost_filter *filter);

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer.h"
-#include "interrupt.h"
-#include "line_answer.h"
-#include "messages.h"
+#include "cli/peer/answer.h"
+#include "cli/base/interrupt.h"
+#include "cli/lines/line_answer.h"
+#include "cli/base/messages.h"
 #include "verb.h"
-#include "wire.h"
+#include "cli/peer/wire.h"
 
 static bool lines;
 

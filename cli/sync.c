@@ -13,14 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "deployment.h"
+#include "client/deployment.h"
 #include "elements.h"
-#include "interrupt.h"
-#include "json.h"
-#include "lending.h"
-#include "messages.h"
-#include "numbers.h"
-#include "peer.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/peer/lending.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/peer/peer.h"
 #include "verb.h"
 
 #define MOST_EXCHANGES 3

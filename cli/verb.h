@@ -2,7 +2,7 @@
 #ifndef CLI_VERB_H
 #define CLI_VERB_H
 
-#include "options.h"
+#include "cli/base/options.h"
 
 struct verb {
     const char *name;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "dedup.h"
-#include "interrupt.h"
-#include "json.h"
-#include "keys.h"
-#include "messages.h"
-#include "numbers.h"
-#include "timed_file.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/json.h"
+#include "cli/lines/keys.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/file/timed_file.h"
 #include "verb.h"
 
 static struct {

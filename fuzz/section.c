@@ -1,5 +1,5 @@
 /*
- * Attacks: what stands behind the frame in a file (cli/replica_section.c): the identity of the file, the replica with
+ * Attacks: what stands behind the frame in a file (cli/file/replica_section.c): the identity of the file, the replica with
  * its journal, what is remembered of peers. The input is tried as it is; as a body with the right magic, length and
  * checksum; and as the part of a body behind an identity that is that of the open file, so that the replica is
  * restored.
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../cli/replica_section.h"
+#include "cli/file/replica_section.h"
 #include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -23,7 +23,7 @@
  * Enforced. What a region dropped was written before its time `dropped`. Another region has missed nothing if it had
  * all that was written before a later time. Both numbers are of the same clock, and kept with the data, so they are
  * right for a backup that is loaded, and for a replica that is promoted. A link that sees a region which has missed
- * something does not merge it (cli/link_agree.c). A region without keys has nothing to undo: it JOINs, and counts as
+ * something does not merge it (link/agree.c). A region without keys has nothing to undo: it JOINs, and counts as
  * having had all.
  *
  * Regions do not drop at the same moment. Where one has dropped a tombstone and its clients make the key anew, at

@@ -32,9 +32,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "../cli/link_engine.h"
-#include "../cli/link_metrics.h"
-#include "../cli/machine.h"
+#include "link/engine.h"
+#include "link/metrics.h"
+#include "cli/base/machine.h"
 #include "../module/change_cursor.h"
 
 enum {

@@ -10,11 +10,11 @@
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 
-#include "../cli/cluster_slots.h"
-#include "../cli/event_loop.h"
-#include "../cli/reply_reader.h"
-#include "../cli/resolver.h"
-#include "../cli/secrets.h"
+#include "client/cluster_slots.h"
+#include "client/event_loop.h"
+#include "client/reply_reader.h"
+#include "client/resolver.h"
+#include "client/secrets.h"
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Deployments as `roost` sees them (cli/deployment.h): real servers behind the driver, and peers that mean ill or are no servers at all."""
+"""Deployments as `roost` sees them (client/deployment.h): real servers behind the driver, and peers that mean ill or are no servers at all."""
 import contextlib
 import os
 import queue

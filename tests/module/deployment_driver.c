@@ -1,5 +1,5 @@
 /*
- * A deployment (cli/deployment.h) on strings, for tests/module/deployment.py: lines come in, what happens goes out.
+ * A deployment (client/deployment.h) on strings, for tests/module/deployment.py: lines come in, what happens goes out.
  *
  *     deployment-driver URL [ca=FILE] [insecure] [certificate=FILE] [key=FILE] [secrets=FILE] [needs=COMMAND]
  *                           [patience=MILLISECONDS]
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../cli/deployment.h"
+#include "client/deployment.h"
 
 #define MOST_WORDS 64
 #define MOST_NODES 64

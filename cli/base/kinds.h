@@ -1,0 +1,16 @@
+/* The words that the command line has for kinds, layouts and schedules of filters, in the order of their numbers in the
+   library. */
+#ifndef CLI_BASE_KINDS_H
+#define CLI_BASE_KINDS_H
+
+#include "roost.h"
+
+/* For options of type OPTION_CHOICE, which count from 1 as the library does. */
+extern const char *const kind_names[], *const grow_only_kind_names[],
+                                           *const other_kind_names[], *const layout_names[], *const schedule_names[];
+
+const char *kind_name(roost_kind kind);
+const char *layout_name(roost_layout layout);
+const char *schedule_name(roost_schedule schedule);
+
+#endif

@@ -1,0 +1,54 @@
+/* The options of a verb, as a table that is parsed and printed as help. */
+#ifndef CLI_BASE_OPTIONS_H
+#define CLI_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an option takes, and the type of the variable behind `place`. */
+enum option_type {
+    OPTION_SWITCH,   /* bool: nothing; it becomes true */
+    OPTION_COUNT,    /* uint64_t: a whole number from `least` to `most` */
+    OPTION_DURATION, /* uint64_t: microseconds, at least 1 */
+    OPTION_AMOUNT,   /* int64_t: any whole number */
+    OPTION_RATE,     /* double: between 0 and 1, both excluded */
+    OPTION_SHARE,    /* double: from 0 to `most` hundredths */
+    OPTION_SEED,     /* struct seed_option */
+    OPTION_CHOICE,   /* unsigned: one of `choices`; the first is 1 */
+    OPTION_TEXT,     /* const char *: anything but nothing */
+    OPTION_LATER,    /* known, but not to this version; `value` tells whether it takes one */
+};
+
+struct seed_option {
+    bool given;
+    uint64_t seed;
+};
+
+struct option {
+    const char *name; /* without the dashes; NULL ends a table */
+    char letter;      /* or 0 */
+    enum option_type type;
+    void *place;
+    const char *value; /* its name in the help; NULL where none is taken */
+    const char *help;
+    uint64_t least, most;
+    const char *const *choices;       /* up to a NULL */
+    const char *const *later_choices; /* refused with a word about the version; NULL or up to a NULL */
+};
+
+/* What is left of a command line. Options and operands may come in any order. */
+struct arguments {
+    char **operands;
+    size_t count;
+    size_t literal_from; /* operands from this one on came behind "--" */
+    bool help_wanted;
+};
+
+/* Sorts the command line behind the verb: operands to the front, options to their places. Complains where it fails. */
+bool read_arguments(struct arguments *arguments, const struct option *options, char **words, size_t count);
+
+/* The table as lines of help. */
+void print_options(const struct option *options);
+
+#endif

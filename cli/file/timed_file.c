@@ -1,0 +1,75 @@
+/*
+ * A window or counter is made by the first command that changes it, so that a retry loop in a script needs no set-up.
+ * What was asked for once holds for ever: whoever asks for something else later is told so.
+ */
+#include "timed_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/base/kinds.h"
+#include "cli/base/machine.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+
+#define DEFAULT_FILE_CAPACITY 100000
+
+roost_config timed_config(const struct timed_settings *settings, roost_kind kind, uint64_t capacity)
+{
+    roost_config config = roost_window_config(kind, settings->window);
+    config.capacity = settings->capacity ? settings->capacity : capacity;
+    config.fpr = settings->fpr > 0 ? settings->fpr : config.fpr;
+    config.past = settings->past ? (uint32_t)settings->past : config.past;
+    config.seed = settings->seed.given ? settings->seed.seed : config.seed;
+    return config;
+}
+
+uint64_t timed_now(const struct timed_settings *settings)
+{
+    return settings->time ? settings->time : machine_time();
+}
+
+static bool make(struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
+{
+    if (!settings->window)
+        return complain(file->name, "%s; --window makes one", strerror(ENOENT));
+    roost_config config = timed_config(settings, kind, DEFAULT_FILE_CAPACITY);
+    roost_environment environment = filter_environment();
+    roost_status status = roost_filter_new(&file->filter, &config, &environment);
+    if (status == ROOST_INVALID)
+        return complain(file->name, "such a window cannot be made: its rate or its length is out of reach");
+    return status == ROOST_OK || complain_of_status(file->name, status);
+}
+
+static bool differs(const struct filter_file *file, const char *option)
+{
+    return complain(option, "%s was made with another one (see roost info)", file->name);
+}
+
+bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
+{
+    const roost_config *config = roost_filter_config(file->filter);
+    if (config->kind != kind)
+        return complain(file->name, "not a %s, its kind is %s", kind_name(kind), kind_name(config->kind));
+    if (settings->window && settings->window != config->window)
+        return differs(file, "--window");
+    if (settings->capacity && settings->capacity != config->capacity)
+        return differs(file, "--capacity");
+    if (settings->fpr > 0 && settings->fpr != config->fpr)
+        return differs(file, "--fpr");
+    if (settings->past && settings->past != config->past)
+        return differs(file, "--past");
+    return !(settings->seed.given && settings->seed.seed != config->seed) || differs(file, "--seed");
+}
+
+bool timed_file_open(struct filter_file *file, const char *name, const struct timed_settings *settings, roost_kind kind)
+{
+    if (!filter_file_lock(file, name))
+        return false;
+    if (!filter_file_exists(file) ? !make(file, settings, kind)
+                                  : !filter_file_refresh(file) || !timed_file_fits(file, settings, kind))
+        return false;
+    if (!settings->resume) /* the clock of this machine may be wrong as well */
+        roost_window_set_latest(file->filter, 0);
+    return true;
+}

@@ -1,0 +1,68 @@
+/* What windows and counters have in common on the command line: how they are made, and what time it is. */
+#ifndef CLI_FILE_TIMED_FILE_H
+#define CLI_FILE_TIMED_FILE_H
+
+#include "filter_file.h"
+#include "cli/base/options.h"
+
+struct timed_settings {
+    uint64_t window, capacity, past; /* 0: not given */
+    double fpr;
+    struct seed_option seed;
+    uint64_t time; /* 0: by the clock */
+    bool resume;
+};
+
+/* The options for these settings, for the tables of the verbs. */
+#define TIMED_OPTIONS(settings, capacity_help)                                                                         \
+    {.name = "window",                                                                                                 \
+     .type = OPTION_DURATION,                                                                                          \
+     .place = &(settings).window,                                                                                      \
+     .value = "TIME",                                                                                                  \
+     .help = "how long keys are remembered at least: 60s, 10m, 1.5h, 2d"},                                             \
+        {.name = "capacity",                                                                                           \
+         .type = OPTION_COUNT,                                                                                         \
+         .place = &(settings).capacity,                                                                                \
+         .value = "N",                                                                                                 \
+         .help = capacity_help,                                                                                        \
+         .least = 1},                                                                                                  \
+        {.name = "fpr",                                                                                                \
+         .type = OPTION_RATE,                                                                                          \
+         .place = &(settings).fpr,                                                                                     \
+         .value = "P",                                                                                                 \
+         .help = "promised false-positive rate (default 1e-6)"},                                                       \
+        {.name = "past",                                                                                               \
+         .type = OPTION_COUNT,                                                                                         \
+         .place = &(settings).past,                                                                                    \
+         .value = "N",                                                                                                 \
+         .help = "past slots, 1 to 255 (default 3): with N keys are kept\nfor up to 1/(N+1) longer than the window",   \
+         .least = 1,                                                                                                   \
+         .most = 255},                                                                                                 \
+        {.name = "seed",                                                                                               \
+         .type = OPTION_SEED,                                                                                          \
+         .place = &(settings).seed,                                                                                    \
+         .value = "S",                                                                                                 \
+         .help = "of the hash (default: a fixed one)"},                                                                \
+    {                                                                                                                  \
+        .name = "time", .type = OPTION_DURATION, .place = &(settings).time, .value = "T",                              \
+        .help = "what time it is, in seconds (default: the clock's, since\n1970)"                                      \
+    }
+
+#define RESUME_OPTION(settings)                                                                                        \
+    {                                                                                                                  \
+        .name = "resume", .type = OPTION_SWITCH, .place = &(settings).resume,                                          \
+        .help = "FILE has lain idle for more than a month: the clock is\nright"                                        \
+    }
+
+roost_config timed_config(const struct timed_settings *settings, roost_kind kind, uint64_t capacity);
+
+/* The time that these settings say. */
+uint64_t timed_now(const struct timed_settings *settings);
+
+/* Locks and reads, for verbs that change a file; one that is missing is made, if a window is given. */
+bool timed_file_open(struct filter_file *file, const char *name, const struct timed_settings *settings,
+                     roost_kind kind);
+/* Whether the file is of this kind, and of the window and so on that were asked for, if any. Complains where not. */
+bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind);
+
+#endif

@@ -1,0 +1,598 @@
+/*
+ * A deployment is a list of servers that somebody told us of, some of which are primaries that we want to be connected
+ * to at all times. There are two ways to know the primaries:
+ *
+ *   a server, or a primary with replicas    Each server that is known is tried in turn until one says that it is the
+ *                                           primary. A replica tells who its primary is; the primary tells who its
+ *                                           replicas are, who are tried when it is away: whoever says first that it is
+ *                                           the primary now has it. Asked again every few seconds, and when a command
+ *                                           is refused with READONLY.
+ *   a cluster                               Any server tells the map of slots. It is asked for again every few seconds,
+ *                                           when a command is redirected (MOVED), and when a primary is away: any one
+ *                                           that is up is asked, and if none is, all servers that are known in turn.
+ *
+ * What is heard from servers is only noted (node.c). What follows from it happens in `turn`, which the loop calls soon
+ * afterwards, and when the next thing is due: servers that failed are closed and their failure told, connections opened
+ * after their pauses, new primaries told, commands that wait for a primary sent. So there is one place that calls those
+ * who use the deployment about nodes, and it is never in the middle of something else.
+ *
+ * A pause doubles from 0.1 s to 10 s, and up to half of it is left to chance, lest many that lost the same server come
+ * back at the same moment. A server that was up for ten seconds has its failures forgotten.
+ */
+#include "deployment_state.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/messages.h"
+#include "secrets.h"
+
+#define NEEDED_COMMAND "ROOST.PULL"
+#define MOST_NODES     2048
+
+/* milliseconds */
+#define SHORTEST_PAUSE   100
+#define LOOKUP_PATIENCE  2000 /* then it is told, and tried again: an answer that comes late is waited for by then */
+#define LONGEST_PAUSE    10000
+#define STEADY           10000 /* up for so long: earlier failures are forgotten */
+#define CHECK_INTERVAL   5000
+#define HASTY_INTERVAL   500 /* between looks at the map while a primary is away */
+#define REFRESH_INTERVAL 100 /* at least, between looks at the map */
+#define NEVER            UINT64_MAX
+
+uint64_t deployment_now(const struct deployment *deployment)
+{
+    return event_loop_now(deployment->loop);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------------------------- */
+
+static void turn(void *context);
+
+void deployment_turn_at(struct deployment *deployment, uint64_t when)
+{
+    uint64_t present = deployment_now(deployment);
+    if (deployment->closing || (deployment->turn && deployment->turn_at <= when))
+        return;
+    timer_remove(deployment->turn);
+    deployment->turn_at = when;
+    deployment->turn = timer_add(deployment->loop, when > present ? when - present : 0, turn, deployment);
+}
+
+static void turn_soon(struct deployment *deployment)
+{
+    deployment_turn_at(deployment, deployment_now(deployment));
+}
+
+static void earlier(uint64_t *when, uint64_t other)
+{
+    *when = other < *when ? other : *when;
+}
+
+/* splitmix64 */
+static uint64_t next_chance(struct deployment *deployment)
+{
+    uint64_t z = deployment->chance += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+/* After so many failures in a row. */
+static uint64_t pause_after(struct deployment *deployment, unsigned failures)
+{
+    uint64_t longest = failures > 7 ? LONGEST_PAUSE : (uint64_t)SHORTEST_PAUSE << (failures > 0 ? failures - 1 : 0);
+    longest = longest < LONGEST_PAUSE ? longest : LONGEST_PAUSE;
+    return longest / 2 + next_chance(deployment) % (longest / 2 + 1);
+}
+
+/* ---- servers that are known ------------------------------------------------------------------------------------ */
+
+static struct node *find_node(struct deployment *deployment, const char *host, int port, const char *id)
+{
+    for (struct node *node = deployment->nodes; id && node; node = node->next)
+        if (node->id && strcmp(node->id, id) == 0)
+            return node;
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        if (node->port == port && strcmp(node->host, host) == 0 && !(id && node->id))
+            return node;
+    return NULL;
+}
+
+static struct node *add_node(struct deployment *deployment, const char *host, int port, const char *id)
+{
+    struct node **end = &deployment->nodes;
+    size_t count = 0;
+    for (; *end; end = &(*end)->next)
+        count++;
+    return count < MOST_NODES ? *end = node_new(&deployment->owner, host, port, id) : NULL;
+}
+
+struct node *deployment_learn(struct deployment *deployment, struct told_server told, const struct node *asked)
+{
+    const char *host = told.host ? told.host : asked->host;
+    struct node *node = find_node(deployment, host, told.port, told.id);
+    if (!node)
+        node = add_node(deployment, host, told.port, told.id);
+    if (!node)
+        return NULL;
+    if (told.host && !node_is_open(node) && (strcmp(node->host, host) != 0 || node->port != told.port))
+        node_move(node, host, told.port);
+    if (told.id && !node->id)
+        node->id = strdup(told.id);
+    node->known = true;
+    return node;
+}
+
+static void forget_node(struct deployment *deployment, struct node *node)
+{
+    if (deployment->hint == node)
+        deployment->hint = NULL;
+    for (unsigned slot = 0; deployment->slots && slot < CLUSTER_SLOTS; slot++)
+        if (deployment->slots[slot] == node)
+            deployment->slots[slot] = NULL;
+    node_free(node);
+}
+
+static void forget_strangers(struct deployment *deployment)
+{
+    for (struct node **link = &deployment->nodes->next, *node; (node = *link);) {
+        bool needed = node->known || node->wanted || node->told || node == deployment->scout || node_is_open(node) ||
+                      node->lent_until > deployment_now(deployment);
+        if (needed) {
+            link = &node->next;
+            continue;
+        }
+        *link = node->next;
+        forget_node(deployment, node);
+    }
+}
+
+/* ---- what servers tell ----------------------------------------------------------------------------------------- */
+
+static void forget_what_is_known(struct deployment *deployment)
+{
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        node->known = node->wanted = false;
+}
+
+static void take_range(struct deployment *deployment, struct node *asked, struct slot_range range)
+{
+    struct node *primary = deployment_learn(deployment, range.primary, asked);
+    for (unsigned slot = range.first; slot <= range.last; slot++)
+        deployment->slots[slot] = primary;
+    if (primary)
+        primary->wanted = true;
+    for (size_t i = 0; i < slot_range_replicas(&range); i++)
+        deployment_learn(deployment, slot_range_replica(&range, i), asked);
+}
+
+/* A scout is believed, and whoever is up; but not one that comes back and may have missed something. */
+static void told_slots(struct deployment *deployment, struct node *node, const struct redisReply *map)
+{
+    bool believed = node == deployment->scout || node->told;
+    if (!believed || map->elements == 0 || (!deployment->cluster && node->told))
+        return;
+    if (!deployment->slots)
+        deployment->slots = calloc(CLUSTER_SLOTS, sizeof(struct node *));
+    if (!deployment->slots)
+        return;
+    deployment->cluster = true;
+    forget_what_is_known(deployment);
+    memset(deployment->slots, 0, CLUSTER_SLOTS * sizeof(struct node *));
+    for (size_t i = 0; i < map->elements; i++)
+        take_range(deployment, node, slot_range_at(map, i));
+    deployment->checked_at = deployment_now(deployment);
+    turn_soon(deployment);
+}
+
+static void take_replicas(struct deployment *deployment, struct node *primary, const struct redisReply *replicas)
+{
+    struct told_server told;
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        node->known = false;
+    primary->known = true;
+    for (size_t i = 0; i < replicas->elements && i < MOST_NODES; i++)
+        if (read_told_server(&told, replicas->element[i])) {
+            told.id = NULL; /* what stands there is how far it has got */
+            deployment_learn(deployment, told, primary);
+        }
+}
+
+/* ["slave", host, port, ...] or ["master", offset, [[host, port, offset], ...]] */
+static void told_role(struct deployment *deployment, struct node *node, const struct redisReply *reply)
+{
+    struct told_server told;
+    struct redisReply behind = {.type = REDIS_REPLY_ARRAY, .elements = 2, .element = reply->element + 1};
+    if (deployment->cluster || node->has_slots || reply->elements < 3)
+        return;
+    if (!node->is_replica && reply->element[2]->type == REDIS_REPLY_ARRAY) {
+        take_replicas(deployment, node, reply->element[2]);
+    } else if (node->is_replica) {
+        if (read_told_server(&told, &behind))
+            deployment->hint = deployment_learn(deployment, told, node);
+        if (node->told)
+            node_fail(node, "the server is a replica by now");
+    }
+}
+
+static void changed(struct deployment *deployment)
+{
+    turn_soon(deployment);
+}
+
+/* ---- primaries ------------------------------------------------------------------------------------------------ */
+
+struct node *deployment_primary(struct deployment *deployment)
+{
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        if (node->wanted)
+            return node;
+    return NULL;
+}
+
+bool node_is_usable(const struct node *node)
+{
+    return node && node->ready && !node->failed && !node->is_replica && connection_works(node->working);
+}
+
+void deployment_check_soon(struct deployment *deployment)
+{
+    uint64_t soonest = deployment->checked_at + REFRESH_INTERVAL, present = deployment_now(deployment);
+    earlier(&deployment->check_at, soonest > present ? soonest : present);
+    deployment_turn_at(deployment, deployment->check_at);
+}
+
+struct node *deployment_in_trouble(const struct deployment *deployment)
+{
+    struct node *first = NULL;
+    for (struct node *node = deployment->nodes; node; node = node->next) {
+        if (*node->trouble && !node->told && node->wanted)
+            return node;
+        if (*node->trouble && !node->told && !first)
+            first = node;
+    }
+    return first;
+}
+
+/* ---- up and down ----------------------------------------------------------------------------------------------- */
+
+/* Out of use, whatever the reason; those who use the deployment are told if they know it. */
+static void lower(struct deployment *deployment, struct node *node)
+{
+    bool told = node->told;
+    node_shut(node);
+    node->failed = false;
+    node->told = false;
+    if (deployment->scout == node)
+        deployment->scout = NULL;
+    if (told && deployment->events.node_down && !deployment->closing)
+        deployment->events.node_down(deployment->events.context, node);
+    node->place = NULL;
+}
+
+static bool was_steady(struct deployment *deployment, const struct node *node)
+{
+    return node->told && deployment_now(deployment) - node->up_since >= STEADY;
+}
+
+static void lower_failed(struct deployment *deployment, struct node *node)
+{
+    bool steady = was_steady(deployment, node), was_primary = node->wanted && !deployment->cluster;
+    node->failures = steady ? 1 : node->failures + 1;
+    node->retry_at = deployment_now(deployment) + pause_after(deployment, node->failures);
+    node->tried = true;
+    lower(deployment, node);
+    if (deployment->cluster)
+        deployment_check_soon(deployment);
+    if (!was_primary)
+        return;
+    node->wanted = false;
+    deployment->hint = node;
+    deployment->rounds = steady ? 0 : deployment->rounds;
+    for (struct node *any = deployment->nodes; any; any = any->next)
+        any->tried = false;
+    deployment->seek_at = deployment_now(deployment) + (steady ? 0 : pause_after(deployment, ++deployment->rounds));
+}
+
+static void raise_node(struct deployment *deployment, struct node *node)
+{
+    node->told = true;
+    node->up_since = deployment_now(deployment);
+    deployment->rounds = deployment->cluster ? 0 : deployment->rounds;
+    for (struct node *any = deployment->nodes; any; any = any->next)
+        if (any == node || !deployment->cluster)
+            *any->trouble = '\0';
+    earlier(&deployment->check_at, deployment_now(deployment) + CHECK_INTERVAL);
+    if (deployment->events.node_up && !deployment->closing)
+        deployment->events.node_up(deployment->events.context, node);
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------ */
+
+static bool can_scout(const struct node *node)
+{
+    return node && !node->tried && !node_is_open(node);
+}
+
+static struct node *next_scout(struct deployment *deployment)
+{
+    struct node *node = can_scout(deployment->hint) ? deployment->hint : deployment->nodes;
+    while (node && !can_scout(node))
+        node = node->next;
+    return node;
+}
+
+/* The next server that is known; when all have been tried, all of them again after a pause. */
+static void send_scout(struct deployment *deployment)
+{
+    if (deployment->scout || deployment_now(deployment) < deployment->seek_at)
+        return;
+    deployment->scout = next_scout(deployment);
+    if (deployment->scout) {
+        deployment->scout->tried = true;
+        node_open(deployment->scout);
+        return;
+    }
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        node->tried = false;
+    deployment->remark = deployment->remark ? deployment->remark : "none of its servers is a primary";
+    deployment->seek_at = deployment_now(deployment) + pause_after(deployment, ++deployment->rounds);
+}
+
+/* What a scout found is noted already; here it is decided whether it stays. */
+static void recall_scout(struct deployment *deployment)
+{
+    struct node *scout = deployment->scout;
+    if (!scout || !scout->ready || scout->failed)
+        return;
+    if (deployment->cluster) {
+        deployment->scout = NULL;
+    } else if (scout->has_slots) {
+        deployment->remark = "is part of a cluster whose slots nobody has";
+        lower(deployment, scout);
+    } else if (scout->is_replica) {
+        *scout->trouble = '\0';
+        lower(deployment, scout);
+    } else {
+        scout->wanted = true;
+        deployment->scout = NULL;
+    }
+}
+
+static bool any_primary_is_up(const struct deployment *deployment)
+{
+    for (const struct node *node = deployment->nodes; node; node = node->next)
+        if (node->wanted && node_is_usable(node))
+            return true;
+    return false;
+}
+
+static void keep_cluster(struct deployment *deployment, uint64_t *next)
+{
+    for (struct node *node = deployment->nodes; node; node = node->next) {
+        bool lent = node->lent_until > deployment_now(deployment);
+        if (node->wanted && node->ready && node->is_replica)
+            node_fail(node, "the server is a replica by now");
+        else if (!node->wanted && node_is_open(node) && (node->told || (node != deployment->scout && !lent)))
+            lower(deployment, node);
+        if ((node->wanted || lent) && !node_is_open(node) && !node->failed) {
+            if (node->retry_at <= deployment_now(deployment))
+                node_open(node);
+            else
+                earlier(next, node->retry_at);
+        }
+    }
+    if (!any_primary_is_up(deployment))
+        send_scout(deployment);
+}
+
+static bool all_is_well(const struct deployment *deployment)
+{
+    bool any = false;
+    for (const struct node *node = deployment->nodes; node; node = node->next) {
+        if (node->wanted && !node->told)
+            return false;
+        any = any || node->wanted;
+    }
+    return any;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------- */
+
+/* Any primary that is up, but not always the same one. */
+static struct node *someone_up(struct deployment *deployment)
+{
+    size_t count = 0;
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        count += node->told && node_is_usable(node);
+    size_t chosen = count ? next_chance(deployment) % count : 0;
+    for (struct node *node = deployment->nodes; node; node = node->next)
+        if (node->told && node_is_usable(node) && chosen-- == 0)
+            return node;
+    return NULL;
+}
+
+static void check(struct deployment *deployment, uint64_t *next)
+{
+    if (deployment_now(deployment) >= deployment->check_at) {
+        struct node *node = someone_up(deployment);
+        if (node && deployment->cluster)
+            node_ask_slots(node);
+        else if (node)
+            node_ask_role(node);
+        deployment->checked_at = deployment_now(deployment);
+        deployment->check_at =
+            node ? deployment_now(deployment) + (all_is_well(deployment) ? CHECK_INTERVAL : HASTY_INTERVAL) : NEVER;
+    }
+    earlier(next, deployment->check_at);
+}
+
+/* ---- trouble --------------------------------------------------------------------------------------------------- */
+
+static char *text_of_trouble(const struct deployment *deployment)
+{
+    const struct node *node = deployment_in_trouble(deployment);
+    const char *name = node ? node->name : deployment->name, *trouble = node ? node->trouble : deployment->remark;
+    size_t room = trouble ? strlen(name) + strlen(trouble) + 3 : 0;
+    char *text = trouble ? malloc(room) : NULL;
+    if (text)
+        snprintf(text, room, "%s: %s", name, trouble);
+    return text;
+}
+
+static void tell_trouble(struct deployment *deployment)
+{
+    bool well = all_is_well(deployment);
+    char *text = well ? NULL : text_of_trouble(deployment), *before = deployment->trouble;
+    if (well)
+        deployment->remark = NULL;
+    bool news = well ? before != NULL : text && (!before || strcmp(before, text) != 0);
+    if (!news || deployment->closing) {
+        free(text);
+        return;
+    }
+    deployment->trouble = text;
+    if (deployment->events.trouble)
+        deployment->events.trouble(deployment->events.context, text);
+    free(before);
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------------------------- */
+
+static void tell_nodes(struct deployment *deployment)
+{
+    for (struct node *node = deployment->nodes; node && !deployment->closing; node = node->next)
+        if (node->wanted && node_is_usable(node) && !node->told)
+            raise_node(deployment, node);
+}
+
+static void turn(void *context)
+{
+    struct deployment *deployment = context;
+    uint64_t next = NEVER;
+    deployment->turn = NULL;
+    deployment->busy++;
+    for (struct node *node = deployment->nodes; node && !deployment->closing; node = node->next)
+        if (node->failed)
+            lower_failed(deployment, node);
+    recall_scout(deployment);
+    if (deployment->cluster)
+        keep_cluster(deployment, &next);
+    else if (!deployment_primary(deployment))
+        send_scout(deployment);
+    if (!deployment->scout && !any_primary_is_up(deployment))
+        earlier(&next, deployment->seek_at);
+    tell_nodes(deployment);
+    check(deployment, &next);
+    requests_send(deployment, &next);
+    tell_trouble(deployment);
+    forget_strangers(deployment);
+    if (next != NEVER)
+        deployment_turn_at(deployment, next);
+    deployment_leave(deployment);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------------------------- */
+
+static void deployment_free(struct deployment *deployment)
+{
+    deployment->busy++;
+    timer_remove(deployment->turn);
+    for (struct node *node; (node = deployment->nodes);) {
+        node_shut(node); /* before it is out of the list: commands are answered */
+        deployment->nodes = node->next;
+        node_free(node);
+    }
+    requests_end(deployment);
+    access_release(&deployment->owner.access);
+    free(deployment->owner.needs_bytes);
+    free(deployment->slots);
+    free(deployment->trouble);
+    free(deployment->name);
+    free(deployment);
+}
+
+/* The outermost of those who called somebody. */
+void deployment_leave(struct deployment *deployment)
+{
+    if (--deployment->busy == 0 && deployment->closing)
+        deployment_free(deployment);
+}
+
+void deployment_close(struct deployment *deployment)
+{
+    if (!deployment || deployment->closing)
+        return;
+    deployment->closing = true;
+    deployment->busy++;
+    deployment_leave(deployment);
+}
+
+static bool read_url(struct server_name *name, const char *url, const struct secrets *secrets)
+{
+    if (!server_name_read(name, url))
+        return complain_plainly("a deployment is redis://[user[:password]@]host[:port] or rediss://...");
+    if (name->path_size > 0)
+        return complain(name->host, "a deployment has no path after host and port");
+    return secrets_complete(secrets, name) || complain(name->host, "no memory");
+}
+
+static bool begin(struct deployment *deployment, struct server_name *name, const struct connection_options *options)
+{
+    struct node_owner *owner = &deployment->owner;
+    deployment->waiting_end = &deployment->waiting;
+    owner->needs = options && options->needs ? options->needs : NEEDED_COMMAND;
+    owner->needs_bytes = format_texts(&owner->needs_size, owner->needs, NULL);
+    deployment->chance = options ? options->seed : 0;
+    deployment->name = host_and_port(name->host, name->port);
+    deployment->nodes = node_new(owner, name->host, name->port, NULL);
+    if (!access_open(&owner->access, deployment->loop, name, options))
+        return false;
+    owner->access.lookup_patience = LOOKUP_PATIENCE;
+    turn_soon(deployment);
+    return (owner->needs_bytes && deployment->name && deployment->nodes && deployment->turn) ||
+           complain_plainly("no memory");
+}
+
+struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
+                                   const struct connection_options *options, const struct deployment_events *events)
+{
+    struct server_name name = {0};
+    struct deployment *deployment = read_url(&name, url, secrets) ? calloc(1, sizeof *deployment) : NULL;
+    if (deployment) {
+        *deployment = (struct deployment){
+            .loop = loop,
+            .events = *events,
+            .check_at = NEVER,
+            .owner = {.deployment = deployment, .told_slots = told_slots, .told_role = told_role, .changed = changed}};
+        if (!begin(deployment, &name, options)) {
+            deployment_free(deployment);
+            deployment = NULL;
+        }
+    }
+    server_name_release(&name);
+    return deployment;
+}
+
+const char *deployment_name(const struct deployment *deployment)
+{
+    return deployment->name;
+}
+
+bool deployment_is_cluster(const struct deployment *deployment)
+{
+    return deployment->cluster;
+}
+
+uint64_t deployment_sent(const struct deployment *deployment)
+{
+    return deployment->owner.access.sent;
+}
+
+uint64_t deployment_received(const struct deployment *deployment)
+{
+    return deployment->owner.access.received;
+}

@@ -1,0 +1,82 @@
+/* Takes the place of tls.c where there is no OpenSSL: no trust can be had, so that the rest is never called. */
+#include "tls.h"
+
+#include "cli/base/messages.h"
+
+struct tls_trust *tls_trust_new(const struct connection_options *options, const char *subject)
+{
+    (void)options;
+    complain(subject, "this roost was built without OpenSSL, and cannot talk to rediss://");
+    return NULL;
+}
+
+void tls_trust_free(struct tls_trust *trust)
+{
+    (void)trust;
+}
+
+struct tls *tls_new(struct tls_trust *trust, int descriptor, const char *host, const char *other_host)
+{
+    (void)trust;
+    (void)descriptor;
+    (void)host;
+    (void)other_host;
+    return NULL;
+}
+
+void tls_free(struct tls *tls)
+{
+    (void)tls;
+}
+
+ssize_t tls_handshake(struct tls *tls)
+{
+    (void)tls;
+    return TRANSFER_TROUBLE;
+}
+
+ssize_t tls_read(struct tls *tls, void *bytes, size_t room)
+{
+    (void)tls;
+    (void)bytes;
+    (void)room;
+    return TRANSFER_TROUBLE;
+}
+
+ssize_t tls_write(struct tls *tls, const void *bytes, size_t size)
+{
+    (void)tls;
+    (void)bytes;
+    (void)size;
+    return TRANSFER_TROUBLE;
+}
+
+int tls_wants_to_write(const struct tls *tls)
+{
+    (void)tls;
+    return 0;
+}
+
+size_t tls_unread(const struct tls *tls)
+{
+    (void)tls;
+    return 0;
+}
+
+const char *tls_trouble(const struct tls *tls)
+{
+    (void)tls;
+    return "this roost was built without OpenSSL";
+}
+
+uint64_t tls_sent(const struct tls *tls)
+{
+    (void)tls;
+    return 0;
+}
+
+uint64_t tls_received(const struct tls *tls)
+{
+    (void)tls;
+    return 0;
+}

@@ -1,0 +1,519 @@
+/*
+ * See agree.h; what servers make of it is in module/links.h.
+ *
+ * A link greets every primary before anything of it is merged (HELLO). From then on the server remembers deletions. The
+ * answer has the number of the region, how far it has dropped tombstones, and for each other region how far it had all
+ * that was deleted there, in the clock of that other region.
+ *
+ *     region 7   dropped 100                  region 8   dropped 90
+ *                8: had 95                               7: had 60
+ *
+ * Region 8 has not had all that 7 wrote down before 100 and has dropped since. There may be a key that was deleted
+ * everywhere else, and that nobody else remembers as deleted: merged, it would come back. So region 8 is *outdated*: it
+ * is left aside, and its operator is told what to do. All others go on. A region without keys has nothing that could
+ * come back; it joins. When a region is greeted all others are asked anew, so that what is compared is of now.
+ *
+ * Agreement. All primaries say with each summary what time it is there. When all regions are up we note these times:
+ * all that was deleted before has been heard by then. Work that is under way then, with generations that differ, is
+ * waited for; values may differ as they like. Then all regions have all of these deletions, and each is told so
+ * (AGREED): that it has those of the others as of these times, and that the others have its own as of the times of the
+ * round before, which all regions have answered. So no region drops a tombstone because of a round that another one
+ * never heard of, and would then be found outdated by what it has on record. When a region is away, the others are told
+ * that it is to be waited for (HOLD), by its number, or where it was never met by a hash of its name.
+ *
+ * It is enough that this holds when it is said. A server that goes back to an older state has an older answer to the
+ * next greeting.
+ */
+#include "agree.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "engine.h"
+#include "listen.h"
+#include "report.h"
+
+#define LONGEST_PAUSE  60000 /* milliseconds between two agreements */
+#define SHORTEST_PAUSE 1000
+#define PARTS          8 /* of a retention, that such a pause is long */
+#define MOST_WORDS     (4 + 2 * MOST_REGIONS)
+
+struct agreement {
+    bool pending; /* times are noted, and work from before them is waited for */
+    uint64_t times[MOST_REGIONS];
+    uint64_t recorded[MOST_REGIONS]; /* times of the last round that all regions answered; 0: none yet */
+    uint64_t told[MOST_REGIONS];     /* times of the last round that was told */
+    uint64_t round;                  /* its number */
+    unsigned unanswered;             /* messages of it */
+    uint64_t noted, next;            /* by our clock */
+    unsigned refreshing;             /* greetings of others that are under way */
+};
+
+static struct agreement *agreement_of(struct engine *engine)
+{
+    if (!engine->agreement)
+        engine->agreement = calloc(1, sizeof *engine->agreement);
+    return engine->agreement;
+}
+
+void agree_end(struct engine *engine)
+{
+    free(engine->agreement);
+    engine->agreement = NULL;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+struct message {
+    char texts[MOST_WORDS][24];
+    roost_bytes words[MOST_WORDS];
+    size_t count;
+};
+
+static void message_begin(struct message *message, const char *key, const char *word)
+{
+    message->words[0] = (roost_bytes){"ROOST.LINK", 10};
+    message->words[1] = (roost_bytes){key, strlen(key)};
+    message->words[2] = (roost_bytes){word, strlen(word)};
+    message->count = 3;
+}
+
+static void message_number(struct message *message, uint64_t number)
+{
+    char *text = message->texts[message->count];
+    int size = snprintf(text, sizeof message->texts[0], "%llu", (unsigned long long)number);
+    message->words[message->count++] = (roost_bytes){text, (size_t)size};
+}
+
+/* Whom an answer is from: a primary, by its key, for it may be gone by then. */
+struct addressee {
+    struct region *region;
+    bool refresh;
+    uint64_t round; /* of an AGREED; else 0 */
+    char key[];
+};
+
+static void answered_message(void *context, const redisReply *reply, const char *trouble);
+
+static void send(struct region *region, const struct message *message, const char *key, bool refresh, uint64_t round)
+{
+    struct addressee *addressee = malloc(sizeof *addressee + strlen(key) + 1);
+    if (!addressee)
+        return;
+    addressee->region = region;
+    addressee->refresh = refresh;
+    addressee->round = round;
+    strcpy(addressee->key, key);
+    agreement_of(region->engine)->refreshing += refresh;
+    deployment_ask(region->deployment, 0, (roost_bytes){key, strlen(key)},
+                   (struct words){message->words, message->count}, answered_message, addressee);
+}
+
+/* To all primaries of a region; how many those are. */
+static unsigned send_to_all(struct region *region, struct message *message, bool refresh, uint64_t round)
+{
+    unsigned count = 0;
+    for (struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (listener->greeting.due && listener->greeting.answered) {
+            const char *key = listener->greeting.key;
+            message->words[1] = (roost_bytes){key, strlen(key)};
+            send(region, message, key, refresh, round);
+            count++;
+        }
+    return count;
+}
+
+/* ---- greetings --------------------------------------------------------------------------------------------------- */
+
+static bool read_numbers(uint64_t *numbers, const redisReply *reply, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER || reply->element[i]->integer < 0)
+            return false;
+        numbers[i] = (uint64_t)reply->element[i]->integer;
+    }
+    return true;
+}
+
+static bool read_greeting(struct greeting *greeting, const redisReply *reply)
+{
+    uint64_t numbers[6], pairs[2 * MOST_KNOWN];
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 7 || !read_numbers(numbers, reply, 6))
+        return false;
+    const redisReply *others = reply->element[6];
+    if (others->type != REDIS_REPLY_ARRAY || others->elements > 2 * MOST_KNOWN || others->elements % 2 ||
+        !read_numbers(pairs, others, others->elements))
+        return false;
+    greeting->number = numbers[0];
+    greeting->keys = numbers[2];
+    greeting->dropped = numbers[3];
+    greeting->retention = numbers[4];
+    greeting->trusted = numbers[5] != 0;
+    greeting->count = others->elements / 2;
+    for (size_t i = 0; i < greeting->count; i++) {
+        greeting->others[i].number = pairs[2 * i];
+        greeting->others[i].had = pairs[2 * i + 1];
+    }
+    return true;
+}
+
+static uint64_t had_of(const struct greeting *greeting, uint64_t number)
+{
+    for (size_t i = 0; i < greeting->count; i++)
+        if (greeting->others[i].number == number)
+            return greeting->others[i].had;
+    return 0;
+}
+
+static uint64_t fresh_number(void)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+        number = (uint64_t)(uintptr_t)&number * UINT64_C(0x9e3779b97f4a7c15);
+    return (number & INT64_MAX) | 1;
+}
+
+/* A region is what its primaries are together. */
+static void gather(struct region *region)
+{
+    region->dropped = 0;
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next) {
+        const struct greeting *greeting = &listener->greeting;
+        if (!greeting->answered)
+            continue;
+        if (greeting->number && (!region->number || greeting->number < region->number))
+            region->number = greeting->number;
+        if (greeting->dropped > region->dropped)
+            region->dropped = greeting->dropped;
+    }
+}
+
+/* ---- who may be merged ------------------------------------------------------------------------------------------- */
+
+static bool has_keys(const struct region *region)
+{
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (listener->greeting.keys)
+            return true;
+    return false;
+}
+
+/* Whether a region has missed tombstones that the other one has dropped. */
+static bool has_missed(const struct region *region, const struct region *other)
+{
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next) {
+        const struct greeting *greeting = &listener->greeting;
+        if (greeting->answered && greeting->keys && !greeting->trusted &&
+            had_of(greeting, other->number) < other->dropped)
+            return true;
+    }
+    return false;
+}
+
+static bool is_greeted(const struct region *region)
+{
+    return region->number != 0 && region->listeners != NULL;
+}
+
+static unsigned missed_by(struct engine *engine, const struct region *region)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < engine->count; i++)
+        count +=
+            &engine->regions[i] != region && is_greeted(&engine->regions[i]) && has_missed(region, &engine->regions[i]);
+    return count;
+}
+
+/* Of two that have missed something of each other, the one that has missed more; else the later one. */
+static bool yields_to(struct engine *engine, const struct region *region, const struct region *other)
+{
+    if (!has_missed(region, other))
+        return false;
+    if (!has_missed(other, region))
+        return true;
+    unsigned ours = missed_by(engine, region), theirs = missed_by(engine, other);
+    return ours > theirs || (ours == theirs && region->index > other->index);
+}
+
+static void tell_outdated(struct region *region, const struct region *other, bool copied)
+{
+    char text[400];
+    if (copied)
+        snprintf(text, sizeof text,
+                 "is a copy of the data of %s: it is not merged; empty it (FLUSHALL), and it is seeded",
+                 deployment_name(other->deployment));
+    else
+        snprintf(
+            text, sizeof text,
+            "has missed deletions that %s no longer knows of, so that deleted keys would come back: it is not merged; "
+            "empty it (FLUSHALL), and it is seeded, or keep its keys with ROOST.LINK %s TRUST",
+            deployment_name(other->deployment), region->listeners->greeting.key);
+    report_trouble_at(region, deployment_name(region->deployment), text);
+}
+
+static void judge(struct region *region)
+{
+    struct engine *engine = region->engine;
+    bool before = region->outdated;
+    region->outdated = false;
+    for (unsigned i = 0; i < engine->count && !region->outdated; i++) {
+        struct region *other = &engine->regions[i];
+        bool copied = other->index < region->index && other->number == region->number;
+        if (other == region || !is_greeted(other) || (!copied && !yields_to(engine, region, other)))
+            continue;
+        region->outdated = region->spoken = true; /* the others need not wait for it */
+        tell_outdated(region, other, copied);
+    }
+    if (region->outdated != before)
+        engine->activity++;
+}
+
+/* Nothing of what it will be given is old. */
+static void let_join(struct region *region)
+{
+    struct engine *engine = region->engine;
+    struct message message;
+    message_begin(&message, "", "JOIN");
+    for (unsigned i = 0; i < engine->count; i++)
+        if (&engine->regions[i] != region && engine->regions[i].dropped) {
+            message_number(&message, engine->regions[i].number);
+            message_number(&message, engine->regions[i].dropped);
+        }
+    if (message.count > 3)
+        send_to_all(region, &message, false, 0);
+}
+
+static void judge_all(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->count; i++)
+        gather(&engine->regions[i]);
+    for (unsigned i = 0; i < engine->count; i++) {
+        struct region *region = &engine->regions[i];
+        bool newly = false;
+        if (!is_greeted(region))
+            continue;
+        judge(region);
+        for (struct listener *listener = region->listeners; listener; listener = listener->next) {
+            newly |= listener->greeting.answered && !listener->greeting.done;
+            listener->greeting.done |= listener->greeting.answered;
+        }
+        if (newly && !has_keys(region))
+            let_join(region);
+        engine_region_changed(region);
+    }
+}
+
+/* The times are recorded once all have answered; if one does not, those of the next round will be. */
+static void answered_round(struct agreement *agreement, uint64_t round, const redisReply *reply)
+{
+    if (!agreement || round != agreement->round || !agreement->unanswered)
+        return;
+    if (!reply || reply->type == REDIS_REPLY_ERROR)
+        agreement->unanswered = 0;
+    else if (--agreement->unanswered == 0)
+        memcpy(agreement->recorded, agreement->told, sizeof agreement->recorded);
+}
+
+static void answered_message(void *context, const redisReply *reply, const char *trouble)
+{
+    struct addressee *addressee = context;
+    struct engine *engine = addressee->region->engine;
+    (void)trouble; /* the deployment tells it */
+    for (struct listener *listener = engine->stopping ? NULL : addressee->region->listeners; listener && reply;
+         listener = listener->next)
+        if (strcmp(listener->greeting.key, addressee->key) == 0)
+            read_greeting(&listener->greeting, reply);
+    if (reply && reply->type == REDIS_REPLY_ERROR && !engine->stopping)
+        report_trouble_at(addressee->region, deployment_name(addressee->region->deployment), reply->str);
+    if (addressee->round)
+        answered_round(engine->agreement, addressee->round, reply);
+    if (addressee->refresh && engine->agreement && --engine->agreement->refreshing == 0 && !engine->stopping)
+        judge_all(engine);
+    free(addressee);
+}
+
+/* What the others have dropped by now. */
+static void refresh_others(struct region *region)
+{
+    struct engine *engine = region->engine;
+    struct agreement *agreement = agreement_of(engine);
+    struct message message;
+    message_begin(&message, "", "HELLO");
+    message_number(&message, 0);
+    if (!agreement)
+        return;
+    agreement->refreshing++;
+    for (unsigned i = 0; i < engine->count; i++)
+        if (&engine->regions[i] != region && engine->regions[i].up)
+            send_to_all(&engine->regions[i], &message, true, 0);
+    if (--agreement->refreshing == 0)
+        judge_all(engine);
+}
+
+/* Whoever is greeted may have gone back to before what it answered: a replica that was promoted, a backup. */
+static void forget_rounds(struct engine *engine)
+{
+    struct agreement *agreement = agreement_of(engine);
+    if (!agreement)
+        return;
+    memset(agreement->recorded, 0, sizeof agreement->recorded);
+    agreement->unanswered = 0;
+}
+
+bool agree_take_greeting(struct listener *listener, const redisReply *reply)
+{
+    struct region *region = listener->region;
+    struct greeting *greeting = &listener->greeting;
+    if (!read_greeting(greeting, reply))
+        return false;
+    if (greeting->number == 0) { /* it is greeted once more, with its number */
+        if (!region->number)
+            region->number = fresh_number();
+        greeting->just_done = false;
+        return true;
+    }
+    greeting->answered = true;
+    forget_rounds(region->engine);
+    if (!greeting->done || region->outdated)
+        refresh_others(region);
+    return true;
+}
+
+/* ---- agreement --------------------------------------------------------------------------------------------------- */
+
+static uint64_t pause_of(const struct engine *engine)
+{
+    uint64_t pause = LONGEST_PAUSE;
+    for (unsigned i = 0; i < engine->count; i++)
+        for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next) {
+            uint64_t part = listener->greeting.retention * 1000 / PARTS;
+            pause = part && part < pause ? part : pause;
+        }
+    return pause < SHORTEST_PAUSE ? SHORTEST_PAUSE : pause;
+}
+
+/* When it last told all, by its clock: that of the primary whose clock is behind. */
+static uint64_t time_of(const struct region *region)
+{
+    uint64_t time = UINT64_MAX;
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        time = listener->greeting.time < time ? listener->greeting.time : time;
+    return region->listeners ? time : 0;
+}
+
+static bool all_take_part(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->count; i++)
+        if (!engine->regions[i].ready || !engine->regions[i].number || !time_of(&engine->regions[i]))
+            return false;
+    return engine->count > 1;
+}
+
+/* Whether all regions have the same generation of a name, whatever they hold. */
+static bool same_generation(const struct engine *engine, const struct row *row)
+{
+    region_set regions = engine_regions_of(engine, row);
+    const struct view *first = NULL;
+    for (unsigned i = 0; i < engine->count; i++) {
+        if (!(regions & one_region(i)))
+            continue;
+        if (!row->views[i].known || (first && row->views[i].generation != first->generation))
+            return false;
+        first = &row->views[i];
+    }
+    return true;
+}
+
+/* Work with generations that differ, and may have done so when the times were noted. */
+static bool is_waited_for(struct engine *engine, uint64_t now)
+{
+    bool found = false;
+    for (struct work *work = engine->works; work; work = work->after)
+        if (same_generation(engine, work->row))
+            work->level = now;
+        else
+            found |= work->level <= engine->agreement->noted;
+    return found;
+}
+
+static void message_agreed(struct message *message, const struct engine *engine, unsigned to)
+{
+    const struct agreement *agreement = engine->agreement;
+    message_begin(message, "", "AGREED");
+    message_number(message, agreement->recorded[to]);
+    for (unsigned other = 0; other < engine->count; other++)
+        if (other != to) {
+            message_number(message, engine->regions[other].number);
+            message_number(message, agreement->times[other]);
+        }
+}
+
+static void say_agreed(struct engine *engine)
+{
+    struct agreement *agreement = engine->agreement;
+    struct message message;
+    agreement->round++;
+    agreement->unanswered = 1; /* nothing is complete before all are sent */
+    memcpy(agreement->told, agreement->times, sizeof agreement->told);
+    for (unsigned i = 0; i < engine->count; i++) {
+        message_agreed(&message, engine, i);
+        agreement->unanswered += send_to_all(&engine->regions[i], &message, false, agreement->round);
+    }
+    agreement->unanswered--;
+}
+
+static uint64_t number_of_name(const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+    return (hash & INT64_MAX) | 1;
+}
+
+static void say_hold(struct engine *engine)
+{
+    struct message message;
+    message_begin(&message, "", "HOLD");
+    for (unsigned i = 0; i < engine->count; i++)
+        if (!engine->regions[i].ready && !engine->regions[i].outdated)
+            message_number(&message, engine->regions[i].number
+                                         ? engine->regions[i].number
+                                         : number_of_name(deployment_name(engine->regions[i].deployment)));
+    for (unsigned i = 0; i < engine->count && message.count > 3; i++)
+        if (engine->regions[i].ready)
+            send_to_all(&engine->regions[i], &message, false, 0);
+}
+
+static void note_times(struct engine *engine, uint64_t now)
+{
+    struct agreement *agreement = engine->agreement;
+    for (unsigned i = 0; i < engine->count; i++)
+        agreement->times[i] = time_of(&engine->regions[i]);
+    agreement->noted = now;
+    agreement->pending = true;
+}
+
+void agree_tick(struct engine *engine)
+{
+    struct agreement *agreement = agreement_of(engine);
+    uint64_t now = event_loop_now(engine->loop);
+    if (!agreement || engine->stopping)
+        return;
+    bool together = all_take_part(engine);
+    agreement->pending &= together;
+    if (!agreement->pending && now < agreement->next)
+        return;
+    if (!together) {
+        say_hold(engine);
+        agreement->next = now + pause_of(engine);
+    } else if (!agreement->pending) {
+        note_times(engine, now);
+    } else if (!is_waited_for(engine, now)) {
+        say_agreed(engine);
+        agreement->pending = false;
+        agreement->next = now + pause_of(engine);
+    }
+}

@@ -1,0 +1,168 @@
+/* See ask.h. */
+#include "ask.h"
+
+#include <hiredis/hiredis.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "replies.h"
+#include "report.h"
+#include "round.h"
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary)
+{
+    struct view *old = &row->views[region];
+    bool same_life = old->known && old->cursor.incarnation == view->cursor.incarnation;
+    bool older = same_life && (view->value ? view->cursor.sequence < old->cursor.sequence
+                                           : view->generation < old->generation && !is_summary);
+    if (older)
+        return true;
+    if (!is_summary && !same_life && row->work->doubtful) {
+        old->known = false; /* which of the two came first, nobody can say */
+        return false;
+    }
+    struct view after = view_after(old, view);
+    after.listing = old->listing;
+    *old = after;
+    return true;
+}
+
+void take_reply(struct work *work, unsigned region, const struct view *view)
+{
+    take_view(work->row, region, view, false);
+    view_of(work, region)->listing = region_of(work, region)->listing;
+}
+
+void forget_view(struct work *work, unsigned region)
+{
+    view_of(work, region)->known = false;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+/* A command that is under way, for the round that asked it. */
+struct ticket {
+    struct work *work;
+    unsigned region;
+    uint32_t serial, told; /* told: how often summaries had spoken of the name */
+    taken *take;
+    void *context;
+};
+
+static void ticket_back(struct ticket ticket)
+{
+    struct work *work = ticket.work;
+    work->outstanding--;
+    if (ticket.serial == work->serial) {
+        work->waiting[ticket.region]--;
+        round_answered(work);
+    } else if (!work->running && work->outstanding == 0) {
+        engine_settle(work);
+    }
+}
+
+static void answered_ticket(void *context, const redisReply *reply, const char *trouble)
+{
+    struct ticket ticket = *(struct ticket *)context;
+    (void)trouble; /* the deployment tells it */
+    free(context);
+    engine_answered(region_of(ticket.work, ticket.region));
+    ticket.work->doubtful = ticket.told != ticket.work->told[ticket.region];
+    ticket.take(ticket.context, reply);
+    ticket_back(ticket);
+}
+
+void ask(struct work *work, uint32_t serial, unsigned region, struct words words, taken *take, void *context)
+{
+    struct ticket *ticket = malloc(sizeof *ticket);
+    if (!ticket) {
+        take(context, NULL);
+        return;
+    }
+    *ticket = (struct ticket){work, region, serial, work->told[region], take, context};
+    work->outstanding++;
+    if (serial == work->serial) {
+        work->pending++;
+        work->waiting[region]++;
+    }
+    engine_asked(region_of(work, region));
+    deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work), words, answered_ticket,
+                   ticket);
+}
+
+/* Of a region with all others. */
+static void conflict_with_all(struct work *work, unsigned region)
+{
+    region_set all = engine_regions_of(work->engine, work->row);
+    for (unsigned other = 0; other < work->regions; other++)
+        if (other != region && has(all, other))
+            work_conflict(work, region, other);
+}
+
+static void refuse(struct work *work, unsigned region, int other, const char *text)
+{
+    if (other >= 0 && is_clock_error(text)) {
+        work_note_ahead(work, (unsigned)other, region);
+        region_of(work, region)->figures.errors++;
+        clock_refused(work, (unsigned)other, region);
+        return;
+    }
+    bool known_already = other >= 0 && work_conflicts(work, region, (unsigned)other);
+    if (other >= 0 && is_configuration_error(text))
+        work_conflict(work, region, (unsigned)other);
+    else
+        conflict_with_all(work, region);
+    region_of(work, region)->figures.errors++;
+    if (!known_already)
+        report_conflict(region_of(work, region), work, text);
+}
+
+static bool is_at_top(const struct work *work, unsigned region)
+{
+    for (unsigned other = 0; other < work->regions; other++)
+        if (view_of(work, other)->known && view_of(work, other)->generation > view_of(work, region)->generation)
+            return false;
+    return true;
+}
+
+/* What is missing there is withheld; what is there does not take part until there may be room. */
+static void refuse_for_memory(struct work *work, unsigned region, const char *text)
+{
+    struct view *view = view_of(work, region);
+    struct region *to = region_of(work, region);
+    engine_has_no_memory(to);
+    report_trouble_at(to, deployment_name(to->deployment), text);
+    if (view->known && !view->value && is_at_top(work, region)) {
+        view->withheld = true;
+        view->digest = (roost_digest){0}; /* until the round looks what it is */
+    } else {
+        work->full |= one_region(region);
+    }
+}
+
+bool is_answer(struct work *work, unsigned region, int other, const redisReply *reply)
+{
+    if (!reply) {
+        work->in_trouble = true;
+    } else if (reply->type != REDIS_REPLY_ERROR) {
+        return true;
+    } else if (is_outdated_error(reply->str)) {
+        forget_view(work, region);
+    } else if (is_memory_error(reply->str)) {
+        refuse_for_memory(work, region, reply->str);
+    } else if (is_passing_error(reply->str)) {
+        work->in_trouble = true;
+        region_of(work, region)->figures.errors++;
+        report_trouble_at(region_of(work, region), deployment_name(region_of(work, region)->deployment), reply->str);
+    } else {
+        refuse(work, region, other, reply->str);
+    }
+    return false;
+}
+
+void refuse_nonsense(struct work *work, unsigned region)
+{
+    refuse(work, region, -1, "the server answers something else than it should");
+}

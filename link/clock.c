@@ -1,0 +1,325 @@
+/*
+ * A server says that a frame is ahead of its clock, and cannot know which of the two clocks is wrong. The link asks all
+ * regions what time it is (TIME, at the primary that has the name) and compares:
+ *
+ *     two regions    this machine has a clock, too: whoever of the three is in the middle is right
+ *     more           whoever of the regions is in the middle
+ *
+ *     Amsterdam 12:00:00   Tokyo 12:05:00   this machine 12:00:01      Tokyo is 299 s ahead of the one in the middle
+ *
+ * That is told once for each region, and again when its clock is off by another amount, not for each key. Where the
+ * question is not answered, as to a user who may not ask, or where all clocks agree by now, what is told is who refuses
+ * whom.
+ *
+ * While something is refused clocks are compared every few seconds, which costs one short command for each region. When
+ * one of them was set, everything that was refused is tried again at once. Time that merely passes changes no
+ * difference: what is ahead of a clock is tried again after the pause of all conflicts.
+ */
+#include "clock.h"
+
+#include <hiredis/hiredis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "cli/base/machine.h"
+
+#define COMPARE_EVERY 5000 /* milliseconds */
+#define WRONG_BY      1000 /* at least, for a clock to be called wrong */
+#define SAME_BY       2000 /* two measurements of a clock that nobody has set */
+
+struct clock {
+    bool known;
+    int64_t ahead;         /* of this machine, in milliseconds; */
+    bool told;             /* that it is wrong: */
+    int64_t told_ahead;    /* of the others, by so much */
+    region_set refused_by; /* of late: those who did not take what is here; */
+    region_set told_of;    /* and those of whom that was told without knowing why */
+    bool has_before;
+    int64_t before; /* as it was when things were last tried again */
+};
+
+struct clocks {
+    struct engine *engine;
+    struct clock regions[MOST_REGIONS];
+    unsigned asked; /* answers that are still to come */
+    bool released;  /* nobody wants them any more */
+    struct timer *timer;
+    bool news;  /* something was refused since the last comparison: */
+    char *name; /* this, for one */
+    size_t name_size;
+    int database;
+};
+
+struct question {
+    struct clocks *clocks;
+    unsigned region;
+    uint64_t asked_at; /* by the clock on the wall */
+};
+
+static void clocks_free(struct clocks *clocks)
+{
+    free(clocks->name);
+    free(clocks);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* How far the right time is ahead of this machine. */
+static int64_t right_time(const struct clocks *clocks)
+{
+    int64_t ahead[MOST_REGIONS + 1];
+    size_t count = 0;
+    for (unsigned i = 0; i < clocks->engine->count; i++)
+        if (clocks->regions[i].known)
+            ahead[count++] = clocks->regions[i].ahead;
+    if (count < 3)
+        ahead[count++] = 0;
+    qsort(ahead, count, sizeof *ahead, compare_numbers);
+    return ahead[(count - 1) / 2];
+}
+
+static int64_t distance(int64_t a, int64_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+static roost_bytes name_of(const struct clocks *clocks)
+{
+    return (roost_bytes){clocks->name, clocks->name_size};
+}
+
+static void tell_wrong(struct clocks *clocks, unsigned region, int64_t ahead)
+{
+    struct clock *clock = &clocks->regions[region];
+    int64_t tolerance = distance(ahead, 0) / 10 > SAME_BY ? distance(ahead, 0) / 10 : SAME_BY;
+    if (clock->told && distance(clock->told_ahead, ahead) <= tolerance)
+        return;
+    clock->told = true;
+    clock->told_ahead = ahead;
+    report_clock(&clocks->engine->regions[region], clocks->database, name_of(clocks), ahead);
+}
+
+static void tell_refused(struct clocks *clocks, unsigned source, unsigned destination)
+{
+    struct clock *clock = &clocks->regions[source];
+    if (clock->told_of & one_region(destination))
+        return;
+    clock->told_of |= one_region(destination);
+    report_ahead(&clocks->engine->regions[source], &clocks->engine->regions[destination], clocks->database,
+                 name_of(clocks));
+}
+
+/* Of the two the one that is further off, if one is. */
+static void judge(struct clocks *clocks, unsigned source, unsigned destination)
+{
+    const struct clock *one = &clocks->regions[source], *other = &clocks->regions[destination];
+    int64_t right = right_time(clocks);
+    int64_t source_off = distance(one->ahead, right), destination_off = distance(other->ahead, right);
+    bool source_is_wrong = source_off >= destination_off;
+    if (!one->known || !other->known || (source_is_wrong ? source_off : destination_off) < WRONG_BY ||
+        one->ahead - other->ahead < WRONG_BY)
+        tell_refused(clocks, source, destination);
+    else if (source_is_wrong)
+        tell_wrong(clocks, source, one->ahead - right);
+    else
+        tell_wrong(clocks, destination, other->ahead - right);
+}
+
+static void judge_all(struct clocks *clocks)
+{
+    for (unsigned source = 0; clocks->news && source < clocks->engine->count; source++)
+        for (unsigned destination = 0; destination < clocks->engine->count; destination++)
+            if (clocks->regions[source].refused_by & one_region(destination))
+                judge(clocks, source, destination);
+    for (unsigned i = 0; i < clocks->engine->count; i++)
+        clocks->regions[i].refused_by = 0;
+    clocks->news = false;
+}
+
+/* One that is right by now may be told of again. */
+static void forget_the_right(struct clocks *clocks)
+{
+    int64_t right = right_time(clocks);
+    for (unsigned i = 0; i < clocks->engine->count; i++) {
+        struct clock *clock = &clocks->regions[i];
+        if (clock->known && distance(clock->ahead, right) < WRONG_BY)
+            clock->told = false;
+    }
+}
+
+/* ---- clocks that were set ---------------------------------------------------------------------------------------- */
+
+/* Against each other: should this machine's own clock be set, nothing has changed. */
+static bool was_any_set(struct clocks *clocks)
+{
+    const struct clock *first = NULL;
+    for (unsigned i = 0; i < clocks->engine->count; i++) {
+        const struct clock *clock = &clocks->regions[i];
+        if (!clock->known || !clock->has_before)
+            continue;
+        if (first && distance(clock->ahead - clock->before, first->ahead - first->before) > SAME_BY)
+            return true;
+        first = first ? first : clock;
+    }
+    return false;
+}
+
+static void note_clocks(struct clocks *clocks, bool all)
+{
+    for (unsigned i = 0; i < clocks->engine->count; i++) {
+        struct clock *clock = &clocks->regions[i];
+        if (clock->known && (all || !clock->has_before)) {
+            clock->before = clock->ahead;
+            clock->has_before = true;
+        }
+    }
+}
+
+static bool anything_is_refused(const struct engine *engine)
+{
+    for (const struct work *work = engine->works; work; work = work->after)
+        if (work_any_ahead(work))
+            return true;
+    return false;
+}
+
+/* ---- the question ------------------------------------------------------------------------------------------------ */
+
+static void compare_clocks(struct clocks *clocks);
+
+static void compare_again(void *context)
+{
+    struct clocks *clocks = context;
+    clocks->timer = NULL;
+    if (clocks->news || anything_is_refused(clocks->engine))
+        compare_clocks(clocks);
+}
+
+static void compared(struct clocks *clocks)
+{
+    bool set = was_any_set(clocks);
+    forget_the_right(clocks);
+    judge_all(clocks);
+    note_clocks(clocks, set);
+    if (set)
+        engine_try_ahead(clocks->engine);
+    if (!clocks->timer)
+        clocks->timer = timer_add(clocks->engine->loop, COMPARE_EVERY, compare_again, clocks);
+}
+
+/* [seconds, microseconds], each as a text */
+static bool read_time(int64_t *milliseconds, const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[0]->type != REDIS_REPLY_STRING || reply->element[1]->type != REDIS_REPLY_STRING)
+        return false;
+    long long seconds = strtoll(reply->element[0]->str, NULL, 10), rest = strtoll(reply->element[1]->str, NULL, 10);
+    if (seconds < 0 || seconds > INT64_MAX / 2000 || rest < 0 || rest > 999999)
+        return false;
+    *milliseconds = seconds * 1000 + rest / 1000;
+    return true;
+}
+
+static void take_time(void *context, const redisReply *reply, const char *trouble)
+{
+    struct question question = *(struct question *)context;
+    struct clocks *clocks = question.clocks;
+    struct clock *clock = &clocks->regions[question.region];
+    int64_t there, before = (int64_t)(question.asked_at / 1000), now = (int64_t)(machine_time() / 1000);
+    (void)trouble;
+    free(context);
+    clocks->asked--;
+    if (clocks->released) {
+        if (clocks->asked == 0)
+            clocks_free(clocks);
+        return;
+    }
+    clock->known = read_time(&there, reply);
+    if (clock->known)
+        clock->ahead = there - (before + (now - before) / 2);
+    if (clocks->asked == 0)
+        compared(clocks);
+}
+
+static void ask_time(struct clocks *clocks, unsigned region)
+{
+    static const roost_bytes words[] = {{"TIME", 4}};
+    struct question *question = malloc(sizeof *question);
+    clocks->regions[region].known = false;
+    if (!question)
+        return;
+    *question = (struct question){clocks, region, machine_time()};
+    clocks->asked++;
+    deployment_ask(clocks->engine->regions[region].deployment, 0, name_of(clocks), (struct words){words, 1}, take_time,
+                   question);
+}
+
+/* A question may be answered while others are yet to be asked. */
+static void compare_clocks(struct clocks *clocks)
+{
+    if (clocks->asked)
+        return;
+    clocks->asked++;
+    for (unsigned i = 0; i < clocks->engine->count; i++) {
+        if (clocks->engine->regions[i].ready)
+            ask_time(clocks, i);
+        else
+            clocks->regions[i].known = false;
+    }
+    if (--clocks->asked == 0)
+        compared(clocks);
+}
+
+/* Rows come and go. */
+static bool keep_name(struct clocks *clocks, const struct row *row)
+{
+    char *name = malloc(row->name_size + 1);
+    if (!name)
+        return false;
+    memcpy(name, row->name, row->name_size);
+    free(clocks->name);
+    clocks->name = name;
+    clocks->name_size = row->name_size;
+    clocks->database = row->database;
+    return true;
+}
+
+void clock_refused(struct work *work, unsigned source, unsigned destination)
+{
+    struct engine *engine = work->engine;
+    struct clocks *clocks = engine->clocks;
+    if (!clocks && !(clocks = engine->clocks = calloc(1, sizeof *clocks)))
+        return;
+    clocks->engine = engine;
+    if (!clocks->news && !clocks->asked && !keep_name(clocks, work->row))
+        return;
+    clocks->regions[source].refused_by |= one_region(destination);
+    clocks->news = true;
+    if (!clocks->timer && !engine->stopping)
+        compare_clocks(clocks);
+}
+
+bool clocks_are_compared(const struct engine *engine)
+{
+    return engine->clocks && engine->clocks->asked > 0;
+}
+
+void clocks_release(struct engine *engine)
+{
+    struct clocks *clocks = engine->clocks;
+    if (!clocks)
+        return;
+    judge_all(clocks);
+    timer_remove(clocks->timer);
+    engine->clocks = NULL;
+    clocks->released = true;
+    if (clocks->asked == 0)
+        clocks_free(clocks);
+}

@@ -1,0 +1,872 @@
+/*
+ * Several regions, each with its own clients that add, remove and delete, and one process that is told what changed and
+ * carries it to the others.
+ *
+ *         Amsterdam              link               Tokyo
+ *      ROOST.SUMMARY WAIT  ->  rows, views  <-  ROOST.SUMMARY WAIT        who holds what
+ *      ROOST.PULL          ->  cursors, spans ->  ROOST.PUSH              what changed
+ *      ROOST.ASK           <->                <-> ROOST.SYNC              where nobody knows what changed
+ *
+ * Nothing in here is precious. The state of a name is (generation, value), an element of a lattice: the higher
+ * generation wins, at equal ones values merge, and every server does that merging itself, in one command. A link only
+ * decides what to carry. Whatever it carries, twice, too late, in any order, beside other links, is either taken in or
+ * changes nothing; it cannot make two regions hold what none of them was told. What is left to argue is that it never
+ * stops too early.
+ *
+ * Why all regions end equal, once their clients pause and servers can be reached:
+ *
+ * - What differs is seen. A region tells every name whose state changed since the mark that we give it, with generation
+ *   and digest of one moment. If a summary is lost we ask with the old mark again; if we die the next link has no mark
+ *   and is told everything; if the server begins another life it does not know the mark and tells everything. What
+ *   vanishes without a word (FLUSHALL), or was forgotten by the server before we heard of it, is not told as a change.
+ *   In the second case the server says so, and we list it from the beginning, at growing intervals. In both the digest
+ *   over all names shows it: when nothing moves any more and two regions have different ones, both are listed from the
+ *   beginning, and what they do not mention is asked for by name.
+ *
+ * - What is seen to differ is worked on. A row is at rest only while the last thing that every region said about the
+ *   name is the same generation and the same digest. Otherwise it has a place in the schedule, or waits for a region
+ *   that is away, which wakes it when it comes back.
+ *
+ * - Work ends only with equal digests. A round does the first of probe, seed, exchange and sync that there is to do
+ *   (round.c). Seeding raises a region to the highest generation, and there are finitely many of those once
+ *   clients pause. Deltas move cursors forward, towards the cursor that the source has shown. When no cursor has
+ *   anything left to tell and digests still differ, no cursor is believed, and a sync compares the two values
+ *   themselves.
+ *
+ * The one way to lose something silently would be a cursor that is too far: changes before it are never asked for.
+ * Cursors come only from replies (work.c), each for one life of the source and one of the destination; a server
+ * that went back in time, from a backup or as a promoted replica that missed the last writes, has begun another life,
+ * and no cursor for the old one is used. And should a cursor be wrong all the same: the digests differ when all is
+ * quiet, and the sync repairs it. No message needs to arrive, and no memory needs to be right, for the end to be.
+ *
+ * One thing differs and is left so: a value is withheld from a region that evicted it, or has no room for it
+ * (round.c), until its digest elsewhere is another one, there is room, or somebody asks. Such a region is taken to
+ * agree with those that hold the withheld value. Nothing is lost by it, since others hold the value. If it were brought
+ * back, another one would be evicted, for ever. What was withheld is released when the region says that it has room, at
+ * growing intervals (`release`), so regions with room end equal.
+ *
+ * Two links at once double the traffic and nothing else: what one has carried is `same` for the other, or comes back as
+ * an echo, since only our own spans are left out of deltas.
+ *
+ * Fairness: a row that keeps changing is due again one interval after its last round began, behind all that are due
+ * earlier. The number of rounds at a time and the bytes under way are bounded, so a thousand big filters are seeded
+ * some at a time.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/interrupt.h"
+#include "agree.h"
+#include "ask.h"
+#include "clock.h"
+#include "listen.h"
+#include "metrics.h"
+#include "report.h"
+#include "round.h"
+#include "cli/base/messages.h"
+
+#define MOST_ROUNDS        128 /* at a time */
+#define MOST_BYTES         (64u << 20)
+#define FIRST_WHOLE_SIZE   (8u << 20) /* what a whole state is taken for until some were seen */
+#define MOST_RESTING       10000      /* names that hold nothing anywhere */
+#define TICK               250        /* milliseconds */
+#define SILENCE            3000       /* after which a region that was asked is left aside */
+#define CONFLICT_PAUSE     60000
+#define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
+#define FIRST_MEMORY_PAUSE 1000 /* of a region that has no memory */
+#define LAST_MEMORY_PAUSE  60000
+#define FIRST_RELIST_PAUSE 2000
+#define LAST_RELIST_PAUSE  600000
+#define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
+#define ONCE_FAILURES      6     /* and for one whose server cannot do it */
+#define ONCE_SILENCE       60000 /* and for one that is there, but does not answer */
+#define ONCE_PATIENCE      5000  /* and for a region that is away */
+
+static uint64_t now_of(const struct engine *engine)
+{
+    return event_loop_now(engine->loop);
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+/* Where a region is a cluster, it has no databases but the first. */
+region_set engine_regions_of(const struct engine *engine, const struct row *row)
+{
+    region_set found = 0;
+    for (unsigned i = 0; i < engine->count; i++)
+        if (row->database == 0 || !deployment_is_cluster(engine->regions[i].deployment))
+            found |= one_region(i);
+    return found;
+}
+
+region_set engine_ready_regions(const struct engine *engine, const struct row *row)
+{
+    region_set found = engine_regions_of(engine, row);
+    for (unsigned i = 0; i < engine->count; i++)
+        if (!engine->regions[i].ready)
+            found &= ~one_region(i);
+    return found;
+}
+
+static bool all_ready(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->count; i++)
+        if (!engine->regions[i].ready)
+            return false;
+    return true;
+}
+
+/* ---- the schedule ------------------------------------------------------------------------------------------------ */
+
+static void pump(void *engine);
+
+static bool has_room(const struct engine *engine)
+{
+    return engine->begun && !engine->stopping && engine->running < MOST_ROUNDS && engine->held < MOST_BYTES;
+}
+
+static void arm(struct engine *engine)
+{
+    struct row *first = rows_first(&engine->rows);
+    if (!first || !has_room(engine) || (engine->pump && engine->pump_due <= first->work->due))
+        return;
+    uint64_t now = now_of(engine);
+    timer_remove(engine->pump);
+    engine->pump_due = first->work->due;
+    engine->pump = timer_add(engine->loop, first->work->due > now ? first->work->due - now : 0, pump, engine);
+}
+
+static void pump(void *context)
+{
+    struct engine *engine = context;
+    struct row *row;
+    uint64_t now = now_of(engine);
+    engine->pump = NULL;
+    while (has_room(engine) && (row = rows_first(&engine->rows)) && row->work->due <= now) {
+        rows_schedule(&engine->rows, row, NEVER);
+        engine->running++;
+        if (now >= row->work->retry)
+            work_forget_refusals(row->work);
+        round_begin(row->work);
+    }
+    arm(engine);
+}
+
+void engine_schedule(struct engine *engine, struct row *row, uint64_t due)
+{
+    if (row->work->running)
+        return;
+    if (!rows_schedule(&engine->rows, row, due))
+        complain_plainly("no memory");
+    arm(engine);
+}
+
+/* ---- rest and work ----------------------------------------------------------------------------------------------- */
+
+bool engine_disturb(struct engine *engine, struct row *row)
+{
+    if (row->work)
+        return true;
+    struct work *work = work_new(row, engine->count);
+    if (!work)
+        return complain_plainly("no memory");
+    work->engine = engine;
+    work->level = now_of(engine);
+    work->after = engine->works;
+    if (engine->works)
+        engine->works->before = work;
+    engine->works = work;
+    row->work = work;
+    engine->names_behind++;
+    return true;
+}
+
+static void work_over(struct engine *engine, struct work *work)
+{
+    rows_schedule(&engine->rows, work->row, NEVER);
+    work->row->work = NULL;
+    *(work->before ? &work->before->after : &engine->works) = work->after;
+    if (work->after)
+        work->after->before = work->before;
+    work_free(work);
+    engine->names_behind--;
+}
+
+/* Whether all of these regions are known to hold the same, but for what is withheld. (Two that hold nothing agree, and
+   may not both agree with a third: each is compared with each.) */
+static bool agree(const struct row *row, region_set set)
+{
+    for (unsigned a = 0; set >> a; a++) {
+        if (!(set & one_region(a)))
+            continue;
+        if (!row->views[a].known)
+            return false;
+        for (unsigned b = a + 1; set >> b; b++)
+            if (set & one_region(b) && !views_agree(&row->views[a], &row->views[b]))
+                return false;
+    }
+    return true;
+}
+
+/* Whether none of these regions holds anything, or evicted it. */
+static bool holds_nothing(const struct row *row, region_set set)
+{
+    for (unsigned region = 0; set >> region; region++)
+        if (set & one_region(region) && (row->views[region].value || row->views[region].withheld))
+            return false;
+    return true;
+}
+
+/* Nor ever did. */
+static bool never_was(const struct row *row, region_set set)
+{
+    for (unsigned region = 0; set >> region; region++)
+        if (set & one_region(region) && (row->views[region].value || row->views[region].generation > 0))
+            return false;
+    return true;
+}
+
+static void forget_resting(void *context, struct row *row)
+{
+    struct engine *engine = context;
+    if (!row->work && holds_nothing(row, engine_regions_of(engine, row)))
+        rows_remove(&engine->rows, row);
+}
+
+/* A name that was deleted everywhere is kept for a while, since each region that was told of it will tell us. It could
+   be forgotten at once: should a region speak of it again, all others are asked. */
+static void rest(struct engine *engine, struct row *row)
+{
+    engine->resting += holds_nothing(row, engine_regions_of(engine, row));
+    work_over(engine, row->work);
+    if (never_was(row, engine_regions_of(engine, row)))
+        rows_remove(&engine->rows, row);
+    if (engine->resting > MOST_RESTING) {
+        rows_each(&engine->rows, forget_resting, engine);
+        engine->resting = 0;
+    }
+    if (engine->names_behind == 0 && all_ready(engine))
+        report_in_step(engine, true);
+}
+
+/* Whether two regions that can be asked still have something to do with each other. */
+static bool is_unfinished(struct work *work, region_set ready)
+{
+    for (unsigned a = 0; a < work->regions; a++)
+        for (unsigned b = a + 1; b < work->regions; b++)
+            if (ready & one_region(a) && ready & one_region(b) && work_is_unfinished(work, a, b))
+                return true;
+    return false;
+}
+
+static uint64_t doubled(uint64_t pause, uint32_t times, uint64_t most)
+{
+    pause <<= times < 12 ? times : 12;
+    return pause < most ? pause : most;
+}
+
+static uint64_t next_round(struct work *work, uint64_t now)
+{
+    const struct engine *engine = work->engine;
+    uint64_t interval = engine->settings->interval;
+    region_set ready = engine_ready_regions(engine, work->row);
+    work->settled = false;
+    if (work->in_trouble)
+        return now + doubled(interval > 100 ? interval : 100, work->failures++, 30000);
+    work->failures = 0;
+    if (is_unfinished(work, ready))
+        return work->begun + doubled(interval, work->fruitless, CONFLICT_PAUSE);
+    work->settled = true;
+    return work_any_refusal(work) ? work->retry : NEVER;
+}
+
+/* Since when each region is behind. A round carries what there was when it began, unless that is refused or changes
+   nothing. */
+static void note_behind(struct work *work, bool round_over)
+{
+    const struct engine *engine = work->engine;
+    region_set all = engine_regions_of(engine, work->row), ready = engine_ready_regions(engine, work->row);
+    for (unsigned region = 0; region < work->regions; region++) {
+        uint64_t *since = &work->behind_since[region];
+        bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
+        if (!work_is_behind(work, region, all))
+            *since = 0;
+        else if (!*since)
+            *since = now_of(engine);
+        else if (round_over && !work->in_trouble && !work->fruitless && !refused && ready & one_region(region) &&
+                 *since < work->begun)
+            *since = work->begun;
+    }
+}
+
+/* When what was refused is tried again: sooner where somebody may have mended it, later where memory is short. */
+static uint64_t next_retry(struct work *work, uint64_t now)
+{
+    if (!work->full)
+        return now + CONFLICT_PAUSE;
+    return now + doubled(CHANGED_PAUSE, work->refusals++, LAST_RELIST_PAUSE);
+}
+
+void engine_settle(struct work *work)
+{
+    if (agree(work->row, engine_regions_of(work->engine, work->row)))
+        rest(work->engine, work->row);
+    else if (work->due == NEVER)
+        engine_schedule(work->engine, work->row, now_of(work->engine));
+}
+
+void engine_round_over(struct work *work)
+{
+    struct engine *engine = work->engine;
+    struct row *row = work->row;
+    uint64_t now = now_of(engine);
+    work->running = false;
+    engine->running--;
+    engine->rounds++;
+    engine->activity++;
+    if (agree(row, engine_ready_regions(engine, row)))
+        work->fruitless = 0;
+    if (agree(row, engine_regions_of(engine, row)) && work->outstanding == 0) {
+        rest(engine, row);
+    } else {
+        note_behind(work, true);
+        work->refusals = work->full ? work->refusals : 0;
+        if (work_any_refusal(work) && work->retry <= now)
+            work->retry = next_retry(work, now);
+        engine_schedule(engine, row, next_round(work, now));
+    }
+    arm(engine);
+}
+
+/* ---- what regions say -------------------------------------------------------------------------------------------- */
+
+static void wake(struct engine *engine, struct work *work)
+{
+    uint64_t now = now_of(engine), due = work->begun ? work->begun + engine->settings->interval : now;
+    if (work->running)
+        return;
+    if (work_any_conflict(work) && !work_any_ahead(work) && !work->full && work->retry > work->begun + CHANGED_PAUSE)
+        work->retry = work->begun + CHANGED_PAUSE;
+    if (work->in_trouble && work->due != NEVER && work->due > due)
+        due = work->due;
+    engine_schedule(engine, work->row, due > now ? due : now);
+}
+
+void engine_try_ahead(struct engine *engine)
+{
+    for (struct work *work = engine->works; work; work = work->after) {
+        if (!work_any_ahead(work))
+            continue;
+        work->retry = 0;
+        wake(engine, work);
+    }
+}
+
+static bool is_news(const struct view *old, const struct view *view)
+{
+    return !views_agree(old, view) || !same_cursor(old->cursor, view->cursor) || old->withheld != view->withheld;
+}
+
+/* What was heard is more than that something is there: it is another value than before, or was made since we listen. */
+static bool is_change(const struct view *old, const struct view *view, bool listing)
+{
+    return view->value && (!listing || (old->known && old->value && !same_digest(old->digest, view->digest)));
+}
+
+bool engine_hear(struct region *region, int database, roost_bytes name, const struct view *view, bool listing)
+{
+    struct engine *engine = region->engine;
+    struct row *row = rows_get(&engine->rows, database, name);
+    if (!row)
+        return complain_plainly("no memory");
+    struct view *old = &row->views[region->index], told = view_after(old, view);
+    bool first = old->listing != region->listing, change = is_change(old, view, listing);
+    old->listing = region->listing;
+    region->withholds |= told.withheld;
+    if (!is_news(old, &told))
+        return first;
+    if (!row->work && views_agree(old, &told) &&
+        (old->value || !told.value)) { /* so do all who agreed with the old one */
+        take_view(row, region->index, &told, true);
+        return true;
+    }
+    if (!engine_disturb(engine, row))
+        return true;
+    if (database != 0) {
+        engine->other_databases = true;
+        report_databases(engine);
+    }
+    take_view(row, region->index, &told, true);
+    row->work->told[region->index]++;
+    row->work->settled = false;
+    row->work->changed |= change;
+    note_behind(row->work, false);
+    report_in_step(engine, false);
+    wake(engine, row->work);
+    return true;
+}
+
+void engine_hear_dropped(struct region *region, int database, roost_bytes name)
+{
+    struct engine *engine = region->engine;
+    struct row *row = rows_get(&engine->rows, database, name);
+    bool value = false;
+    for (unsigned i = 0; row && i < engine->count; i++)
+        value |= row->views[i].value;
+    if (!row || row->work || value) {
+        if (row)
+            engine_hear(region, database, name, &(struct view){.known = true}, false);
+        return;
+    }
+    rows_remove(&engine->rows, row);
+}
+
+static void sweep_row(void *context, struct row *row)
+{
+    struct region *region = context;
+    struct view *view = &row->views[region->index];
+    if (!view->known || view->listing == region->listing || (!view->value && view->generation == 0) ||
+        !engine_disturb(region->engine, row))
+        return;
+    view->known = false;
+    row->work->told[region->index]++;
+    row->work->settled = false;
+    note_behind(row->work, false);
+    report_in_step(region->engine, false);
+    wake(region->engine, row->work);
+}
+
+void engine_sweep(struct region *region)
+{
+    rows_each(&region->engine->rows, sweep_row, region);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* From the beginning where it was not needed for long. */
+static void back_off(struct back_off *back_off, uint64_t now, uint64_t first, uint64_t last)
+{
+    bool long_ago = now > back_off->at + LAST_RELIST_PAUSE;
+    back_off->pause = long_ago || !back_off->pause ? first : doubled(back_off->pause, 1, last);
+    back_off->at = now + back_off->pause;
+}
+
+bool engine_is_full(const struct region *region, const struct row *row)
+{
+    struct node *node = deployment_node(region->deployment, (roost_bytes){row->name, row->name_size});
+    const struct listener *listener = node ? *node_place(node) : NULL;
+    return listener && listener->full;
+}
+
+bool engine_refuses_memory(const struct region *region)
+{
+    return now_of(region->engine) < region->memory.at;
+}
+
+void engine_has_no_memory(struct region *region)
+{
+    uint64_t now = now_of(region->engine);
+    region->figures.out_of_memory++;
+    region->withholds = true;
+    if (!region->refusing_since)
+        region->refusing_since = now;
+    if (now >= region->memory.at) /* of those that were on their way, the first one counts */
+        back_off(&region->memory, now, FIRST_MEMORY_PAUSE, LAST_MEMORY_PAUSE);
+}
+
+void engine_has_memory(struct region *region)
+{
+    if (region->refusing_since)
+        region->release = (struct back_off){0};
+    region->memory = (struct back_off){0};
+    region->refusing_since = 0;
+}
+
+/* Whether there is a value that could be brought there. */
+static bool is_held(const struct row *row, const struct engine *engine, uint64_t generation)
+{
+    for (unsigned region = 0; region < engine->count; region++) {
+        const struct view *view = &row->views[region];
+        if (view->known && view->value && view->generation >= generation)
+            return true;
+    }
+    return false;
+}
+
+struct release {
+    struct region *region;
+    size_t left; /* how many more */
+};
+
+static void release_row(void *context, struct row *row)
+{
+    struct release *release = context;
+    struct region *region = release->region;
+    struct view *view = &row->views[region->index];
+    if (!view->withheld)
+        return;
+    if (release->left == 0 || !is_held(row, region->engine, view->generation) || engine_is_full(region, row) ||
+        !engine_disturb(region->engine, row)) {
+        region->withholds = true;
+        return;
+    }
+    release->left--;
+    view->withheld = false;
+    view->digest = (roost_digest){0};
+    row->work->settled = false;
+    note_behind(row->work, false);
+    wake(region->engine, row->work);
+}
+
+/* Where there is room again: what was withheld is brought, and what was refused is tried. It may not fit all the same,
+   or make others leave; so it is done at growing intervals, and with one key first where the last one was refused. */
+static void release(struct region *region)
+{
+    struct engine *engine = region->engine;
+    uint64_t now = now_of(engine);
+    if (!region->withholds || !region->ready || now < region->release.at || engine_refuses_memory(region) ||
+        region_is_full(region))
+        return;
+    struct release release = {region, region->refusing_since ? 1 : SIZE_MAX};
+    region->withholds = false;
+    rows_each(&engine->rows, release_row, &release);
+    for (struct work *work = engine->works; work; work = work->after)
+        if (work->full & one_region(region->index) && !work->running && release.left > 0) {
+            release.left--;
+            work->retry = now;
+            engine_schedule(engine, work->row, now);
+        } else if (work->full & one_region(region->index)) {
+            region->withholds = true;
+        }
+    back_off(&region->release, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
+}
+
+/* ---- quiet ------------------------------------------------------------------------------------------------------- */
+
+/* Nothing is under way, and every primary has said since the last thing happened that nothing changed. */
+static bool is_quiet(const struct engine *engine)
+{
+    for (const struct work *work = engine->works; work; work = work->after)
+        if (!work->settled)
+            return false;
+    for (unsigned i = 0; i < engine->count; i++)
+        for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next)
+            if (listener->calm != engine->activity)
+                return false;
+    return all_ready(engine);
+}
+
+/* Whether all totals are equal, or those that an earlier listing has found to be explained. */
+static bool totals_are_fine(struct engine *engine, const roost_digest totals[MOST_REGIONS])
+{
+    bool equal = true, known = true;
+    for (unsigned i = 0; i < engine->count; i++) {
+        equal &= same_digest(totals[i], totals[0]);
+        known &= same_digest(totals[i], engine->quiet_digests[i]);
+    }
+    if (equal)
+        engine->relist_pause = FIRST_RELIST_PAUSE;
+    return equal || known;
+}
+
+/* Whether what was listed is still what there is, and there was nothing to do: then the difference is that of names
+   that do not match, or are in conflict. (Where there was something to do, what we did may be undone by now.) */
+static bool is_explained(const struct engine *engine)
+{
+    if (!engine->relisting || engine->rounds != engine->rounds_relisted)
+        return false;
+    for (unsigned i = 0; i < engine->count; i++)
+        for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next)
+            if (!same_digest(listener->listed, listener->digest) || !listener->has_listed)
+                return false;
+    return true;
+}
+
+void engine_check_quiet(struct engine *engine)
+{
+    roost_digest totals[MOST_REGIONS] = {0};
+    uint64_t now = now_of(engine);
+    if (!is_quiet(engine))
+        return;
+    for (unsigned i = 0; i < engine->count; i++)
+        totals[i] = region_digest(&engine->regions[i]);
+    if (totals_are_fine(engine, totals) || is_explained(engine)) {
+        engine->relisting = false;
+        memcpy(engine->quiet_digests, totals, sizeof totals);
+        return;
+    }
+    if (now < engine->relist_at)
+        return;
+    engine->relisting = true;
+    engine->relist_at = now + engine->relist_pause;
+    engine->relist_pause = doubled(engine->relist_pause, 1, LAST_RELIST_PAUSE);
+    engine->rounds_relisted = engine->rounds;
+    engine->activity++;
+    for (unsigned i = 0; i < engine->count; i++)
+        region_relist(&engine->regions[i]);
+}
+
+/* A region said that something may have been missed: it is listed from the beginning, at growing intervals. */
+static void relist_what_was_missed(struct region *region)
+{
+    uint64_t now = now_of(region->engine);
+    if (!region->missed || !region->ready || region->swept != region->listing || now < region->relist.at)
+        return;
+    region->missed = false;
+    back_off(&region->relist, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
+    region->engine->activity++;
+    region_relist(region);
+}
+
+/* ---- coming and going -------------------------------------------------------------------------------------------- */
+
+static void begin_when_all_spoke(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->count; i++)
+        if (!engine->regions[i].spoken)
+            return;
+    engine->begun = true;
+    if (engine->names_behind == 0 && all_ready(engine))
+        report_in_step(engine, true);
+    arm(engine);
+}
+
+/* A region is back: what failed may succeed now. */
+static void wake_all(struct engine *engine)
+{
+    for (struct work *work = engine->works; work; work = work->after) {
+        if (!work->running)
+            work->in_trouble = false;
+        work->failures = 0;
+        wake(engine, work);
+    }
+}
+
+void engine_region_changed(struct region *region)
+{
+    bool ready = region->listeners && !region->silent, was_ready = region->ready;
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        ready &= listener->caught_up && listener->greeting.done;
+    ready &= !region->outdated;
+    region->ready = ready;
+    region->spoken |= ready;
+    if (was_ready && !ready)
+        region->away_since = now_of(region->engine);
+    if (region->up != (region->listeners != NULL)) {
+        region->up = !region->up;
+        report_region(region, region->up);
+        if (region->engine->other_databases)
+            report_databases(region->engine);
+    }
+    begin_when_all_spoke(region->engine);
+    if (ready && !was_ready)
+        wake_all(region->engine);
+}
+
+void engine_asked(struct region *region)
+{
+    if (region->outstanding++ == 0)
+        region->answered_at = now_of(region->engine);
+}
+
+void engine_answered(struct region *region)
+{
+    region->outstanding--;
+    region->answered_at = now_of(region->engine);
+    if (region->silent && !region->engine->stopping) {
+        region->silent = false;
+        engine_region_changed(region);
+    }
+}
+
+/* The other regions need not wait for one that does not answer. */
+static void check_silence(struct region *region)
+{
+    struct engine *engine = region->engine;
+    struct work *next;
+    if (region->silent || !region->outstanding || now_of(engine) - region->answered_at < SILENCE)
+        return;
+    region->silent = true;
+    engine_region_changed(region);
+    for (struct work *work = engine->works; work; work = next) {
+        next = work->after;
+        if (work->running && work->waiting[region->index])
+            round_give_up(work);
+    }
+}
+
+static void node_up(void *context, struct node *node)
+{
+    struct region *region = context;
+    struct listener *listener = listener_start(region, node);
+    *node_place(node) = listener;
+    if (!listener)
+        complain_plainly("no memory");
+    engine_region_changed(region);
+}
+
+static void node_down(void *context, struct node *node)
+{
+    struct region *region = context;
+    if (*node_place(node))
+        listener_stop(*node_place(node));
+    if (!region->engine->stopping)
+        engine_region_changed(region);
+}
+
+static void trouble(void *context, const char *text)
+{
+    struct region *region = context;
+    if (region->engine->stopping)
+        return;
+    report_trouble(region, text);
+    region->spoken |= text != NULL;
+    begin_when_all_spoke(region->engine);
+}
+
+/* ---- a single run ------------------------------------------------------------------------------------------------ */
+
+static void stop(struct engine *engine, int status)
+{
+    engine->status = status;
+    event_loop_stop(engine->loop);
+}
+
+/* Names that are left, and whether each of them has had its chance. */
+static bool is_done(const struct engine *engine, size_t *changing, bool *failing)
+{
+    for (const struct work *work = engine->works; work; work = work->after) {
+        bool failed = work->failures >= ONCE_FAILURES, tired = work->rounds >= ONCE_ROUNDS;
+        if (work->running || (!work->settled && !failed && !tired))
+            return false;
+        *failing |= failed;
+        *changing += !work->settled && !failed;
+    }
+    return true;
+}
+
+static bool tell_withheld(struct engine *engine)
+{
+    struct standing standing;
+    bool any = false;
+    report_standing(engine, &standing);
+    for (unsigned i = 0; i < engine->count; i++) {
+        any |= standing.peers[i].withheld > 0;
+        if (standing.peers[i].withheld)
+            report_withheld(&engine->regions[i], standing.peers[i].withheld);
+    }
+    return any;
+}
+
+static void check_once(struct engine *engine)
+{
+    uint64_t now = now_of(engine);
+    size_t changing = 0;
+    bool failing = false;
+    for (unsigned i = 0; i < engine->count; i++) {
+        const struct region *region = &engine->regions[i];
+        uint64_t patience = region->silent ? ONCE_SILENCE : region->spoken ? ONCE_PATIENCE : 4 * ONCE_PATIENCE;
+        if (!region->ready && now - region->away_since > patience) {
+            complain(deployment_name(region->deployment), "cannot be reached: not in step");
+            stop(engine, EXIT_TROUBLE);
+            return;
+        }
+    }
+    if (!all_ready(engine) || !is_done(engine, &changing, &failing) || clocks_are_compared(engine))
+        return;
+    if (changing)
+        report_left(engine, changing);
+    bool withheld = tell_withheld(engine);
+    stop(engine, failing ? EXIT_TROUBLE : engine->names_behind || withheld ? EXIT_NONE : EXIT_FINE);
+}
+
+static void tick(void *context)
+{
+    struct engine *engine = context;
+    engine->tick = timer_add(engine->loop, TICK, tick, engine);
+    for (unsigned i = 0; i < engine->count; i++) {
+        check_silence(&engine->regions[i]);
+        relist_what_was_missed(&engine->regions[i]);
+        release(&engine->regions[i]);
+    }
+    agree_tick(engine);
+    report_refusals(engine, false);
+    report_status_line(engine);
+    if (engine->settings->once)
+        check_once(engine);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static bool open_region(struct engine *engine, char *url)
+{
+    struct region *region = &engine->regions[engine->count];
+    struct deployment_events events = {region, node_up, node_down, trouble};
+    *region = (struct region){.engine = engine, .index = engine->count, .listing = 1, .swept = 1};
+    region->away_since = now_of(engine);
+    region->deployment = deployment_open(engine->loop, url, engine->secrets, &engine->settings->connection, &events);
+    secrets_hide(url);
+    if (!region->deployment)
+        return false;
+    engine->count++;
+    for (unsigned i = 0; i < region->index; i++)
+        if (strcmp(deployment_name(engine->regions[i].deployment), deployment_name(region->deployment)) == 0)
+            return complain(deployment_name(region->deployment), "is named twice");
+    return true;
+}
+
+static bool start(struct engine *engine)
+{
+    const struct link_settings *settings = engine->settings;
+    if (!(engine->loop = event_loop_new()))
+        return complain_plainly("no memory");
+    if (!(engine->secrets = secrets_read(settings->password_file)))
+        return false;
+    for (unsigned i = 0; i < settings->count; i++)
+        if (!open_region(engine, settings->urls[i]))
+            return false;
+    if (settings->metrics && !(engine->metrics = metrics_open(engine, settings->metrics)))
+        return false;
+    report_start(engine);
+    engine->tick = timer_add(engine->loop, TICK, tick, engine);
+    return true;
+}
+
+static void stop_all(struct engine *engine)
+{
+    engine->stopping = true;
+    clocks_release(engine);
+    report_stop(engine);
+    metrics_close(engine->metrics);
+    for (unsigned i = 0; i < engine->count; i++)
+        deployment_close(engine->regions[i].deployment);
+    for (unsigned i = 0; i < engine->count; i++) {
+        while (engine->regions[i].listeners)
+            listener_stop(engine->regions[i].listeners);
+        region_forget_marks(&engine->regions[i]);
+    }
+    while (engine->works)
+        work_over(engine, engine->works);
+    rows_release(&engine->rows);
+    agree_end(engine);
+    secrets_free(engine->secrets);
+    event_loop_free(engine->loop);
+}
+
+int link_run(const struct link_settings *settings)
+{
+    struct engine engine = {.settings = settings, .status = EXIT_FINE, .whole_size = FIRST_WHOLE_SIZE};
+    engine.relist_pause = FIRST_RELIST_PAUSE;
+    rows_begin(&engine.rows, settings->count);
+    interrupt_catch();
+    if (start(&engine)) {
+        event_loop_run(engine.loop);
+        engine.status = interrupted() && settings->once ? EXIT_TROUBLE : engine.status;
+    } else {
+        engine.status = EXIT_TROUBLE;
+    }
+    stop_all(&engine);
+    return engine.status;
+}

@@ -1,0 +1,438 @@
+/*
+ * One listener for each primary. It asks ROOST.SUMMARY since the mark that the last answer had, and the server answers
+ * when something changed or when it has waited long enough: a link between regions where nothing happens costs some
+ * hundred bytes for each primary every few seconds, however many names there are.
+ *
+ *     no mark      SUMMARY COUNT n              everything, page by page
+ *     more         SUMMARY SINCE m COUNT n      the next page at once
+ *     caught up    SUMMARY SINCE m COUNT n WAIT
+ *     changes      a pause of one interval first, so that what changes all the time is told once an interval
+ *
+ * Marks outlive the connection: a primary that was away for a while tells only what changed. One that began another
+ * life does not know its mark and tells everything; we see that by the first half of the mark. That is a *listing*, as
+ * is the first one and the one that is asked for when digests disagree (engine.c). Listings of a region are
+ * counted, each name is stamped with the count when it is told, and once all primaries have told everything those with
+ * an older stamp are not known any more: the round then asks for each by name, so that nothing is ever believed to be
+ * gone because somebody did not mention it.
+ *
+ * A listing is through when the server says so (`listed`): all that there was when it began has been told, and what
+ * changes meanwhile comes in later pages, as changes always do. So a region can be worked on however fast it changes.
+ *
+ * Pages advance (module/change_cursor.h); but servers with an older module may answer the same page for ever. So each
+ * page is checked: a mark that is not further than the one that was sent, or a page of which everything was told before
+ * in the same listing, is a *stall*. It is reported, and after a pause that doubles everything is
+ * listed anew, in pages twice as large, until one is large enough. Where a server says that we may have missed
+ * something
+ * (`missed`), we go on, and the engine lists the region anew when the time has come. In no case is a question asked
+ * again at once that brought nothing.
+ */
+#include "listen.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agree.h"
+#include "glob.h"
+#include "replies.h"
+#include "report.h"
+
+#define PAGE           1000
+#define LARGEST_PAGE   (UINT64_C(1) << 40)
+#define SHORTEST_WAIT  1000 /* milliseconds */
+#define LONGEST_WAIT   20000
+#define LONGEST_PAUSE  30000
+#define CALM_INTERVALS 50 /* that a server waits */
+
+/* A mark, by the name of the primary; and the listing of the region that it has done. */
+struct memory {
+    struct memory *next;
+    uint32_t listed;
+    char mark[LONGEST_MARK];
+    char name[];
+};
+
+static void ask(void *listener);
+
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+static struct memory *find_memory(struct region *region, const char *name)
+{
+    for (struct memory *memory = region->memories; memory; memory = memory->next)
+        if (strcmp(memory->name, name) == 0)
+            return memory;
+    struct memory *memory = calloc(1, sizeof *memory + strlen(name) + 1);
+    if (!memory)
+        return NULL;
+    strcpy(memory->name, name);
+    memory->next = region->memories;
+    region->memories = memory;
+    return memory;
+}
+
+void region_forget_marks(struct region *region)
+{
+    for (struct memory *memory = region->memories, *next; memory; memory = next) {
+        next = memory->next;
+        free(memory);
+    }
+    region->memories = NULL;
+}
+
+static bool same_life(const char *mark, const char *other)
+{
+    size_t size = strcspn(mark, "-");
+    return size == strcspn(other, "-") && strncmp(mark, other, size) == 0;
+}
+
+/* ---- listings ---------------------------------------------------------------------------------------------------- */
+
+/* All primaries tell everything; the marks of those that are away are forgotten, too. */
+void region_relist(struct region *region)
+{
+    region->listing++;
+    for (struct memory *memory = region->memories; memory; memory = memory->next)
+        memory->mark[0] = '\0';
+    for (struct listener *listener = region->listeners; listener; listener = listener->next)
+        listener->has_listed = false;
+}
+
+bool region_is_full(const struct region *region)
+{
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (!listener->full)
+            return false;
+    return true;
+}
+
+/* Whether the answer belongs to the latest listing; one begins if the server did not know the mark that was sent. */
+static bool is_of_listing(struct listener *listener, const struct summary *summary)
+{
+    struct region *region = listener->region;
+    if (listener->asked_in != region->listing)
+        return false;
+    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
+        region_relist(region);
+    if (!listener->sent[0] || listener->asked_in != region->listing) {
+        listener->listing = region->listing;
+        listener->listed = summary->digest;
+    }
+    return true;
+}
+
+static void finish_listing(struct listener *listener)
+{
+    struct region *region = listener->region;
+    if (listener->has_listed || listener->listing != region->listing)
+        return;
+    listener->has_listed = true;
+    listener->memory->listed = region->listing;
+    listener->stalls = 0;
+    listener->page = PAGE;
+    for (const struct listener *other = region->listeners; other; other = other->next)
+        if (!other->has_listed)
+            return;
+    if (region->swept != region->listing)
+        engine_sweep(region);
+    region->swept = region->listing;
+}
+
+roost_digest region_digest(const struct region *region)
+{
+    roost_digest sum = {0};
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next) {
+        unsigned carry = 0;
+        for (size_t i = 0; i < 16; i++) {
+            carry += (unsigned)sum.bytes[i] + listener->digest.bytes[i];
+            sum.bytes[i] = (uint8_t)carry;
+            carry >>= 8;
+        }
+    }
+    return sum;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static void ask_later(struct listener *listener, uint64_t milliseconds)
+{
+    listener->pause = timer_add(listener->region->engine->loop, milliseconds, ask, listener);
+}
+
+static void ask_after_trouble(struct listener *listener)
+{
+    uint64_t pause = (uint64_t)250 << (listener->failures < 7 ? listener->failures : 7);
+    listener->failures++;
+    ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
+}
+
+/* False where they make no sense. `old` says whether all of them had been told in this listing, and were the same. */
+static bool take_entries(struct listener *listener, const redisReply *entries, bool *old)
+{
+    struct region *region = listener->region;
+    const char *match = region->engine->settings->match;
+    struct told told;
+    size_t heard = 0, new = 0;
+    for (size_t i = 0; i < entries->elements; i++) {
+        if (!read_told(&told, entries->element[i]))
+            return false;
+        if (match && !glob_matches(match, told.name))
+            continue;
+        if (told.dropped) {
+            engine_hear_dropped(region, told.database, told.name);
+            continue;
+        }
+        heard++;
+        new += engine_hear(region, told.database, told.name, &told.view, !listener->has_listed);
+    }
+    *old = heard > 0 && new == 0;
+    return true;
+}
+
+/* ---- pages that do not advance ----------------------------------------------------------------------------------- */
+
+/* The second number of a mark. */
+static uint64_t position_of(const char *mark)
+{
+    const char *second = strchr(mark, '-');
+    return second ? strtoull(second + 1, NULL, 16) : 0;
+}
+
+static bool is_stalled(const struct listener *listener, const struct summary *summary, bool old)
+{
+    if (!summary->more || !listener->sent[0] || !same_life(listener->sent, summary->mark))
+        return false;
+    return position_of(summary->mark) <= position_of(listener->sent) ||
+           (old && !listener->has_listed && !summary->knows_listings);
+}
+
+/* Lists anew, later, in larger pages. */
+static void stall(struct listener *listener)
+{
+    struct region *region = listener->region;
+    uint64_t pause = (uint64_t)250 << (listener->stalls < 7 ? listener->stalls : 7);
+    if (listener->stalls++ == 0)
+        listener->stalled_since = event_loop_now(region->engine->loop);
+    if (listener->page < LARGEST_PAGE)
+        listener->page *= 2;
+    report_trouble_at(
+        region, node_name(listener->node),
+        "its list of keys does not advance (the same page came twice): listing it again, in larger pages. "
+        "Update its module to avoid this");
+    region_relist(region);
+    ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
+}
+
+/* The next page at once; but one that always has more to tell, or tells it over and over, not without pauses. */
+static uint64_t pause_before_page(struct listener *listener, const struct summary *summary)
+{
+    const struct engine *engine = listener->region->engine;
+    listener->told += summary->changed->elements;
+    if (summary->knows_listings && !listener->has_listed)
+        return 0;
+    return listener->told > 4 * (engine->rows.count + summary->keys + PAGE) ? engine->settings->interval : 0;
+}
+
+static uint64_t next_pause(struct listener *listener, bool changed)
+{
+    struct engine *engine = listener->region->engine;
+    uint64_t now = event_loop_now(engine->loop), interval = engine->settings->interval;
+    bool waited = now - listener->asked_at >= SHORTEST_WAIT / 2;
+    listener->hasty = changed || waited ? 0 : listener->hasty + 1;
+    if (changed || listener->hasty < 2)
+        return changed ? interval : 0;
+    uint64_t pause = interval << (listener->hasty < 10 ? listener->hasty : 10);
+    return pause < SHORTEST_WAIT ? pause : SHORTEST_WAIT;
+}
+
+/* Everything that there was has been told. */
+static void has_listed(struct listener *listener)
+{
+    bool first = !listener->caught_up;
+    listener->caught_up = true;
+    finish_listing(listener);
+    if (first)
+        engine_region_changed(listener->region);
+}
+
+/* And nothing has changed since. */
+static void caught_up(struct listener *listener, bool changed, bool first)
+{
+    struct engine *engine = listener->region->engine;
+    listener->told = 0;
+    listener->calm = changed ? 0 : engine->activity;
+    ask_later(listener, first ? 0 : next_pause(listener, changed));
+    if (!changed)
+        engine_check_quiet(engine);
+}
+
+/* What it says for links; a server that began anew has to be greeted again. */
+static void take_greeting(struct listener *listener, const struct summary *summary)
+{
+    struct greeting *greeting = &listener->greeting;
+    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
+        greeting->done = false;
+    greeting->due = summary->link.data && summary->link.size < sizeof greeting->key;
+    greeting->done |= !greeting->due;
+    if (!greeting->due)
+        return;
+    memcpy(greeting->key, summary->link.data, summary->link.size);
+    greeting->key[summary->link.size] = '\0';
+    if (!summary->more)
+        greeting->time = summary->time;
+}
+
+/* All that there was when the listing began; or when the connection was made, if the mark was good. */
+static bool has_told_all(const struct listener *listener, const struct summary *summary)
+{
+    if (!summary->more || (!listener->has_listed && summary->listed))
+        return true;
+    return listener->has_listed && listener->told > listener->region->engine->rows.count + summary->keys;
+}
+
+static void take_summary(struct listener *listener, const struct summary *summary)
+{
+    bool changed = summary->changed->elements > 0, first = !listener->caught_up, old;
+    bool of_listing = is_of_listing(listener, summary);
+    if (!take_entries(listener, summary->changed, &old)) {
+        report_trouble_at(listener->region, node_name(listener->node), "its summary makes no sense");
+        ask_after_trouble(listener);
+        return;
+    }
+    listener->failures = 0;
+    take_greeting(listener, summary);
+    listener->digest = summary->digest;
+    listener->keys = summary->keys;
+    listener->full = summary->full;
+    listener->region->engine->activity += changed;
+    listener->region->missed |= of_listing && summary->missed;
+    if (of_listing && is_stalled(listener, summary, old)) {
+        stall(listener);
+        return;
+    }
+    if (of_listing)
+        strcpy(listener->memory->mark, summary->mark);
+    if (of_listing && has_told_all(listener, summary))
+        has_listed(listener);
+    if (summary->more || !of_listing)
+        ask_later(listener, pause_before_page(listener, summary));
+    else
+        caught_up(listener, changed, first);
+}
+
+static void answered_summary(void *context, const redisReply *reply, const char *trouble)
+{
+    struct listener *listener = context;
+    struct summary summary;
+    (void)trouble; /* the deployment tells why */
+    if (listener->region->engine->stopping)
+        return;
+    if (reply && reply->type != REDIS_REPLY_ERROR && read_summary(&summary, reply)) {
+        take_summary(listener, &summary);
+        return;
+    }
+    if (reply)
+        report_trouble_at(listener->region, node_name(listener->node),
+                          reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer with a summary");
+    ask_after_trouble(listener);
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static uint64_t waiting_time(const struct engine *engine)
+{
+    uint64_t time = engine->settings->interval * CALM_INTERVALS;
+    return time < SHORTEST_WAIT ? SHORTEST_WAIT : time > LONGEST_WAIT ? LONGEST_WAIT : time;
+}
+
+static roost_bytes word(const char *text)
+{
+    return (roost_bytes){text, strlen(text)};
+}
+
+static void answered_greeting(void *context, const redisReply *reply, const char *trouble)
+{
+    struct listener *listener = context;
+    (void)trouble; /* the deployment tells why */
+    if (listener->region->engine->stopping)
+        return;
+    if (reply && agree_take_greeting(listener, reply)) {
+        engine_region_changed(listener->region);
+        ask_later(listener, 0);
+        return;
+    }
+    if (reply)
+        report_trouble_at(listener->region, node_name(listener->node),
+                          reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer as a region does");
+    ask_after_trouble(listener);
+}
+
+static void greet(struct listener *listener)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)listener->region->number);
+    roost_bytes words[4] = {word("ROOST.LINK"), word(listener->greeting.key), word("HELLO"), word(number)};
+    node_wait(listener->node, (struct words){words, 4}, answered_greeting, listener);
+}
+
+static void ask(void *context)
+{
+    struct listener *listener = context;
+    if (listener->greeting.due && (!listener->greeting.done || listener->region->outdated) &&
+        !listener->greeting.just_done) {
+        listener->greeting.just_done = true;
+        listener->pause = NULL;
+        greet(listener);
+        return;
+    }
+    listener->greeting.just_done = false;
+    char page[24], wait[24];
+    roost_bytes words[7] = {word("ROOST.SUMMARY")};
+    size_t count = 1;
+    listener->pause = NULL;
+    listener->asked_in = listener->region->listing;
+    strcpy(listener->sent, listener->memory->mark);
+    if (listener->sent[0]) {
+        words[count++] = word("SINCE");
+        words[count++] = word(listener->sent);
+    }
+    words[count++] = word("COUNT");
+    snprintf(page, sizeof page, "%llu", (unsigned long long)listener->page);
+    words[count++] = word(page);
+    if (listener->caught_up && listener->sent[0]) {
+        snprintf(wait, sizeof wait, "%llu", (unsigned long long)waiting_time(listener->region->engine));
+        words[count++] = word("WAIT");
+        words[count++] = word(wait);
+    }
+    listener->asked_at = event_loop_now(listener->region->engine->loop);
+    node_wait(listener->node, (struct words){words, count}, answered_summary, listener);
+}
+
+/* ---- coming and going -------------------------------------------------------------------------------------------- */
+
+struct listener *listener_start(struct region *region, struct node *node)
+{
+    struct listener *listener = calloc(1, sizeof *listener);
+    struct memory *memory = find_memory(region, node_name(node));
+    if (!listener || !memory) {
+        free(listener);
+        return NULL;
+    }
+    *listener = (struct listener){.next = region->listeners, .region = region, .node = node, .memory = memory};
+    listener->listing = region->listing;
+    listener->page = PAGE;
+    listener->has_listed = memory->mark[0] && memory->listed == region->listing;
+    region->listeners = listener;
+    ask_later(listener, 0);
+    return listener;
+}
+
+void listener_stop(struct listener *listener)
+{
+    struct listener **at = &listener->region->listeners;
+    while (*at != listener)
+        at = &(*at)->next;
+    *at = listener->next;
+    timer_remove(listener->pause);
+    free(listener);
+}

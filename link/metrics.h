@@ -1,0 +1,13 @@
+/* The figures of a link as Prometheus reads them: http://127.0.0.1:PORT/metrics */
+#ifndef LINK_METRICS_H
+#define LINK_METRICS_H
+
+#include "engine.h"
+
+struct metrics;
+
+/* Complains and gives NULL where the port cannot be had. */
+struct metrics *metrics_open(struct engine *engine, uint16_t port);
+void metrics_close(struct metrics *metrics); /* NULL is fine */
+
+#endif

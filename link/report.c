@@ -1,0 +1,512 @@
+/*
+ * Three readers: somebody at a terminal, who gets one line that is written over again and again, and lines for what
+ * goes wrong; a log, which gets those lines alone; and a program, which gets each event as a JSON object on a line.
+ *
+ * The same trouble is told once, not each time that it is met: a text is remembered by its hash for each region, and
+ * for each name that a region refuses. Names are bytes; in lines what cannot be printed is written as \x and two
+ * digits.
+ */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/base/json.h"
+#include "listen.h"
+#include "cli/base/machine.h"
+#include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/base/progress.h"
+
+#define TOLD_AGAIN   60000 /* milliseconds */
+#define LONGEST_NAME 200   /* of what is shown of one, in bytes */
+#define MANY_ROWS    10000 /* are counted once in so many milliseconds */
+#define MANY_PAUSE   2000
+#define KEYS_TOLD    5 /* that a region refuses, in a minute */
+#define NAME_ROOM    (4 * LONGEST_NAME + 40)
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t hash_text(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash | 1;
+}
+
+static void printable_bytes(char text[NAME_ROOM], int database, roost_bytes name)
+{
+    const unsigned char *bytes = name.data;
+    size_t size = name.size < LONGEST_NAME ? name.size : LONGEST_NAME;
+    text += database ? sprintf(text, "(database %d) ", database) : 0;
+    for (size_t i = 0; i < size; i++)
+        text +=
+            bytes[i] < 0x20 || bytes[i] == 0x7f ? sprintf(text, "\\x%02x", bytes[i]) : sprintf(text, "%c", bytes[i]);
+    strcpy(text, size < name.size ? "..." : "");
+}
+
+static void printable_name(char text[NAME_ROOM], const struct row *row)
+{
+    printable_bytes(text, row->database, (roost_bytes){row->name, row->name_size});
+}
+
+static void event_begin(struct json *json, const char *event)
+{
+    json_begin(json);
+    json_text(json, "event", event);
+    json_number(json, "time", (double)(machine_time() / 1000) / 1000);
+}
+
+static void event_end(struct json *json)
+{
+    json_end(json);
+    fflush(stdout);
+}
+
+static void event_region(struct json *json, const struct region *region)
+{
+    json_text(json, "peer", deployment_name(region->deployment));
+}
+
+static void event_row(struct json *json, const struct row *row)
+{
+    json_count(json, "database", (uint64_t)row->database);
+    json_bytes(json, "key", (roost_bytes){row->name, row->name_size});
+}
+
+static bool speaks_json(const struct region *region)
+{
+    return region->engine->settings->json;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+struct report {
+    bool shows_line, in_step, told_databases, told_writers;
+    uint64_t begun, line_at, line_bytes;
+    double rate;
+};
+
+void report_start(struct engine *engine)
+{
+    struct json json;
+    engine->report = calloc(1, sizeof *engine->report);
+    if (!engine->report)
+        return;
+    engine->report->shows_line = !engine->settings->json && !engine->settings->quiet && isatty(STDERR_FILENO);
+    engine->report->begun = event_loop_now(engine->loop);
+    if (!engine->settings->json)
+        return;
+    event_begin(&json, "start");
+    json_text(&json, "version", roost_version());
+    json_count(&json, "peers", engine->count);
+    json_count(&json, "interval_ms", engine->settings->interval);
+    event_end(&json);
+}
+
+static void event_standing(struct json *json, struct engine *engine)
+{
+    struct standing standing;
+    report_standing(engine, &standing);
+    json_count(json, "keys", standing.keys);
+    json_count(json, "behind", standing.behind);
+    json_count(json, "conflicts", standing.conflicts);
+    json_count(json, "withheld", standing.withheld);
+}
+
+void report_stop(struct engine *engine)
+{
+    struct json json;
+    progress_erase();
+    report_refusals(engine, true);
+    if (engine->report && engine->settings->json) {
+        event_begin(&json, "stop");
+        event_standing(&json, engine);
+        event_end(&json);
+    }
+    free(engine->report);
+    engine->report = NULL;
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+void report_region(struct region *region, bool up)
+{
+    struct json json;
+    if (!speaks_json(region))
+        return;
+    event_begin(&json, up ? "up" : "down");
+    event_region(&json, region);
+    if (up)
+        json_bool(&json, "cluster", deployment_is_cluster(region->deployment));
+    event_end(&json);
+}
+
+void report_trouble(struct region *region, const char *text)
+{
+    struct json json;
+    if (!speaks_json(region)) {
+        if (text)
+            complain_plainly("%s", text);
+        return;
+    }
+    event_begin(&json, text ? "trouble" : "recovered");
+    event_region(&json, region);
+    if (text)
+        json_text(&json, "text", text);
+    event_end(&json);
+}
+
+/* Of the last few texts each is told once a minute; this one is from now on. */
+static bool was_told_lately(struct region *region, uint32_t hash)
+{
+    uint64_t now = event_loop_now(region->engine->loop);
+    struct complaint *place = region->complaints, *end = place + sizeof region->complaints / sizeof *place;
+    for (struct complaint *complaint = place; complaint < end; complaint++) {
+        if (complaint->hash == hash && now - complaint->at < TOLD_AGAIN)
+            return true;
+        if (complaint->at < place->at || complaint->hash == hash)
+            place = complaint;
+        if (complaint->hash == hash)
+            break;
+    }
+    *place = (struct complaint){hash, now};
+    return false;
+}
+
+void report_trouble_at(struct region *region, const char *who, const char *text)
+{
+    struct json json;
+    if (was_told_lately(region, hash_text(text)))
+        return;
+    if (!speaks_json(region)) {
+        complain(who, "%s", text);
+        return;
+    }
+    event_begin(&json, "trouble");
+    event_region(&json, region);
+    json_text(&json, "server", who);
+    json_text(&json, "text", text);
+    event_end(&json);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+void report_work(struct region *region, const struct row *row, const char *event, uint64_t bytes)
+{
+    struct json json;
+    if (!speaks_json(region))
+        return;
+    event_begin(&json, event);
+    event_region(&json, region);
+    event_row(&json, row);
+    json_count(&json, "bytes", bytes);
+    event_end(&json);
+}
+
+static void tell_rest(struct region *region)
+{
+    char things[THINGS_ROOM];
+    format_things(things, region->refusals.more, "more key");
+    if (region->refusals.more)
+        complain(deployment_name(region->deployment), "%s refused, for this or another reason (--json tells each)",
+                 things);
+    region->refusals.more = region->refusals.told = 0;
+}
+
+/* Some in a minute; the others are counted. */
+static bool may_tell_key(struct region *region)
+{
+    uint64_t now = event_loop_now(region->engine->loop);
+    if (region->refusals.told == 0)
+        region->refusals.since = now;
+    if (region->refusals.told < KEYS_TOLD)
+        return ++region->refusals.told;
+    region->refusals.more++;
+    return false;
+}
+
+void report_refusals(struct engine *engine, bool end)
+{
+    uint64_t now = event_loop_now(engine->loop);
+    for (unsigned i = 0; i < engine->count; i++) {
+        struct region *region = &engine->regions[i];
+        if (region->refusals.told && (end || now - region->refusals.since >= TOLD_AGAIN))
+            tell_rest(region);
+    }
+}
+
+void report_conflict(struct region *region, struct work *work, const char *text)
+{
+    struct json json;
+    char name[NAME_ROOM];
+    uint32_t hash = hash_text(text);
+    if (work->complaints[region->index] == hash)
+        return;
+    work->complaints[region->index] = hash;
+    if (!speaks_json(region)) {
+        printable_name(name, work->row);
+        if (may_tell_key(region))
+            complain(deployment_name(region->deployment), "key %s: %s", name, text);
+        return;
+    }
+    event_begin(&json, "conflict");
+    event_region(&json, region);
+    event_row(&json, work->row);
+    json_text(&json, "text", text);
+    event_end(&json);
+}
+
+void report_clock(struct region *region, int database, roost_bytes name, int64_t ahead)
+{
+    struct json json;
+    char text[NAME_ROOM];
+    if (speaks_json(region)) {
+        event_begin(&json, "clock");
+        event_region(&json, region);
+        json_integer(&json, "ahead_ms", ahead);
+        json_count(&json, "database", (uint64_t)database);
+        json_bytes(&json, "key", name);
+        event_end(&json);
+        return;
+    }
+    printable_bytes(text, database, name);
+    complain(
+        deployment_name(region->deployment),
+        "its clock is %lld s %s those of others: set it right. Until then windows and counters (key %s is one) %s; "
+        "an operation that is repeated in another region may count twice",
+        (long long)((ahead < 0 ? -ahead : ahead) + 500) / 1000, ahead < 0 ? "behind" : "ahead of", text,
+        ahead < 0 ? "leave it, but do not reach it" : "reach it, but do not leave it");
+}
+
+void report_ahead(struct region *region, struct region *refusing, int database, roost_bytes name)
+{
+    struct json json;
+    char text[NAME_ROOM];
+    if (speaks_json(region)) {
+        event_begin(&json, "ahead");
+        event_region(&json, region);
+        json_text(&json, "refused_by", deployment_name(refusing->deployment));
+        json_count(&json, "database", (uint64_t)database);
+        json_bytes(&json, "key", name);
+        event_end(&json);
+        return;
+    }
+    printable_bytes(text, database, name);
+    complain(deployment_name(region->deployment),
+             "windows and counters (key %s is one) hold times that are ahead of the clock of %s, which takes them when "
+             "its clock is there: compare the clocks of the two",
+             text, deployment_name(refusing->deployment));
+}
+
+void report_writers(struct region *region, const struct row *row, int64_t writers)
+{
+    struct json json;
+    char name[NAME_ROOM];
+    struct engine *engine = region->engine;
+    if (speaks_json(region)) {
+        event_begin(&json, "writers");
+        event_region(&json, region);
+        event_row(&json, row);
+        json_integer(&json, "writers", writers);
+        json_count(&json, "regions", engine->count);
+        event_end(&json);
+    } else if (engine->report && !engine->report->told_writers) {
+        printable_name(name, row);
+        complain(deployment_name(region->deployment),
+                 "key %s: made for %lld writer%s, and there are %u regions: its rate of false positives may not hold "
+                 "(set roost.bf-writers before keys are made; others like it are not told)",
+                 name, (long long)writers, writers == 1 ? "" : "s", engine->count);
+        engine->report->told_writers = true;
+    }
+}
+
+void report_databases(struct engine *engine)
+{
+    const struct region *cluster = NULL;
+    struct json json;
+    for (unsigned i = 0; i < engine->count && !cluster; i++)
+        if (deployment_is_cluster(engine->regions[i].deployment))
+            cluster = &engine->regions[i];
+    if (!cluster || !engine->report || engine->report->told_databases)
+        return;
+    engine->report->told_databases = true;
+    const char *text = "is a cluster and has database 0 alone: keys of others stay outside it";
+    if (!engine->settings->json) {
+        complain(deployment_name(cluster->deployment), "%s", text);
+        return;
+    }
+    event_begin(&json, "trouble");
+    event_region(&json, cluster);
+    json_text(&json, "text", text);
+    event_end(&json);
+}
+
+void report_in_step(struct engine *engine, bool in_step)
+{
+    struct json json;
+    bool before = !engine->report || engine->report->in_step;
+    if (!engine->report || engine->stopping || before == in_step)
+        return;
+    engine->report->in_step = in_step;
+    if (!in_step || !engine->settings->json)
+        return;
+    event_begin(&json, "in_step");
+    event_standing(&json, engine);
+    event_end(&json);
+}
+
+void report_left(struct engine *engine, size_t names)
+{
+    struct json json;
+    char things[THINGS_ROOM];
+    format_things(things, names, "key");
+    if (!engine->settings->json) {
+        complain_plainly("%s kept changing, and the regions are not equal", things);
+        return;
+    }
+    event_begin(&json, "changing");
+    json_count(&json, "keys", names);
+    event_end(&json);
+}
+
+void report_withheld(struct region *region, uint64_t keys)
+{
+    struct json json;
+    char things[THINGS_ROOM];
+    format_things(things, keys, "key");
+    if (!speaks_json(region)) {
+        complain(deployment_name(region->deployment),
+                 "%s of other regions not brought there: evicted, or no room within maxmemory (--refill brings them)",
+                 things);
+        return;
+    }
+    event_begin(&json, "withheld");
+    event_region(&json, region);
+    json_count(&json, "keys", keys);
+    event_end(&json);
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+static void count_row(void *context, struct row *row)
+{
+    struct standing *standing = ((void **)context)[0];
+    const struct engine *engine = ((void **)context)[1];
+    bool value = false;
+    for (unsigned i = 0; i < engine->count; i++) {
+        const struct view *view = &row->views[i];
+        value |= view->known && view->value;
+    }
+    standing->keys += value;
+    for (unsigned i = 0; value && i < engine->count; i++)
+        standing->peers[i].withheld += row->views[i].known && row->views[i].withheld;
+}
+
+static void lag_since(struct peer_standing *peer, uint64_t now, uint64_t since)
+{
+    if (now > since && now - since > peer->lag)
+        peer->lag = now - since;
+}
+
+/* A region that cannot be asked, or whose listing does not advance, may have changed since. */
+static void count_region(const struct region *region, struct peer_standing *peer, uint64_t now)
+{
+    if (!region->ready)
+        lag_since(peer, now, region->away_since);
+    if (region->refusing_since && !region_is_full(region) && peer->withheld) {
+        lag_since(peer, now, region->refusing_since); /* it does not evict: what it refuses is missing there */
+        peer->behind += peer->withheld;
+    }
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (listener->stalls)
+            lag_since(peer, now, listener->stalled_since);
+}
+
+static void count_work(struct work *work, struct standing *standing, uint64_t now)
+{
+    region_set all = engine_regions_of(work->engine, work->row);
+    for (unsigned i = 0; i < work->regions; i++)
+        if (work_is_behind(work, i, all)) {
+            standing->peers[i].behind++;
+            lag_since(&standing->peers[i], now, work->behind_since[i] ? work->behind_since[i] : now);
+        }
+    standing->conflicts += work_any_conflict(work);
+    standing->behind -= work_any_refusal(work) && work->settled;
+}
+
+void report_standing(struct engine *engine, struct standing *standing)
+{
+    uint64_t now = event_loop_now(engine->loop);
+    *standing = (struct standing){.behind = engine->names_behind};
+    rows_each(&engine->rows, count_row, (void *[]){standing, engine});
+    for (struct work *work = engine->works; work; work = work->after)
+        count_work(work, standing, now);
+    for (unsigned i = 0; i < engine->count; i++) {
+        count_region(&engine->regions[i], &standing->peers[i], now);
+        standing->withheld += standing->peers[i].withheld;
+        if (standing->peers[i].lag > standing->lag)
+            standing->lag = standing->peers[i].lag;
+    }
+}
+
+static uint64_t all_bytes(const struct engine *engine)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < engine->count; i++)
+        bytes += deployment_sent(engine->regions[i].deployment) + deployment_received(engine->regions[i].deployment);
+    return bytes;
+}
+
+static void update_rate(struct engine *engine)
+{
+    struct report *report = engine->report;
+    uint64_t now = event_loop_now(engine->loop), bytes = all_bytes(engine);
+    if (report->line_at && now > report->line_at) {
+        double latest = (double)(bytes - report->line_bytes) * 1000 / (double)(now - report->line_at);
+        report->rate += (latest - report->rate) / 4;
+    }
+    report->line_at = now;
+    report->line_bytes = bytes;
+}
+
+static void format_standing(char *text, size_t room, struct engine *engine)
+{
+    struct standing standing;
+    char keys[THINGS_ROOM], behind[COUNT_ROOM], bytes[COUNT_ROOM];
+    unsigned up = 0;
+    for (unsigned i = 0; i < engine->count; i++)
+        up += engine->regions[i].ready;
+    report_standing(engine, &standing);
+    format_things(keys, standing.keys, "key");
+    format_count(behind, standing.behind);
+    format_bytes(bytes, (uint64_t)engine->report->rate);
+    int size = snprintf(text, room, "%u of %u regions up, %s, ", up, engine->count, keys);
+    if (standing.behind)
+        size +=
+            snprintf(text + size, room - (size_t)size, "%s behind, lag %.1f s, ", behind, (double)standing.lag / 1000);
+    else
+        size += snprintf(text + size, room - (size_t)size, "in step, ");
+    if (standing.conflicts)
+        size +=
+            snprintf(text + size, room - (size_t)size, "%llu in conflict, ", (unsigned long long)standing.conflicts);
+    if (standing.withheld)
+        size += snprintf(text + size, room - (size_t)size, "%llu withheld, ", (unsigned long long)standing.withheld);
+    snprintf(text + size, room - (size_t)size, "%s/s", bytes);
+}
+
+void report_status_line(struct engine *engine)
+{
+    char text[320];
+    uint64_t now = event_loop_now(engine->loop);
+    if (!engine->report || !engine->report->shows_line ||
+        (engine->rows.count > MANY_ROWS && now - engine->report->line_at < MANY_PAUSE))
+        return;
+    update_rate(engine);
+    format_standing(text, sizeof text, engine);
+    progress_show(text);
+}

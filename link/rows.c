@@ -1,0 +1,223 @@
+/*
+ * A table of chains that doubles, and a binary heap over those rows that have work. A row at rest takes 64 bytes for
+ * each region and some 60 more with its name:
+ *
+ *     row | view of region 0 | view of region 1 | ... | name
+ */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "work.h"
+
+#define FIRST_ROOM 64
+
+void rows_begin(struct rows *rows, unsigned regions)
+{
+    *rows = (struct rows){.regions = regions};
+    if (getrandom(&rows->seed, sizeof rows->seed, 0) != sizeof rows->seed)
+        rows->seed = (uint64_t)(uintptr_t)rows;
+}
+
+void rows_release(struct rows *rows)
+{
+    for (size_t slot = 0; slot < rows->room; slot++)
+        for (struct row *row = rows->slots[slot], *next; row; row = next) {
+            next = row->next;
+            free(row);
+        }
+    free(rows->slots);
+    free(rows->heap);
+    *rows = (struct rows){0};
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_name(const struct rows *rows, int database, roost_bytes name)
+{
+    uint64_t hash = rows->seed ^ (uint64_t)database * UINT64_C(0x9e3779b97f4a7c15);
+    const uint8_t *bytes = name.data;
+    for (size_t i = 0; i < name.size; i++) {
+        hash = (hash ^ bytes[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash ^ hash >> 29;
+}
+
+static struct row **find_slot(const struct rows *rows, int database, roost_bytes name)
+{
+    return &rows->slots[hash_name(rows, database, name) & (rows->room - 1)];
+}
+
+static roost_bytes name_of(const struct row *row)
+{
+    return (roost_bytes){row->name, row->name_size};
+}
+
+static bool grow(struct rows *rows)
+{
+    struct rows bigger = *rows;
+    bigger.room = rows->room ? 2 * rows->room : FIRST_ROOM;
+    bigger.slots = calloc(bigger.room, sizeof *bigger.slots);
+    if (!bigger.slots)
+        return false;
+    for (size_t slot = 0; slot < rows->room; slot++)
+        for (struct row *row = rows->slots[slot], *next; row; row = next) {
+            next = row->next;
+            struct row **to = find_slot(&bigger, row->database, name_of(row));
+            row->next = *to;
+            *to = row;
+        }
+    free(rows->slots);
+    *rows = bigger;
+    return true;
+}
+
+static struct row *row_new(const struct rows *rows, int database, roost_bytes name)
+{
+    size_t views = rows->regions * sizeof(struct view);
+    struct row *row = calloc(1, sizeof *row + views + name.size + 1);
+    if (!row)
+        return NULL;
+    row->database = database;
+    row->name_size = (uint32_t)name.size;
+    row->name = (char *)row + sizeof *row + views;
+    if (name.size)
+        memcpy(row->name, name.data, name.size);
+    return row;
+}
+
+struct row *rows_get(struct rows *rows, int database, roost_bytes name)
+{
+    if (rows->count >= rows->room && !grow(rows) && !rows->room)
+        return NULL;
+    struct row **slot = find_slot(rows, database, name), *row = *slot;
+    while (row && (row->database != database || row->name_size != name.size ||
+                   (name.size && memcmp(row->name, name.data, name.size) != 0)))
+        row = row->next;
+    if (row || !(row = row_new(rows, database, name)))
+        return row;
+    row->next = *slot;
+    *slot = row;
+    rows->count++;
+    return row;
+}
+
+void rows_remove(struct rows *rows, struct row *row)
+{
+    struct row **at = find_slot(rows, row->database, name_of(row));
+    while (*at != row)
+        at = &(*at)->next;
+    *at = row->next;
+    rows->count--;
+    free(row);
+}
+
+void rows_each(struct rows *rows, void (*visit)(void *context, struct row *row), void *context)
+{
+    for (size_t slot = 0; slot < rows->room; slot++)
+        for (struct row *row = rows->slots[slot], *next; row; row = next) {
+            next = row->next;
+            visit(context, row);
+        }
+}
+
+/* ---- the schedule ------------------------------------------------------------------------------------------------ */
+
+static void put(struct rows *rows, size_t place, struct row *row)
+{
+    rows->heap[place] = row;
+    row->work->place = place;
+}
+
+static void sift_up(struct rows *rows, size_t place, struct row *row)
+{
+    for (; place > 0 && rows->heap[(place - 1) / 2]->work->due > row->work->due; place = (place - 1) / 2)
+        put(rows, place, rows->heap[(place - 1) / 2]);
+    put(rows, place, row);
+}
+
+static void sift_down(struct rows *rows, size_t place, struct row *row)
+{
+    for (size_t child; (child = 2 * place + 1) < rows->heap_count; place = child) {
+        if (child + 1 < rows->heap_count && rows->heap[child + 1]->work->due < rows->heap[child]->work->due)
+            child++;
+        if (rows->heap[child]->work->due >= row->work->due)
+            break;
+        put(rows, place, rows->heap[child]);
+    }
+    put(rows, place, row);
+}
+
+static void take_out(struct rows *rows, struct row *row)
+{
+    size_t place = row->work->place;
+    row->work->place = SIZE_MAX;
+    struct row *last = rows->heap[--rows->heap_count];
+    if (last == row)
+        return;
+    sift_down(rows, place, last);
+    sift_up(rows, last->work->place, last);
+}
+
+static bool heap_grow(struct rows *rows)
+{
+    size_t room = rows->heap_room ? 2 * rows->heap_room : FIRST_ROOM;
+    struct row **heap = realloc(rows->heap, room * sizeof *heap);
+    if (!heap)
+        return false;
+    rows->heap = heap;
+    rows->heap_room = room;
+    return true;
+}
+
+bool rows_schedule(struct rows *rows, struct row *row, uint64_t due)
+{
+    if (row->work->place != SIZE_MAX)
+        take_out(rows, row);
+    row->work->due = due;
+    if (due == NEVER)
+        return true;
+    if (rows->heap_count == rows->heap_room && !heap_grow(rows))
+        return false;
+    sift_up(rows, rows->heap_count++, row);
+    return true;
+}
+
+struct row *rows_first(const struct rows *rows)
+{
+    return rows->heap_count ? rows->heap[0] : NULL;
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+bool same_digest(roost_digest a, roost_digest b)
+{
+    return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0;
+}
+
+bool same_cursor(roost_cursor a, roost_cursor b)
+{
+    return a.incarnation == b.incarnation && a.sequence == b.sequence;
+}
+
+struct view view_after(const struct view *before, const struct view *heard)
+{
+    struct view after = *heard;
+    if (heard->value || heard->generation != before->generation || !(heard->withheld || before->withheld))
+        return after;
+    after.withheld = true;
+    after.digest = before->digest; /* of what it held, or of what was withheld before */
+    return after;
+}
+
+bool views_agree(const struct view *a, const struct view *b)
+{
+    if (!a->known || !b->known || a->generation != b->generation)
+        return false;
+    if (a->value != b->value)
+        return (a->withheld || b->withheld) && same_digest(a->digest, b->digest);
+    return !a->value || same_digest(a->digest, b->digest);
+}
