@@ -5,7 +5,7 @@
 #include "elements.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
-#include "cli/peer/lending.h"
+#include "cli/peer/share_transfer.h"
 #include "cli/base/messages.h"
 #include "verb.h"
 
@@ -84,7 +84,7 @@ static void report(const struct merging *merging)
 static bool save(struct merging *merging)
 {
     bool gave;
-    if (!lend_idle_shares(&merging->file, &gave))
+    if (!transfer_idle_shares(&merging->file, &gave))
         return false;
     return (!merging->grew && !gave) || filter_file_save(&merging->file);
 }

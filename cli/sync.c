@@ -17,7 +17,7 @@
 #include "elements.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
-#include "cli/peer/lending.h"
+#include "cli/peer/share_transfer.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 #include "cli/peer/peer.h"
@@ -81,7 +81,7 @@ static bool same_bytes(roost_bytes a, roost_bytes b)
 /* The file is as we found it: what we got, and what is now known of the peer, go into it together. */
 static bool keep(struct syncing *syncing, roost_bytes memory, bool changed, bool *gave)
 {
-    if (!lend_idle_shares(&syncing->file, gave))
+    if (!transfer_idle_shares(&syncing->file, gave))
         return false;
     roost_bytes before = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
     if (!changed && !*gave && same_bytes(before, memory))
@@ -104,7 +104,7 @@ static bool merge_into_present(struct syncing *syncing, bool *gave)
     roost_filter_free(got);
     if (status != ROOST_OK)
         return complain_of_status(file->name, status);
-    return fine && lend_idle_shares(file, gave) && (!(grew || *gave) || filter_file_save(file));
+    return fine && transfer_idle_shares(file, gave) && (!(grew || *gave) || filter_file_save(file));
 }
 
 /* What is lent, now that we know what the peer needs, is on the disk before it is told in an exchange of its own. */

@@ -108,13 +108,13 @@ static void meet(struct partition *partition)
         must(roost_filter_merge(partition->filters[i], NULL, partition->filters[0]), "merge");
 }
 
-static void meet_and_lend(struct partition *partition)
+static void meet_and_transfer(struct partition *partition)
 {
     bool any = false;
     meet(partition);
     for (unsigned i = 0; i < REPLICAS; i++) {
         bool gave;
-        must(roost_filter_lend(partition->filters[i], &gave), "lend");
+        must(roost_filter_transfer_shares(partition->filters[i], &gave), "lend");
         any |= gave;
     }
     if (any)
@@ -130,7 +130,7 @@ static void add_apart(struct partition *partition, const struct workload *worklo
         partition->pending[replica][partition->count[replica]++] = workload->hashes[i];
         if (course == HEAL_MEETING && (i + 1) % every == 0) {
             add_pending(partition);
-            meet_and_lend(partition);
+            meet_and_transfer(partition);
         }
     }
     add_pending(partition);

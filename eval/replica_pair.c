@@ -112,8 +112,8 @@ static void synchronise(struct pair *pair)
     add_pending(&pair->first);
     add_pending(&pair->second);
     exchange(pair);
-    must(roost_filter_lend(pair->first.filter, &first_gave), "lend");
-    must(roost_filter_lend(pair->second.filter, &second_gave), "lend");
+    must(roost_filter_transfer_shares(pair->first.filter, &first_gave), "lend");
+    must(roost_filter_transfer_shares(pair->second.filter, &second_gave), "lend");
     if (first_gave || second_gave)
         exchange(pair);
 }

@@ -6,7 +6,7 @@
 #include "roost/filter.h"
 #include "roost/gossip.h"
 #include "roost/multiset.h"
-#include "roost/steps.h"
+#include "roost/incremental.h"
 #include "roost/sync.h"
 #include "roost/reconcile.h"
 #include "roost/window.h"

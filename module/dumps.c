@@ -178,7 +178,7 @@ static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
 
 /* ---- a snapshot in steps -------------------------------------------------------------------------------------------
  *
- * A copy in steps (roost/steps.h), which a thread encodes.
+ * A copy in steps (roost/incremental.h), which a thread encodes.
  */
 
 struct dump_job {

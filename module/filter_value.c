@@ -364,7 +364,7 @@ static bool filter_move(struct value *value, roost_mover *move, void *context, u
 
 static bool filter_tidy(struct value *value, uint64_t effort)
 {
-    return roost_filter_tidy(((struct filter_value *)value)->filter, effort);
+    return roost_filter_precompute_digest(((struct filter_value *)value)->filter, effort);
 }
 
 const struct value_class filter_class = {.code = 1,

@@ -1,13 +1,13 @@
 /*
  * See merging.h.
  *
- * The frame is read and cut by a thread (roost/steps.h), part by part it is merged in the turns of steps.h, and each
+ * The frame is read and cut by a thread (roost/incremental.h), part by part it is merged in the turns of steps.h, and each
  * part is told to replicas as a ROOST.MERGE of its own, so that they are held no longer than their primary. What the
  * frame is read into goes away on a thread as well.
  *
  * Windows and counters are not cut: they are merged at once.
  *
- * Filters of other keys are copied first, page by page in the same turns (roost/steps.h), each as it is when its copy
+ * Filters of other keys are copied first, page by page in the same turns (roost/incremental.h), each as it is when its copy
  * is complete; a thread joins and cuts the copies, and the rest is as for a frame. What the key held goes when the
  * parts begin to come in, so that whoever asks meanwhile finds some of them.
  *
@@ -32,8 +32,9 @@
 #include "tidying.h"
 #include "timed.h"
 
-#define LONG_FRAME  ((size_t)4 << 10)
-#define LONG_SPARSE ((size_t)1 << 10)   /* for a large filter, where each entry may find pages that were never touched \
+#define LONG_FRAME ((size_t)4 << 10)
+#define LONG_SPARSE                                                                                                    \
+    ((size_t)1 << 10)                   /* for a large filter, where each entry may find pages that were never touched \
                                          */
 #define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are taken in as they are */
 #define LARGE_FILTER ((size_t)4 << 20)

@@ -99,7 +99,7 @@ roost_status target_add(struct target *target, bool *changed, size_t *done, cons
 roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one);
 /* Takes in a frame. */
 roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size);
-/* One step of a merge (roost/steps.h). */
+/* One step of a merge (roost/incremental.h). */
 roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging);
 /* One message of a sync; the reply is to be released. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);

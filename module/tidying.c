@@ -40,12 +40,12 @@ void outcome_release(RedisModuleString *bytes)
 
 bool digest_is_long(struct target *target)
 {
-    return roost_filter_tidy(target->filter->filter, AT_ONCE);
+    return roost_filter_precompute_digest(target->filter->filter, AT_ONCE);
 }
 
 bool digest_step(struct target *target)
 {
-    return roost_filter_tidy(target->filter->filter, IN_A_STEP);
+    return roost_filter_precompute_digest(target->filter->filter, IN_A_STEP);
 }
 
 static enum progress tidy_step(RedisModuleCtx *ctx, struct job *job)

@@ -228,11 +228,11 @@ static inline struct exchange sync_alone(roost_filter *asking, roost_filter *ans
 {
     struct exchange exchange = {.asking = asking, .answering = &answering};
     roost_filter *expected = merged(asking, answering);
-    bool news = !included(answering, asking);
+    bool unseen = !included(answering, asking);
     run_exchange(&exchange, memory);
     assert_ok(exchange.status);
     assert_true(exchange.result.equal);
-    assert_int_equal(exchange.result.changed, news);
+    assert_int_equal(exchange.result.changed, unseen);
     assert_true(roost_filter_equal(asking, expected));
     assert_true(roost_filter_equal(answering, expected));
     assert_same_frame(asking, expected);

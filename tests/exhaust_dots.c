@@ -5,14 +5,14 @@
  *
  *     exhaust-dots [--deep]
  *
- * A world is what all replicas hold: for each the slots of its table, its stash, its history, what its journal has for
- * each reader, and one message that is on its way. The model beside it is two sets of dots for each replica, those that
- * were seen and those that are live; merge is a formula of three terms. Worlds are deduplicated, so what is explored is
- * the graph of reachable layouts. Each operation runs on the real filter, once for each sequence of choices that it
- * asks for; the result must be the model's, dot for dot, and the journal must note just what changed. Each new layout
- * is checked: invariants, contains and count for every class from both buckets, digest and bytes a function of the
- * model alone and different for different models; each new combination of states: merge is commutative, idempotent and
- * associative, compare is its order.
+ * A world is what all replicas hold: for each the slots of its table, its stash, its causal context, what its journal
+ * has for each reader, and one message that is on its way. The model beside it is two sets of dots for each replica,
+ * those that were seen and those that are live; merge is a formula of three terms. Worlds are deduplicated, so what is
+ * explored is the graph of reachable layouts. Each operation runs on the real filter, once for each sequence of choices
+ * that it asks for; the result must be the model's, dot for dot, and the journal must note just what changed. Each new
+ * layout is checked: invariants, contains and count for every class from both buckets, digest and bytes a function of
+ * the model alone and different for different models; each new combination of states: merge is commutative, idempotent
+ * and associative, compare is its order.
  *
  * The message stays when it is delivered, so that it may come twice, late, or behind a younger one's content; the next
  * one that is sent takes its place, which loses it. It may also be taken for a backup that a replica is restored from.
@@ -48,7 +48,7 @@ typedef uint32_t dots; /* a set: dot d is bit d, actor d / COUNTERS, counter d %
 struct layout {
     uint8_t slots[SLOTS];        /* dot + 1; 0 is free */
     uint8_t stash[MOST_STASHED]; /* dot + 1, class by class, in the order of the chains */
-    dots seen;                   /* the history */
+    dots seen;                   /* the causal context */
     dots pending[MOST_REPLICAS]; /* what the journal has for each reader */
     dots untold;                 /* those of them that came dead, without their class */
     uint8_t lost;                /* readers whose cursor is worth nothing, as bits */
@@ -144,7 +144,7 @@ static dots dots_of_class(uint64_t classes, dots among, uint32_t class)
 static uint32_t class_count(const struct universe *universe, uint64_t classes, dots which)
 {
     uint32_t count = 0;
-    for (uint32_t class = 0; class < universe->setting->classes; class++)
+    for (uint32_t class = 0; class < universe->setting->classes; class ++)
         count += dots_of_class(classes, which, class) != 0;
     return count;
 }
@@ -227,11 +227,11 @@ static uint32_t fingerprint_of(const struct universe *universe, uint32_t class)
     return (uint32_t)(universe->keys[class] & ((UINT64_C(1) << universe->geometry.bits) - 1));
 }
 
-static void put_history(struct orcuckoo *filter, dots seen)
+static void put_causal(struct orcuckoo *filter, dots seen)
 {
-    struct history *history = &filter->history;
-    history->count = 0;
-    history->dots = count_ones(seen);
+    struct causal_context *causal = &filter->causal;
+    causal->count = 0;
+    causal->dots = count_ones(seen);
     for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++) {
         dots own = (seen & dots_of_actor(actor)) >> (actor * COUNTERS);
         for (uint32_t first = 0; first < COUNTERS; first++) {
@@ -240,8 +240,8 @@ static void put_history(struct orcuckoo *filter, dots seen)
             uint32_t last = first;
             while (last + 1 < COUNTERS && own >> (last + 1) & 1)
                 last++;
-            must(history->count < history->room, "room for the runs");
-            history->runs[history->count++] = (struct dot_run){actor_id(actor), first + 1, last + 1};
+            must(causal->count < causal->room, "room for the runs");
+            causal->runs[causal->count++] = (struct dot_run){actor_id(actor), first + 1, last + 1};
             first = last;
         }
     }
@@ -389,7 +389,7 @@ static void put_layout(struct universe *universe, uint32_t replica, const struct
     const struct layout *layout = &world->replicas[replica];
     filter->sum = 0;
     filter->base.random.script = NULL;
-    put_history(filter, layout->seen);
+    put_causal(filter, layout->seen);
     put_actors(universe, replica, layout);
     put_slots(universe, filter, layout, world->classes);
     put_stash(universe, filter, layout, world->classes);
@@ -443,9 +443,9 @@ static struct layout take_layout(const struct universe *universe, const roost_fi
     struct layout layout = {.lost = 0};
     take_slots(universe, filter, &layout, classes);
     take_stash(universe, filter, &layout, classes);
-    for (size_t i = 0; i < filter->history.count; i++)
-        for (uint32_t counter = filter->history.runs[i].first; counter <= filter->history.runs[i].last; counter++)
-            layout.seen |= dot_bit(dot_of(filter->history.runs[i].actor, counter));
+    for (size_t i = 0; i < filter->causal.count; i++)
+        for (uint32_t counter = filter->causal.runs[i].first; counter <= filter->causal.runs[i].last; counter++)
+            layout.seen |= dot_bit(dot_of(filter->causal.runs[i].actor, counter));
     must(cuckoo_table_entries(&filter->table) == count_ones(live_of(&layout)), "no dot is held twice");
     must(filter->classes == class_count(universe, classes, live_of(&layout)), "classes are counted once");
     return layout;
@@ -827,8 +827,7 @@ static struct outcome run_add(struct universe *universe, const struct world *wor
     uint32_t actor = actor_of(universe, operation->replica, layout->incarnation);
     uint32_t counter = count_ones(layout->seen & dots_of_actor(actor)) + 1;
     dots live = live_of(layout), own = dots_of_class(world->classes, live, operation->class);
-    uint32_t filled =
-        universe->setting->multiset ? count_ones(live) : class_count(universe, world->classes, live);
+    uint32_t filled = universe->setting->multiset ? count_ones(live) : class_count(universe, world->classes, live);
     struct outcome outcome = {layout->seen, live, world->classes, false};
     roost_dot dot;
     roost_status status = roost_filter_add_dot_hash(universe->scratch[operation->replica], &dot,
@@ -1224,7 +1223,7 @@ static roost_filter *open_filter(struct universe *universe)
         .kicks = 2, .journal = JOURNAL, .entropy = {.context = universe, .draw = draw_actor}};
     const roost_environment environment = environment_or_default(&given);
     must(orcuckoo_kind.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
-    must(history_reserve(&as_orcuckoo(filter)->history, &environment.allocator, MOST_DOTS), "memory");
+    must(causal_reserve(&as_orcuckoo(filter)->causal, &environment.allocator, MOST_DOTS), "memory");
     if (setting->deltas)
         must(begin_journal(filter) == ROOST_OK, "memory");
     return filter;

@@ -7,7 +7,7 @@
  *     exhaust-series [--deep]
  *
  * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
- * unseen, live or dead; for every table and class whether it is there; for every entry of the ledger its amount. What
+ * unseen, live or dead; for every table and class whether it is there; for every entry of the quota its amount. What
  * an operation must do follows from the row alone (which table takes an addition, what it supersedes, what a removal
  * takes with it), and a delta is what changed in the row since the last one. A world is the rows of all replicas, of
  * the cursors and of the message that is on its way; the walk goes depth first, on real filters, and turns back where
@@ -40,7 +40,7 @@ enum standing { UNSEEN, LIVE, DEAD };
 struct row {
     uint8_t dots[MOST_REPLICAS][TABLES][COUNTERS];
     uint8_t present[TABLES][KEYS];
-    uint8_t ledger[TABLES][MOST_REPLICAS][MOST_REPLICAS];
+    uint8_t quota[TABLES][MOST_REPLICAS][MOST_REPLICAS];
 };
 
 struct message {
@@ -175,8 +175,8 @@ static uint32_t room_in(const struct universe *universe, const struct facts *fac
         has = (uint32_t)universe->plans[table].share;
         gone = 0;
         for (uint32_t other = 0; other < MOST_REPLICAS; other++) {
-            gone += row->ledger[table][replica][other];
-            has += other != replica ? row->ledger[table][other][replica] : 0;
+            gone += row->quota[table][replica][other];
+            has += other != replica ? row->quota[table][other][replica] : 0;
         }
     }
     return has > gone ? has - gone : 0;
@@ -232,7 +232,7 @@ static enum standing standing_in(const struct universe *universe, const struct s
         return UNSEEN;
     const struct orcuckoo *filter = as_const_orcuckoo(series->tables[table]);
     uint64_t actor = actor_id(universe, replica, table);
-    if (!history_contains(&filter->history, actor, counter))
+    if (!causal_contains(&filter->causal, actor, counter))
         return UNSEEN;
     struct place place =
         place_of_hash(universe->hashes[facts->element[replica][table][counter - 1]], filter->table.geometry);
@@ -249,10 +249,10 @@ static struct row read_row(const struct universe *universe, const struct facts *
             for (uint32_t c = 0; c < COUNTERS; c++)
                 row.dots[r][table][c] = (uint8_t)standing_in(universe, series, facts, r, table, c + 1);
         for (uint32_t from = 0; from < MOST_REPLICAS; from++)
-            for (uint32_t i = 0; i < series->ledger.count; i++) {
-                const struct ledger_entry *entry = &series->ledger.entries[i];
+            for (uint32_t i = 0; i < series->quota.count; i++) {
+                const struct quota_entry *entry = &series->quota.entries[i];
                 if (entry->table == table && entry->from == from + 1)
-                    row.ledger[table][from][entry->to - 1] = (uint8_t)entry->amount;
+                    row.quota[table][from][entry->to - 1] = (uint8_t)entry->amount;
             }
         for (uint32_t key = 0; key < KEYS && !removable(universe) && series->tables[table]; key++)
             row.present[table][key] = first_of_class(universe, table, key) == key &&
@@ -308,7 +308,7 @@ static void must_keep_promise(const struct universe *universe, const struct fact
                  "nobody has more than the capacity in a table");
         uint64_t capacity = universe->plans[table].capacity, spent = 0;
         for (uint32_t r = 0; r < MOST_REPLICAS; r++)
-            spent += row->ledger[table][r][r];
+            spent += row->quota[table][r][r];
         if (universe->setting->kind == ROOST_BLOOM)
             must(spent <= capacity, "no table takes in more than its capacity");
         else if (universe->setting->writers >= universe->setting->replicas)
@@ -488,7 +488,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && changed, "add");
     row->present[table][first_of_class(universe, table, key)] = 1;
     if (universe->setting->kind == ROOST_BLOOM)
-        row->ledger[table][replica][replica]++;
+        row->quota[table][replica][replica]++;
     return true;
 }
 
@@ -534,20 +534,20 @@ static bool take_one(struct universe *universe, struct world *world, uint32_t re
 }
 
 /* What is given is the filter's choice; that no share is overdrawn by it is the law. */
-static bool lend(struct universe *universe, struct world *world, uint32_t replica)
+static bool transfer_shares(struct universe *universe, struct world *world, uint32_t replica)
 {
     struct row *row = &world->facts.rows[replica], before = *row;
     bool gave;
-    must(roost_filter_lend(world->filters[replica], &gave) == ROOST_OK, "lend");
+    must(roost_filter_transfer_shares(world->filters[replica], &gave) == ROOST_OK, "lend");
     struct row now = read_row(universe, &world->facts, world->filters[replica]);
-    memcpy(row->ledger, now.ledger, sizeof row->ledger);
+    memcpy(row->quota, now.quota, sizeof row->quota);
     for (uint32_t table = 0; table < TABLES; table++) {
         uint32_t gone = 0, has = (uint32_t)universe->plans[table].share;
         for (uint32_t other = 0; other < MOST_REPLICAS; other++) {
-            gone += row->ledger[table][replica][other];
-            has += other != replica ? row->ledger[table][other][replica] : 0;
+            gone += row->quota[table][replica][other];
+            has += other != replica ? row->quota[table][other][replica] : 0;
             for (uint32_t to = 0; to < MOST_REPLICAS; to++)
-                must(other == replica || row->ledger[table][other][to] == before.ledger[table][other][to],
+                must(other == replica || row->quota[table][other][to] == before.quota[table][other][to],
                      "only its own entries");
         }
         must(gone <= has, "who lends keeps what was spent");
@@ -623,10 +623,10 @@ static void visit(struct universe *universe, const struct world *world, uint32_t
         struct facts facts;
         uint32_t depth;
     } seen = {world->facts, 0};
-    bool news = set_add(&universe->worlds, &seen, sizeof seen);
+    bool unseen = set_add(&universe->worlds, &seen, sizeof seen);
     universe->transitions++;
     must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    if (news)
+    if (unseen)
         must_hold(universe, world, changed);
     seen.depth = depth + 1; /* a world is worth another visit with more depth left */
     for (uint32_t more = depth; more < universe->setting->deep; more++) {
@@ -673,7 +673,7 @@ static void operate(struct universe *universe, const struct world *parent, enum 
     bool done = operation == ADD          ? add(universe, &world, replica, choice)
                 : operation == REMOVE     ? take(universe, &world, replica, choice)
                 : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
-                : operation == LEND       ? lend(universe, &world, replica)
+                : operation == LEND       ? transfer_shares(universe, &world, replica)
                 : operation == MERGE      ? merge(universe, &world, replica, choice)
                                           : take_message(universe, &world, replica, world.message);
     if (done)

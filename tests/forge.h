@@ -17,10 +17,10 @@ struct forgery {
     size_t run_count;
     const uint64_t *live, *hinted, *keys;
     uint64_t live_count, hinted_count;
-    /* lies: what is added to numbers that are told, bytes that come in the place of the history or on top */
+    /* lies: what is added to numbers that are told, bytes that come in the place of the causal context or on top */
     int64_t more_actors, more_live, more_hinted, more_positions;
-    const uint8_t *history;
-    size_t history_size;
+    const uint8_t *causal;
+    size_t causal_size;
     size_t extra_positions, extra_classes;
     bool dirty_positions, dirty_classes; /* padding that is not zero */
 };
@@ -41,11 +41,11 @@ static inline uint64_t forge_dots(const struct forgery *forgery)
     return dots;
 }
 
-static inline void forge_history(const struct forgery *forgery, struct bit_writer *writer)
+static inline void forge_causal(const struct forgery *forgery, struct bit_writer *writer)
 {
     const struct dot_run *runs = forgery->runs;
-    if (forgery->history) {
-        write_bytes(writer, forgery->history, forgery->history_size);
+    if (forgery->causal) {
+        write_bytes(writer, forgery->causal, forgery->causal_size);
         return;
     }
     write_varint(writer, forge_actors(forgery) + (uint64_t)forgery->more_actors);
@@ -122,7 +122,7 @@ static inline void forge_body(const struct forgery *forgery, struct bit_writer *
     forge_ranks(&positions, forgery->live, forgery->live_count, dots);
     forge_ranks(&positions, forgery->hinted, forgery->hinted_count, dots - forgery->live_count);
     forge_padding(&positions, forgery->dirty_positions, forgery->extra_positions);
-    forge_history(forgery, writer);
+    forge_causal(forgery, writer);
     write_varint(writer, forgery->live_count + (uint64_t)forgery->more_live);
     write_varint(writer, forgery->hinted_count + (uint64_t)forgery->more_hinted);
     write_varint(writer, positions.buffer.size + (uint64_t)forgery->more_positions);
@@ -169,8 +169,13 @@ static inline roost_buffer forge_crowd(const roost_filter *like, uint8_t type, u
         ranks[i] = i;
         keys[i] = class_for(like, hash_for_key(first_actor + i));
     }
-    struct forgery crowd = {.like = like, .type = type, .runs = runs, .run_count = actors, .live = ranks,
-                            .keys = keys, .live_count = actors};
+    struct forgery crowd = {.like = like,
+                            .type = type,
+                            .runs = runs,
+                            .run_count = actors,
+                            .live = ranks,
+                            .keys = keys,
+                            .live_count = actors};
     roost_buffer frame = forge(&crowd);
     free(runs);
     free(ranks);

@@ -398,12 +398,12 @@ static void check_entry(void *context, struct entry entry)
     walk->entries++;
 }
 
-static void check_history(struct world *world, const struct replica *replica)
+static void check_causal(struct world *world, const struct replica *replica)
 {
-    const struct history *history = &as_const_orcuckoo(replica->filter)->history;
-    for (size_t i = 0; i < history->count; i++)
-        for (uint32_t counter = history->runs[i].first; counter <= history->runs[i].last; counter++) {
-            uint32_t dot = find_name(world, history->runs[i].actor, counter)->dot_and_one - 1;
+    const struct causal_context *causal = &as_const_orcuckoo(replica->filter)->causal;
+    for (size_t i = 0; i < causal->count; i++)
+        for (uint32_t counter = causal->runs[i].first; counter <= causal->runs[i].last; counter++) {
+            uint32_t dot = find_name(world, causal->runs[i].actor, counter)->dot_and_one - 1;
             must(world, dot != UINT32_MAX && replica->sets[CLASSES].state[dot] != UNSEEN,
                  "the history is what was seen");
         }
@@ -418,12 +418,12 @@ static void check_replica(struct world *world, const struct replica *replica, bo
     visit_entries(filter, check_entry, &walk);
     must(world, walk.entries == replica->sets[CLASSES].live, "every live dot has an entry");
     must(world, filter->classes == replica->sets[CLASSES].present, "classes are counted once");
-    must(world, filter->history.dots == orset_seen(&replica->sets[CLASSES], world->dots), "as many dots seen");
+    must(world, filter->causal.dots == orset_seen(&replica->sets[CLASSES], world->dots), "as many dots seen");
     world->tally->overflowed += filter->table.stash.count > 0;
     world->tally->checks++;
     if (!thorough)
         return;
-    check_history(world, replica);
+    check_causal(world, replica);
     must(world, roost_filter_check(replica->filter) == ROOST_OK, "invariants");
     for (uint32_t element = 0; element < world->elements; element++)
         check_element(world, replica, element);
@@ -762,7 +762,7 @@ static void take_message(struct world *world, const struct message *message)
         *cursor = message->next;
     world->tally->messages++;
     if (one_in(world, 8)) {
-        world->tally->gaps += history_gaps(&as_const_orcuckoo(replica->filter)->history) > 0;
+        world->tally->gaps += causal_gaps(&as_const_orcuckoo(replica->filter)->causal) > 0;
         check_replica(world, replica, one_in(world, 8));
     }
 }
@@ -844,12 +844,12 @@ static void note_entry(void *context, struct entry entry)
 static void follow_sync(struct world *world, struct replica *replica, const struct replica *other)
 {
     struct walk walk = {world, replica, 0};
-    const struct history *history = &as_const_orcuckoo(replica->filter)->history;
+    const struct causal_context *causal = &as_const_orcuckoo(replica->filter)->causal;
     world->marks++;
     visit_entries(as_const_orcuckoo(replica->filter), note_entry, &walk);
-    for (size_t i = 0; i < history->count; i++)
-        for (uint32_t counter = history->runs[i].first; counter <= history->runs[i].last; counter++) {
-            uint32_t dot = find_name(world, history->runs[i].actor, counter)->dot_and_one - 1;
+    for (size_t i = 0; i < causal->count; i++)
+        for (uint32_t counter = causal->runs[i].first; counter <= causal->runs[i].last; counter++) {
+            uint32_t dot = find_name(world, causal->runs[i].actor, counter)->dot_and_one - 1;
             must(world, dot != UINT32_MAX, "a dot that was seen was made");
             uint8_t state = world->mark[dot] == world->marks ? LIVE : DEAD;
             uint8_t before = replica->sets[CLASSES].state[dot];
@@ -1131,7 +1131,7 @@ static uint64_t count_gaps(const struct world *world)
 {
     uint64_t gaps = 0;
     for (uint32_t i = 0; i < world->replica_count; i++)
-        gaps += history_gaps(&as_const_orcuckoo(world->replicas[i].filter)->history);
+        gaps += causal_gaps(&as_const_orcuckoo(world->replicas[i].filter)->causal);
     return gaps;
 }
 

@@ -368,11 +368,11 @@ static void take_element(struct name *name, unsigned element)
 
 static bool take_mask(struct name *name, uint64_t mask)
 {
-    bool news = mask & ~name->mask;
+    bool unseen = mask & ~name->mask;
     for (unsigned element = 0; element < ELEMENTS; element++)
         if (mask >> element & 1)
             take_element(name, element);
-    return news;
+    return unseen;
 }
 
 static void put_value(struct name *name, uint64_t generation, uint64_t mask)
@@ -550,7 +550,7 @@ static const char *push_outcome(struct server *server, struct name *name, uint64
                                 size_t size)
 {
     uint64_t mask;
-    bool news = true;
+    bool unseen = true;
     if (generation < name->generation)
         return "stale";
     if (size == 0 && generation == name->generation)
@@ -568,11 +568,11 @@ static const char *push_outcome(struct server *server, struct name *name, uint64
         put_value(name, generation, mask);
         make_room(server, name);
     } else {
-        news = take_mask(name, mask);
+        unseen = take_mask(name, mask);
     }
-    if (news)
+    if (unseen)
         changed(server, name);
-    return news ? "merged" : "same";
+    return unseen ? "merged" : "same";
 }
 
 static redisReply *do_push(struct server *server, struct name *name, char **words, const size_t *sizes)

@@ -299,7 +299,7 @@ static roost_status add_one_by_one(struct scene *scene, roost_filter *filter)
     return ROOST_OK;
 }
 
-/* From nothing to a full table: actor, history, indexes and stash grow on the way. */
+/* From nothing to a full table: actor, causal context, indexes and stash grow on the way. */
 static roost_status call_add(struct scene *scene)
 {
     int64_t allowed = scene->meter.allowed;

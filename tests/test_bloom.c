@@ -250,7 +250,7 @@ static void a_digest_can_be_prepared(void **state)
     for (int scalable = 0; scalable < 2; scalable++) {
         roost_filter *filter = large_filter(ROOST_BLOCKED, scalable, 0.04), *twin = through_bytes(filter);
         uint64_t steps = 0;
-        while (roost_filter_tidy(filter, 100)) {
+        while (roost_filter_precompute_digest(filter, 100)) {
             steps++;
             if (steps == 5)
                 for (uint64_t key = 0; key < 50; key++) {
@@ -259,7 +259,7 @@ static void a_digest_can_be_prepared(void **state)
                 }
         }
         assert_in_range(steps, 6, 7); /* 620 chunks, and up to 50 of them twice */
-        assert_false(roost_filter_tidy(filter, 1));
+        assert_false(roost_filter_precompute_digest(filter, 1));
         assert_ok(roost_filter_check(filter));
         if (!scalable)
             assert_same_digest(filter, twin);

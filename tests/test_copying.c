@@ -3,7 +3,7 @@
  * its layout and its size; a copy that was given up leaves no trace.
  */
 #include "check.h"
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 enum { KEYS = 3000, ROUNDS = 150 };
 

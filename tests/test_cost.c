@@ -75,7 +75,8 @@ static void symbols_follow_the_own_set(void **state)
 }
 
 /* Sums of a difference that there is not, as many as one message may have, in one cell. */
-static roost_status hear_sums(struct cost *cost, uint64_t keys, uint64_t sums, struct measured *measured, uint64_t *received)
+static roost_status hear_sums(struct cost *cost, uint64_t keys, uint64_t sums, struct measured *measured,
+                              uint64_t *received)
 {
     struct random_source random = random_from_seed(7);
     struct bit_writer writer;
@@ -150,7 +151,8 @@ static void sessions_keep_to_their_memory_limit(void **state)
                     break;
             }
             if (status != ROOST_OK && status != ROOST_TOO_LARGE)
-                print_message("method %d, limit %llu: %s\n", method, (unsigned long long)limit, roost_status_text(status));
+                print_message("method %d, limit %llu: %s\n", method, (unsigned long long)limit,
+                              roost_status_text(status));
             assert_true(status == ROOST_OK || status == ROOST_TOO_LARGE);
             if (status == ROOST_OK)
                 assert_true(limit > keys * sizeof(struct element));
@@ -190,10 +192,10 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
 {
     struct summary summary;
     struct bit_writer writer;
-    struct history own = {0}, *space = filter->kind->history ? &own : NULL;
+    struct causal_context own = {0}, *space = filter->kind->causal ? &own : NULL;
     roost_buffer message;
     if (space)
-        assert_ok(filter->kind->history(filter, &own));
+        assert_ok(filter->kind->causal(filter, &own));
     assert_ok(filter->kind->summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
@@ -212,10 +214,10 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
         uint64_t width = range_to(&ranges, i, universe) - range_from(&ranges, i);
         write_varint(&writer, full && width <= MOST_LEAF ? width : 0);
     }
-    if (filter->kind->write_aside)
-        filter->kind->write_aside(filter, &writer);
+    if (filter->kind->write_extra)
+        filter->kind->write_extra(filter, &writer);
     assert_ok(message_end(&writer, filter, &message, ROOST_OK));
-    history_release(&own, &filter->environment.allocator);
+    causal_release(&own, &filter->environment.allocator);
     free(ranges.numbers);
     return message;
 }
@@ -335,10 +337,8 @@ static void late_tables_keep_to_the_memory_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(symbols_follow_the_own_set),
-        cmocka_unit_test(sums_have_a_bound),
-        cmocka_unit_test(sessions_keep_to_their_memory_limit),
-        cmocka_unit_test(leaves_follow_the_own_filter),
+        cmocka_unit_test(symbols_follow_the_own_set),           cmocka_unit_test(sums_have_a_bound),
+        cmocka_unit_test(sessions_keep_to_their_memory_limit),  cmocka_unit_test(leaves_follow_the_own_filter),
         cmocka_unit_test(late_tables_keep_to_the_memory_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,8 @@
 static struct cuckoo_geometry geometries(uint32_t number)
 {
     static const uint32_t buckets[] = {1, 2, 3, 4, 5, 7, 16, 27, 64, 250, 263};
-    return (struct cuckoo_geometry){buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0, 0, 0};
+    return (struct cuckoo_geometry){
+        buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0, 0, 0};
 }
 
 /* Both buckets lead to one class key, the key leads back to one of them, and keys are a tight range. */
@@ -374,8 +375,7 @@ int main(void)
         cmocka_unit_test(load_is_high_for_any_size),    cmocka_unit_test(batches_answer_as_single_calls),
         cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
         cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(stashes_do_not_cluster),
-        cmocka_unit_test(stashes_shadow_a_model),
-        cmocka_unit_test(merge_never_refuses),
+        cmocka_unit_test(stashes_shadow_a_model),       cmocka_unit_test(merge_never_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,7 +336,7 @@ static void step(struct world *world, struct random_source *random)
 }
 
 /* Everybody sends what is new to everybody; once all of it has arrived, in whatever order, all are equal. */
-static void settle(struct world *world, struct random_source *random)
+static void resolve_positions(struct world *world, struct random_source *random)
 {
     while (world->messages > 0)
         step_deliver(world, random);
@@ -369,7 +369,7 @@ static void deltas_converge_in_random_worlds(void **state)
         world_open(&world, number, &random);
         for (uint32_t left = random_choice(&random, 300); left > 0; left--)
             step(&world, &random);
-        settle(&world, &random);
+        resolve_positions(&world, &random);
         world_close(&world);
     }
     printf("%llu worlds: %llu parts, %llu whole states, %llu lost, %llu doubled, %llu to strangers, %llu woken\n",

@@ -85,14 +85,19 @@ struct sound {
 
 static void make_sound(struct sound *sound, const roost_filter *like, uint8_t type)
 {
-    *sound = (struct sound){.runs = {{7, 1, 4}, {7, 7, 7}, {9, 2, 3}, {9, 5, 6}},
-                            .live = {1, 4, 5, 8},
-                            .hinted = {0, 3}};
+    *sound =
+        (struct sound){.runs = {{7, 1, 4}, {7, 7, 7}, {9, 2, 3}, {9, 5, 6}}, .live = {1, 4, 5, 8}, .hinted = {0, 3}};
     for (uint64_t i = 0; i < 6; i++)
         sound->keys[i] = class_for(like, hash_for_key(i));
-    sound->forgery = (struct forgery){.like = like, .type = type, .runs = sound->runs, .run_count = 4,
-                                      .live = sound->live, .live_count = 4, .keys = sound->keys,
-                                      .hinted = sound->hinted, .hinted_count = type == 2 ? 2 : 0};
+    sound->forgery = (struct forgery){.like = like,
+                                      .type = type,
+                                      .runs = sound->runs,
+                                      .run_count = 4,
+                                      .live = sound->live,
+                                      .live_count = 4,
+                                      .keys = sound->keys,
+                                      .hinted = sound->hinted,
+                                      .hinted_count = type == 2 ? 2 : 0};
 }
 
 /* The second writer writes what the first one does, for states of all sorts. */
@@ -119,17 +124,17 @@ static void both_writers_agree(void **state)
             roost_filter_free(other);
         }
         dots_read(&dots, 0, filter);
-        const struct history *history = &as_const_orcuckoo(filter)->history;
+        const struct causal_context *causal = &as_const_orcuckoo(filter)->causal;
         static uint64_t before[MOST_DOTS], by_rank[MOST_DOTS], live[MOST_DOTS], keys[MOST_DOTS];
         memset(by_rank, 0, sizeof by_rank);
-        history_ranks(history, before);
-        struct forgery forgery = {.like = filter, .type = 1, .runs = history->runs, .run_count = history->count,
-                                  .live = live, .keys = keys};
+        causal_ranks(causal, before);
+        struct forgery forgery = {
+            .like = filter, .type = 1, .runs = causal->runs, .run_count = causal->count, .live = live, .keys = keys};
         for (uint32_t i = 0; i < dots.count; i++)
             if (dots.standing[0][i] == LIVE)
-                by_rank[history_rank(history, before, dots.list[i].dot.actor, (uint32_t)dots.list[i].dot.counter)] =
+                by_rank[causal_rank(causal, before, dots.list[i].dot.actor, (uint32_t)dots.list[i].dot.counter)] =
                     dots.list[i].key;
-        for (uint64_t rank = 0; rank < history->dots; rank++)
+        for (uint64_t rank = 0; rank < causal->dots; rank++)
             if (by_rank[rank]) {
                 live[forgery.live_count] = rank;
                 keys[forgery.live_count++] = by_rank[rank];
@@ -157,9 +162,9 @@ static void sound_forgeries_are_taken(void **state)
             assert_ok(receive(victim, frame.data, frame.size));
             for (uint64_t counter = 1; counter <= 9; counter++) { /* each dot as it was told, or as it was before */
                 static const bool seen_of_7[] = {1, 1, 1, 1, 0, 0, 1, 0, 0}, seen_of_9[] = {0, 1, 1, 0, 1, 1, 0, 0, 0};
-                const struct history *history = &as_const_orcuckoo(victim)->history;
-                assert_int_equal(history_contains(history, 7, (uint32_t)counter), seen_of_7[counter - 1]);
-                assert_int_equal(history_contains(history, 9, (uint32_t)counter), seen_of_9[counter - 1]);
+                const struct causal_context *causal = &as_const_orcuckoo(victim)->causal;
+                assert_int_equal(causal_contains(causal, 7, (uint32_t)counter), seen_of_7[counter - 1]);
+                assert_int_equal(causal_contains(causal, 9, (uint32_t)counter), seen_of_9[counter - 1]);
             }
             assert_int_equal(info_of(victim).gaps, 3);
             assert_int_equal(standing_of(victim, hash_for_key(0), (roost_dot){7, 2}), DEAD); /* was dead before */
@@ -189,7 +194,8 @@ static void list_dots(struct dots *dots, const roost_filter *filter)
 static roost_buffer forge_some(struct dots *dots, const roost_filter *like, uint8_t type, struct random_source *random)
 {
     struct dot_run runs[ACTORS * COUNTERS];
-    uint64_t live[ACTORS * COUNTERS], hinted[ACTORS * COUNTERS], keys[ACTORS * COUNTERS], hinted_keys[ACTORS * COUNTERS];
+    uint64_t live[ACTORS * COUNTERS], hinted[ACTORS * COUNTERS], keys[ACTORS * COUNTERS],
+        hinted_keys[ACTORS * COUNTERS];
     struct forgery part = {.like = like, .type = type, .runs = runs, .live = live, .hinted = hinted, .keys = keys};
     uint32_t told = 1 + random_choice(random, 8), alive = random_choice(random, 9), hints = random_choice(random, 9);
     for (uint32_t i = 0; i < dots->count; i++) {
@@ -259,8 +265,8 @@ static bool larger_name(const roost_filter *filter, uint64_t key, uint64_t *name
     return u != v && *name >> geometry.bits < geometry.buckets / 2 + 1;
 }
 
-/* Bytes of a history, by hand. */
-static size_t raw_history(uint8_t bytes[64], const uint64_t *numbers, size_t count)
+/* Bytes of a causal context, by hand. */
+static size_t raw_causal(uint8_t bytes[64], const uint64_t *numbers, size_t count)
 {
     struct bit_writer writer = bit_writer_over(bytes, 64);
     write_varint(&writer, numbers[0]);
@@ -270,8 +276,8 @@ static size_t raw_history(uint8_t bytes[64], const uint64_t *numbers, size_t cou
     assert_false(writer.failed);
     return writer.buffer.size;
 }
-#define RAW_HISTORY(bytes, ...)                                                                                         \
-    raw_history(bytes, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+#define RAW_HISTORY(bytes, ...)                                                                                        \
+    raw_causal(bytes, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 /* Makes lie number `number` out of a sound frame and names it; NULL when there are no more, "" when it does not apply. */
 static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
@@ -340,10 +346,10 @@ static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
         sound->runs[0].actor = sound->runs[1].actor = 10;
         return "actors-unsorted";
     case 19:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 2, 7, 4 << 1 | 1, 1, 3 << 1);
-        memcpy(bytes + lie->history_size, "\7\0\0\0\0\0\0\0\2", 9);
-        lie->history_size += 9;
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 2, 7, 4 << 1 | 1, 1, 3 << 1);
+        memcpy(bytes + lie->causal_size, "\7\0\0\0\0\0\0\0\2", 9);
+        lie->causal_size += 9;
         return "actor-twice";
     case 20:
         lie->more_actors = 1;
@@ -355,28 +361,28 @@ static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
         lie->more_actors = 1000000;
         return "actors-a-million-told";
     case 23:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, (most + 1) << 1);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, (most + 1) << 1);
         return "counter-above-limit";
     case 24:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, 1, (most - 5) << 1);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, 1, (most - 5) << 1);
         return "counter-of-a-run-above-limit";
     case 25:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, most, 4 << 1);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, most, 4 << 1);
         return "gap-above-limit";
     case 26:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, UINT64_MAX, 4 << 1);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, 4 << 1 | 1, UINT64_MAX, 4 << 1);
         return "run-that-touches";
     case 27:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, 0);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, 0);
         return "actor-without-dots";
     case 28:
-        lie->history = bytes;
-        lie->history_size = RAW_HISTORY(bytes, 1, 7, 8 << 1 | 1);
+        lie->causal = bytes;
+        lie->causal_size = RAW_HISTORY(bytes, 1, 7, 8 << 1 | 1);
         return "more-runs-told";
     case 29:
         lie->extra_classes = 1;
@@ -388,10 +394,10 @@ static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
         lie->hinted_count = 2;
         return delta ? "" : "hints-in-a-state";
     case 32:
-        lie->history = bytes;
+        lie->causal = bytes;
         bytes[0] = 0x80 | 1, bytes[1] = 0; /* 1, in two bytes */
         memcpy(bytes + 2, "\7\0\0\0\0\0\0\0\22", 9);
-        lie->history_size = 11;
+        lie->causal_size = 11;
         return "varint-not-the-shortest";
     case 33:
         lie->type = 3;
@@ -471,8 +477,13 @@ static void counters_at_their_limit_are_taken(void **state)
         for (uint64_t i = 0; i < 4; i++)
             keys[i] = class_for(victim, hash_for_key(i));
         for (uint8_t type = 1; type <= 2; type++) {
-            struct forgery forgery = {.like = victim, .type = type, .runs = runs, .run_count = 4,
-                                      .live = live, .live_count = 4, .keys = keys};
+            struct forgery forgery = {.like = victim,
+                                      .type = type,
+                                      .runs = runs,
+                                      .run_count = 4,
+                                      .live = live,
+                                      .live_count = 4,
+                                      .keys = keys};
             roost_buffer frame = forge(&forgery);
             assert_ok(receive(victim, frame.data, frame.size));
             roost_buffer_release(&frame);
@@ -539,8 +550,8 @@ static void senseless_entries_are_refused(void **state)
     assert_int_equal(frame.data[bits + 3], 1);
     static const struct {
         uint8_t bits, bucket_size, entry_bits, multiset;
-    } senseless[] = {{8, 4, 64, 2},  {8, 4, 48, 1},  {8, 4, 0, 1},   {8, 4, 32, 0},  {8, 4, 64, 0}, {12, 4, 32, 1},
-                     {7, 4, 64, 1},  {29, 4, 64, 1}, {15, 4, 64, 0}, {29, 4, 64, 0}, {0, 4, 64, 1}, {8, 3, 64, 1},
+    } senseless[] = {{8, 4, 64, 2},  {8, 4, 48, 1},  {8, 4, 0, 1},   {8, 4, 32, 0},     {8, 4, 64, 0}, {12, 4, 32, 1},
+                     {7, 4, 64, 1},  {29, 4, 64, 1}, {15, 4, 64, 0}, {29, 4, 64, 0},    {0, 4, 64, 1}, {8, 3, 64, 1},
                      {8, 16, 64, 1}, {8, 0, 64, 1},  {64, 4, 64, 1}, {255, 4, 255, 255}};
     for (size_t i = 0; i < COUNT_OF(senseless); i++) {
         memcpy(frame.data + bits, &senseless[i], 4);

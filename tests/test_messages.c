@@ -445,11 +445,11 @@ static void news_must_be_what_was_wanted(void **state)
         roost_filter *like = wake(&course.scene.asking, NULL, false);
         struct bit_writer writer;
         roost_buffer reply, request;
-        message_begin(&writer, like, NEWS);
+        message_begin(&writer, like, CHANGES);
         write_byte(&writer, REPLY_UNDISTURBED);
         write_varint(&writer, 1);
         write_fixed64(&writer, 0);
-        write_bytes(&writer, "\0\0\0\0", 4); /* an empty history, nothing live, nothing hinted, no ranks */
+        write_bytes(&writer, "\0\0\0\0", 4); /* an empty causal context, nothing live, nothing hinted, no ranks */
         assert_ok(message_end(&writer, like, &reply, ROOST_OK));
         seal(like, &reply, &course.requests[1]);
         roost_filter *a, *b;
@@ -519,9 +519,9 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
 static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, unsigned shift)
 {
     struct summary summary;
-    struct history own = {0}, *space = filter->kind->history ? &own : NULL;
+    struct causal_context own = {0}, *space = filter->kind->causal ? &own : NULL;
     if (space)
-        assert_ok(filter->kind->history(filter, &own));
+        assert_ok(filter->kind->causal(filter, &own));
     assert_ok(filter->kind->summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
@@ -532,7 +532,7 @@ static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, un
     write_varint(writer, filter->journal->next);
     write_varint(writer, filter->journal->next);
     write_half(writer, space_hash(space, filter->journal->incarnation));
-    history_release(&own, &filter->environment.allocator);
+    causal_release(&own, &filter->environment.allocator);
     write_ranges(writer, &ranges, universe);
     free(ranges.numbers);
     return universe;

@@ -412,7 +412,8 @@ static void removing_what_was_not_added(void **state)
     printf("%.5f of the removals would take another's entry, %.5f expected\n", rate, expected);
     assert_true(rate > expected * 0.9 && rate < expected * 1.1);
     roost_filter_free(filter);
-    for (uint64_t capacity = 1; capacity < UINT64_C(1) << 32; capacity *= 2) { /* the default: one in a million at most */
+    for (uint64_t capacity = 1; capacity < UINT64_C(1) << 32;
+         capacity *= 2) { /* the default: one in a million at most */
         config = roost_config_default();
         config.kind = ROOST_ORCUCKOO;
         config.capacity = capacity;
@@ -779,7 +780,8 @@ static void spreading_shows_nowhere(void **state)
         for (uint32_t i = 0; i < PEERS; i++) {
             peers[i] = new_filter(&config);
             for (uint32_t key = 0; key < N; key++)
-                (void)roost_filter_add_hash(peers[i], NULL, hash_for_key(random_choice(&random, 2) ? key : N * i + key));
+                (void)roost_filter_add_hash(peers[i], NULL,
+                                            hash_for_key(random_choice(&random, 2) ? key : N * i + key));
             if (i > 0 && random_choice(&random, 2))
                 assert_ok(roost_filter_merge(peers[i], NULL, peers[i - 1]));
             for (uint32_t key = 0; key < N / 4; key++)
@@ -795,7 +797,8 @@ static void spreading_shows_nowhere(void **state)
         assert_same_frame(sum, cramped);
         roost_filter *decoded = through_bytes(sum);
         assert_same_frame(sum, decoded);
-        assert_true(info_of(sum).elements == info_of(cramped).elements && info_of(sum).fpr_now == info_of(cramped).fpr_now);
+        assert_true(info_of(sum).elements == info_of(cramped).elements &&
+                    info_of(sum).fpr_now == info_of(cramped).fpr_now);
         bool found[PEERS * N];
         roost_hash hashes[PEERS * N];
         for (uint32_t key = 0; key < PEERS * N; key++)

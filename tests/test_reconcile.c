@@ -675,7 +675,8 @@ static void resealed_messages_never_make_a_wrong_answer(void **state)
         for (uint32_t message = 0; message < messages; message++)
             for (size_t place = 0; place < 1600; place += place < 256 ? 1 : 17) {
                 struct resealing resealing = {.damage = {message, place, false, false},
-                                              .random = random_from_seed(place), .makes_noise = place % 5 == 0};
+                                              .random = random_from_seed(place),
+                                              .makes_noise = place % 5 == 0};
                 struct outcome outcome = reconcile(&world, reseal, &resealing);
                 if (!outcome.right)
                     print_message("shape %zu, message %u, place %zu\n", shape, message, place);

@@ -60,8 +60,11 @@ static void counters_end_where_their_width_ends(void **state)
     static const struct {
         uint32_t bits, entry_bits;
         uint64_t most;
-    } widths[] = {{8, 32, (1 << 20) - 1}, {24, 64, (1 << 24) - 1}, {28, 64, (1 << 20) - 1},
-                  {16, 64, UINT32_MAX},   {8, 64, UINT32_MAX}};
+    } widths[] = {{8, 32, (1 << 20) - 1},
+                  {24, 64, (1 << 24) - 1},
+                  {28, 64, (1 << 20) - 1},
+                  {16, 64, UINT32_MAX},
+                  {8, 64, UINT32_MAX}};
     for (size_t i = 0; i < COUNT_OF(widths); i++) {
         roost_config config = orcuckoo_config(widths[i].bits, widths[i].entry_bits, true, 10);
         roost_filter *like = new_filter(&config), *filter;
@@ -145,8 +148,10 @@ static void actors_run_out(void **state)
     (void)state;
     roost_config config = orcuckoo_config(24, 64, false, 1000);
     roost_filter *filter = new_filter(&config), *other = new_filter(&config);
-    roost_buffer most = forge_crowd(filter, 1, 1, MOST_ACTORS - 10), few = forge_crowd(filter, 2, UINT64_C(1) << 40, 11),
-                 fits = forge_crowd(filter, 2, UINT64_C(1) << 41, 9), too_many = forge_crowd(filter, 1, 1, MOST_ACTORS + 1);
+    roost_buffer most = forge_crowd(filter, 1, 1, MOST_ACTORS - 10),
+                 few = forge_crowd(filter, 2, UINT64_C(1) << 40, 11),
+                 fits = forge_crowd(filter, 2, UINT64_C(1) << 41, 9),
+                 too_many = forge_crowd(filter, 1, 1, MOST_ACTORS + 1);
     roost_dot dot;
     assert_ok(roost_filter_merge_frame(filter, NULL, most.data, most.size));
     assert_int_equal(info_of(filter).actors, MOST_ACTORS - 10);
@@ -291,8 +296,8 @@ static void a_restored_actor_never_uses_a_dot_twice(void **state)
     back = clone_of(backup);
     assert_ok(roost_filter_restore_replica(back, replica.data, replica.size));
     struct dot_run run = {roost_filter_actor(filter), 11, 12};
-    struct forgery news = {.like = filter, .type = 2, .runs = &run, .run_count = 1};
-    roost_buffer delta = forge(&news);
+    struct forgery unseen = {.like = filter, .type = 2, .runs = &run, .run_count = 1};
+    roost_buffer delta = forge(&unseen);
     assert_ok(roost_filter_merge_frame(back, NULL, delta.data, delta.size));
     assert_int_equal(roost_filter_actor(back), 0);
     roost_buffer_release(&frame);

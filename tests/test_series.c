@@ -96,15 +96,15 @@ static void step(struct world *world, struct random_source *random)
         kill_all(world, peer, element);
         assert_false(roost_filter_contains_hash(filter, hash));
     } else if (choice == 12) {
-        assert_ok(roost_filter_lend(filter, &changed));
+        assert_ok(roost_filter_transfer_shares(filter, &changed));
         assert_int_equal(order_of(before, filter), changed ? ROOST_BEFORE : ROOST_EQUAL);
     } else {
         uint32_t from = random_choice(random, PEERS);
         roost_filter *source =
             random_choice(random, 2) ? through_bytes(world->peers[from]) : clone_of(world->peers[from]);
-        bool news = !included(source, filter);
+        bool unseen = !included(source, filter);
         assert_ok(roost_filter_merge(filter, &changed, source));
-        assert_int_equal(changed, news);
+        assert_int_equal(changed, unseen);
         assert_true(included(source, filter));
         for (uint32_t i = 0; i < world->additions; i++)
             if (world->standing[peer][i] < world->standing[from][i])
@@ -121,7 +121,7 @@ static void assert_within_plan(const roost_filter *filter)
     const struct series *series = as_const_series(filter);
     for (uint32_t i = 0; i < series->count; i++) {
         if (filter->config.kind == ROOST_BLOOM)
-            assert_true(ledger_spent_in(&series->ledger, i) <= allowance(filter, i));
+            assert_true(quota_spent_in(&series->quota, i) <= allowance(filter, i));
         else if (series->tables[i])
             assert_true(series->table_kind->elements(series->tables[i]) <=
                         allowance(filter, i) * filter->config.writers);
@@ -630,7 +630,7 @@ static void shares_are_never_overdrawn(void **state)
                 merge(filter, filters[random_choice(&random, config.writers)]);
                 break;
             default:
-                assert_ok(roost_filter_lend(filter, &gave));
+                assert_ok(roost_filter_transfer_shares(filter, &gave));
                 lent += gave;
             }
             assert_within_plan(filter);
@@ -646,7 +646,7 @@ static void shares_are_never_overdrawn(void **state)
 }
 
 /* What was lent is used: the tables of a lonely writer fill up. */
-static void lending_fills_tables(void **state)
+static void transfers_fills_tables(void **state)
 {
     (void)state;
     roost_config config = series_config(0, 1000);
@@ -656,17 +656,17 @@ static void lending_fills_tables(void **state)
         put_many(a, round * 100, 100);
         put_many(alone, round * 100, 100);
         merge(b, a);
-        assert_ok(roost_filter_lend(b, NULL));
+        assert_ok(roost_filter_transfer_shares(b, NULL));
         merge(a, b);
     }
     assert_within_plan(a);
     assert_true(info_of(a).tables <= info_of(alone).tables);
-    assert_true(ledger_spent_in(&as_series(a)->ledger, 0) > ledger_spent_in(&as_series(alone)->ledger, 0));
+    assert_true(quota_spent_in(&as_series(a)->quota, 0) > quota_spent_in(&as_series(alone)->quota, 0));
     FREE_ALL(a, alone, b);
 }
 
 /* Where nobody adds, gifts end: a sync of filters that agree changes nothing. */
-static void lending_comes_to_rest(void **state)
+static void transfers_comes_to_rest(void **state)
 {
     (void)state;
     enum { PARTIES = 3 };
@@ -687,7 +687,7 @@ static void lending_comes_to_rest(void **state)
                 merge(parties[(i + 1) % PARTIES], parties[i % PARTIES]);
             for (uint32_t i = 0; i < PARTIES; i++) {
                 bool gave = false;
-                assert_ok(roost_filter_lend(parties[i], &gave));
+                assert_ok(roost_filter_transfer_shares(parties[i], &gave));
                 any |= gave;
             }
         }
@@ -1062,7 +1062,7 @@ static struct bit_writer new_writer(void)
     return writer;
 }
 
-/* `first` tables missing, one there with a flag of its own, `last` missing; then an empty ledger. */
+/* `first` tables missing, one there with a flag of its own, `last` missing; then an empty quota. */
 static void assert_tables_refused(roost_filter *victim, uint64_t count, uint64_t first, uint8_t flag, uint64_t last)
 {
     struct bit_writer writer = new_writer(), table = new_writer();
@@ -1126,8 +1126,8 @@ static void actors_of_other_tables_are_refused(void **state)
         write_byte(&whole, 1);
         assert_ok(series->table_kind->write_state(series->tables[0], &whole));
         assert_refused(victim, whole.buffer.data, whole.buffer.size, 1);
-        struct history seen;
-        assert_ok(series->table_kind->history(series->tables[0], &seen));
+        struct causal_context seen;
+        assert_ok(series->table_kind->causal(series->tables[0], &seen));
         assert_ok(series->table_kind->write_part_of(series->tables[0], &part, &seen));
         for (uint8_t told = 1; told <= 2; told++) {
             roost_status decoded;
@@ -1140,7 +1140,7 @@ static void actors_of_other_tables_are_refused(void **state)
             assert_int_equal(receive(victim, &frame, &decoded), told == 1 ? ROOST_OK : ROOST_CORRUPT);
             roost_buffer_release(&frame);
         }
-        history_release(&seen, &liar->environment.allocator);
+        causal_release(&seen, &liar->environment.allocator);
         bit_writer_release(&whole);
         bit_writer_release(&part);
         bit_writer_release(&delta);
@@ -1148,10 +1148,10 @@ static void actors_of_other_tables_are_refused(void **state)
     }
 }
 
-static void lies_of_ledgers_are_refused(void **state)
+static void lies_of_quotas_are_refused(void **state)
 {
     (void)state;
-    static const struct ledger_entry lies[][2] = {
+    static const struct quota_entry lies[][2] = {
         {{0, 0, 5, 1}, {1, 5, 5, 1}},                   /* nobody */
         {{0, 5, 0, 1}, {1, 5, 5, 1}},                   /* to nobody */
         {{0, 5, 5, 0}, {1, 5, 5, 1}},                   /* nothing */
@@ -1172,7 +1172,7 @@ static void lies_of_ledgers_are_refused(void **state)
                 write_varint(&writer, 0);
                 write_varint(&writer, i < COUNT_OF(lies) ? 2 : i == COUNT_OF(lies) ? 3 : UINT64_MAX);
                 for (int j = 0; j < 2; j++)
-                    ledger_write_entry(&writer, &lies[i < COUNT_OF(lies) ? i : 0][j]);
+                    quota_write_entry(&writer, &lies[i < COUNT_OF(lies) ? i : 0][j]);
                 assert_refused(victim, writer.buffer.data, writer.buffer.size, type);
                 bit_writer_release(&writer);
             }
@@ -1484,7 +1484,7 @@ static roost_status call(enum call which, roost_filter *a, roost_filter *b, cons
         status = roost_filter_clone(a, &made);
         break;
     case LEND:
-        status = roost_filter_lend(a, NULL);
+        status = roost_filter_transfer_shares(a, NULL);
         break;
     case ASK_DELTA:
         status = roost_filter_delta(a, &out, cursor, cursor);
@@ -1566,8 +1566,8 @@ int main(void)
         cmocka_unit_test(many_copies_of_one),
         cmocka_unit_test(partitions_heal_within_the_promise),
         cmocka_unit_test(shares_are_never_overdrawn),
-        cmocka_unit_test(lending_fills_tables),
-        cmocka_unit_test(lending_comes_to_rest),
+        cmocka_unit_test(transfers_fills_tables),
+        cmocka_unit_test(transfers_comes_to_rest),
         cmocka_unit_test(classes_nest),
         cmocka_unit_test(nested_places_serve_all_tables),
         cmocka_unit_test(folding_shows_nowhere),
@@ -1578,7 +1578,7 @@ int main(void)
         cmocka_unit_test(spreading_shows_nowhere),
         cmocka_unit_test(impossible_tables_are_refused),
         cmocka_unit_test(actors_of_other_tables_are_refused),
-        cmocka_unit_test(lies_of_ledgers_are_refused),
+        cmocka_unit_test(lies_of_quotas_are_refused),
         cmocka_unit_test(lies_of_configurations_are_refused),
         cmocka_unit_test(broken_frames_are_refused),
         cmocka_unit_test(replicas_that_grow_keep_in_touch),

@@ -184,10 +184,10 @@ static void left_alone_both_become_the_merge(void **state)
     printf("%llu syncs: equal %llu, delta %llu, lost %llu, trade %llu, ranges %llu, leaves %llu, state %llu\n",
            (unsigned long long)tally.exchanges, (unsigned long long)tally.replies[EQUAL],
            (unsigned long long)tally.replies[DELTA], (unsigned long long)tally.replies[LOST],
-           (unsigned long long)tally.replies[NEWS], (unsigned long long)tally.replies[DIFFER],
-           (unsigned long long)tally.replies[SETTLE], (unsigned long long)tally.replies[WHOLE]);
+           (unsigned long long)tally.replies[CHANGES], (unsigned long long)tally.replies[DIFFER],
+           (unsigned long long)tally.replies[RESOLVE], (unsigned long long)tally.replies[WHOLE]);
     assert_true(tally.replies[EQUAL] > worlds / 4 && tally.replies[DELTA] > worlds / 4 &&
-                tally.replies[NEWS] > worlds / 4 && tally.replies[SETTLE] > worlds / 4 &&
+                tally.replies[CHANGES] > worlds / 4 && tally.replies[RESOLVE] > worlds / 4 &&
                 tally.replies[WHOLE] > worlds / 10);
 }
 
@@ -631,8 +631,8 @@ static void the_tree_finds_what_differs(void **state)
         pair_close(&pair);
     }
     printf("%llu syncs, %llu times ranges, %llu times leaves\n", (unsigned long long)tally.exchanges,
-           (unsigned long long)tally.replies[DIFFER], (unsigned long long)tally.replies[SETTLE]);
-    assert_true(tally.replies[DIFFER] > 3 * tally.replies[SETTLE] / 2);
+           (unsigned long long)tally.replies[DIFFER], (unsigned long long)tally.replies[RESOLVE]);
+    assert_true(tally.replies[DIFFER] > 3 * tally.replies[RESOLVE] / 2);
 }
 
 /* Where half of the dots are dead a leaf is a bit a dot, and a wide range is worth cutting. */
@@ -650,13 +650,13 @@ static void dots_are_found_two_cuts_down(void **state)
     for (uint64_t key = 0; key < SIZE; key += SIZE / 20)
         take(key % 2 ? pair.a : pair.b, key, false);
     struct exchange exchange = sync_alone(pair.a, pair.b, NULL);
-    assert_int_equal(exchange.types, 1u << LOST | 1u << DIFFER | 1u << SETTLE);
+    assert_int_equal(exchange.types, 1u << LOST | 1u << DIFFER | 1u << RESOLVE);
     assert_int_equal(exchange.rounds, 4);
     pair_close(&pair);
 }
 
-/* As long as the journal is long enough, the history is sent once: the other side can tell what it was. */
-static void the_history_is_sent_once(void **state)
+/* As long as the journal is long enough, the causal context is sent once: the other side can tell what it was. */
+static void the_causal_is_sent_once(void **state)
 {
     (void)state;
     for (uint64_t kind = 3; kind < KINDS; kind++) {
@@ -669,7 +669,7 @@ static void the_history_is_sent_once(void **state)
         take_many(pair.b, 300, 5);
         memset(&tally, 0, sizeof tally);
         struct exchange exchange = sync_alone(pair.a, pair.b, NULL);
-        assert_int_equal(exchange.types, 1u << LOST | 1u << NEWS | 1u << DIFFER | 1u << SETTLE);
+        assert_int_equal(exchange.types, 1u << LOST | 1u << CHANGES | 1u << DIFFER | 1u << RESOLVE);
         assert_int_equal(tally.replies[LOST], 1);
         pair_close(&pair);
     }
@@ -704,7 +704,7 @@ static void the_tree_stands_a_busy_peer(void **state)
         run_exchange(&exchange, NULL);
         assert_ok(exchange.status);
         assert_false(exchange.result.equal);
-        assert_true(exchange.types >> SETTLE & 1);
+        assert_true(exchange.types >> RESOLVE & 1);
         assert_true(included(a, pair.b) && included(b, pair.a));
         /* and what is remembered is good for a sync by cursors */
         struct exchange again = sync_alone(pair.a, pair.b, &exchange.memory);
@@ -786,8 +786,8 @@ static void copies_by_the_thousand(void **state)
     }
 }
 
-/* Dots that came in pieces: a history of thousands of runs on each side, with other gaps. */
-static void histories_full_of_holes(void **state)
+/* Dots that came in pieces: a causal context of thousands of runs on each side, with other gaps. */
+static void contexts_full_of_holes(void **state)
 {
     (void)state;
     for (uint64_t kind = 3; kind < KINDS; kind++) {
@@ -874,7 +874,7 @@ static void colliding_ranges_are_mended(void **state)
                 take(pair.a, size - 1, true);
             struct exchange exchange = sync_alone(pair.a, pair.b, NULL);
             assert_true(exchange.types >> WHOLE & 1);
-            assert_int_equal(exchange.types >> SETTLE & 1, size > 20);
+            assert_int_equal(exchange.types >> RESOLVE & 1, size > 20);
             pair_close(&pair);
         }
 }
@@ -1068,12 +1068,12 @@ int main(void)
         cmocka_unit_test(a_wrong_memory_is_found_out),
         cmocka_unit_test(the_tree_finds_what_differs),
         cmocka_unit_test(dots_are_found_two_cuts_down),
-        cmocka_unit_test(the_history_is_sent_once),
+        cmocka_unit_test(the_causal_is_sent_once),
         cmocka_unit_test(the_tree_stands_a_busy_peer),
         cmocka_unit_test(sizes_around_the_borders),
         cmocka_unit_test(nothing_in_common),
         cmocka_unit_test(copies_by_the_thousand),
-        cmocka_unit_test(histories_full_of_holes),
+        cmocka_unit_test(contexts_full_of_holes),
         cmocka_unit_test(colliding_ranges_are_mended),
         cmocka_unit_test(too_many_differences_are_sent_as_a_state),
         cmocka_unit_test(a_peer_that_always_forgets_gets_the_state),

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "check.h"
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 enum { KEYS = 20, MOST_FAULTS = 3000, LARGE = 1 << 16 };
 
@@ -128,7 +128,7 @@ static void test_config(roost_config config)
     few_faults(assert_true(roost_filter_equal(third, other)));
     few_faults(roost_filter_digest(third));
     few_faults(roost_filter_info(third, &info));
-    few_faults(assert_false(roost_filter_tidy(third, 1000)));
+    few_faults(assert_false(roost_filter_precompute_digest(third, 1000)));
     roost_filter_free(filter);
     roost_filter_free(other);
     roost_filter_free(third);

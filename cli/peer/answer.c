@@ -11,12 +11,12 @@
 #include "answer.h"
 
 #include "cli/base/interrupt.h"
-#include "lending.h"
+#include "share_transfer.h"
 
 static bool answer_locked(struct filter_file *file, roost_buffer *reply, roost_status *verdict, roost_bytes request)
 {
     bool changed = false, gave;
-    if (!filter_file_refresh(file) || !lend_idle_shares(file, &gave))
+    if (!filter_file_refresh(file) || !transfer_idle_shares(file, &gave))
         return false;
     *verdict = roost_sync_answer(file->filter, reply, &changed, request.data, request.size);
     if (*verdict != ROOST_OK) /* a request that fails leaves the file alone; what was lent for it, or merged before

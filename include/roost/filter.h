@@ -327,7 +327,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta_without(roost_filter 
  * call it after a merge. *changed (may be NULL) tells whether anything was given; then the state has grown. No other
  * kind needs it.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_filter_lend(roost_filter *filter, bool *changed);
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed);
 
 /* ---- replica: what belongs to this very object, and is never part of a frame ---------------------------------------
  *

@@ -30,7 +30,7 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
         allocator->release(allocator->context, memory);
 }
 
-/* Who may put memory elsewhere; roost/steps.h. */
+/* Who may put memory elsewhere; roost/incremental.h. */
 struct memory_mover {
     void *(*move)(void *context, void *memory);
     void *context;

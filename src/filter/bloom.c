@@ -390,11 +390,11 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
 /* The bits that a merge of these words is about to bring. */
-static void note_news(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
+static void note_unseen(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (uint64_t news = words[i] & ~words_of(bloom)[first + i]; news; news &= news - 1)
-            note(&bloom->base, (first + i) * 64 + lowest_bit(news), 0);
+        for (uint64_t unseen = words[i] & ~words_of(bloom)[first + i]; unseen; unseen &= unseen - 1)
+            note(&bloom->base, (first + i) * 64 + lowest_bit(unseen), 0);
 }
 
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
@@ -405,7 +405,8 @@ static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost
     *changed = false;
     for (size_t chunk = next_used(source, 0); chunk < bloom->chunks; chunk = next_used(source, chunk + 1)) {
         if (journal_is_on(filter->journal))
-            note_news(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
+            note_unseen(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS,
+                        words_in_chunk(bloom, chunk));
         bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
                                   words_in_chunk(bloom, chunk));
         bloom->stale[chunk] |= grew;
@@ -503,7 +504,7 @@ static uint128 bloom_digest(roost_filter *filter)
     return as_bloom(filter)->sum;
 }
 
-static bool bloom_tidy(roost_filter *filter, uint64_t *effort)
+static bool bloom_precompute_digest(roost_filter *filter, uint64_t *effort)
 {
     return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
@@ -873,13 +874,13 @@ static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, ui
 }
 
 /* How many bits a stretch brings that are not set yet. */
-static uint64_t count_news(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
+static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
 {
     const uint64_t *here = words_of(bloom) + part->first;
-    uint64_t news = 0;
+    uint64_t unseen = 0;
     for (uint64_t i = 0; i < part->words; i++)
-        news += count_ones(load_word(bytes + i * 8) & ~here[i]);
-    return news;
+        unseen += count_ones(load_word(bytes + i * 8) & ~here[i]);
+    return unseen;
 }
 
 /* More news than the journal can hold are as good as forgotten: it need not see them go by. */
@@ -888,19 +889,19 @@ static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *pa
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
     const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
     struct journal *journal = bloom->base.journal;
-    uint64_t buffer[CHUNK_WORDS], news = journal_is_on(journal) ? count_news(bloom, part, bytes) : 0;
-    bool noted = news > 0 && journal_takes(journal, news);
+    uint64_t buffer[CHUNK_WORDS], unseen = journal_is_on(journal) ? count_unseen(bloom, part, bytes) : 0;
+    bool noted = unseen > 0 && journal_takes(journal, unseen);
     size_t some;
     for (uint64_t at = 0; at < part->words; at += some) {
         size_t place = (size_t)(part->first + at);
         some = copy_words(part, bytes, at, buffer);
         if (noted)
-            note_news(bloom, buffer, place, some);
+            note_unseen(bloom, buffer, place, some);
         bool grew = kernel->merge(words_of(bloom) + place, buffer, some);
         bloom->stale[place / CHUNK_WORDS] |= grew;
         *changed |= grew;
     }
-    if (news > 0 && !noted)
+    if (unseen > 0 && !noted)
         journal_forget(journal);
 }
 
@@ -981,7 +982,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
 }
 
 /* A stretch with few bits may be long. */
-static roost_status bloom_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+static roost_status bloom_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
                               struct part_sink *sink)
 {
     const struct bloom *bloom = as_const_bloom(filter);
@@ -1008,7 +1009,8 @@ static roost_status bloom_cut(const roost_filter *filter, const struct history *
     return status;
 }
 
-static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary,
+                                    const struct causal_context *space)
 {
     const struct bloom *bloom = as_const_bloom(filter);
     (void)space;
@@ -1018,8 +1020,8 @@ static roost_status bloom_summarize(const roost_filter *filter, struct summary *
     return ROOST_OK;
 }
 
-static roost_status bloom_settle(roost_filter *filter, bool *changed, const struct history *space,
-                                 const uint64_t *positions, uint64_t count)
+static roost_status bloom_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                            const uint64_t *positions, uint64_t count)
 {
     (void)space;
     if (count > 0 && positions[count - 1] >= as_bloom(filter)->geometry.bits)
@@ -1201,7 +1203,7 @@ const struct filter_kind bloom_kind = {
     .merge = bloom_merge,
     .compare = bloom_compare,
     .digest = bloom_digest,
-    .tidy = bloom_tidy,
+    .precompute_digest = bloom_precompute_digest,
     .write_geometry = bloom_write_geometry,
     .write_state = bloom_write_state,
     .read_state = bloom_read_state,
@@ -1214,7 +1216,7 @@ const struct filter_kind bloom_kind = {
     .is_bottom = bloom_is_bottom,
     .bytes = bloom_bytes,
     .summarize = bloom_summarize,
-    .settle = bloom_settle,
+    .resolve_positions = bloom_resolve_positions,
     .is_change = bloom_is_change,
     .info = bloom_info,
     .estimate = bloom_estimate,

@@ -5,7 +5,7 @@
  * ahead in them.
  */
 #include "kind.h"
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 #include <assert.h>
 #include <string.h>
@@ -415,10 +415,10 @@ roost_status begin_journal(roost_filter *filter)
 /* ---- more of replication -------------------------------------------------------------------------------------------
  */
 
-roost_status roost_filter_lend(roost_filter *filter, bool *changed)
+roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 {
     bool gave = false;
-    roost_status status = filter->kind->lend ? filter->kind->lend(filter, &gave) : ROOST_OK;
+    roost_status status = filter->kind->transfer_shares ? filter->kind->transfer_shares(filter, &gave) : ROOST_OK;
     if (changed)
         *changed = gave;
     return status;
@@ -452,9 +452,9 @@ roost_digest roost_filter_digest(roost_filter *filter)
     return digest;
 }
 
-bool roost_filter_tidy(roost_filter *filter, uint64_t effort)
+bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort)
 {
-    return filter->kind->tidy && filter->kind->tidy(filter, &effort);
+    return filter->kind->precompute_digest && filter->kind->precompute_digest(filter, &effort);
 }
 
 bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)

@@ -772,7 +772,7 @@ static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys
     return status;
 }
 
-static roost_status gcuckoo_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+static roost_status gcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
                                 struct part_sink *sink)
 {
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
@@ -796,7 +796,8 @@ static void list_key(void *context, uint64_t key)
     gather->keys[gather->count++] = key;
 }
 
-static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary *summary,
+                                      const struct causal_context *space)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
     uint64_t count = cuckoo_table_entries(table);
@@ -810,8 +811,8 @@ static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary
     return ROOST_OK;
 }
 
-static roost_status gcuckoo_settle(roost_filter *filter, bool *changed, const struct history *space,
-                                   const uint64_t *positions, uint64_t count)
+static roost_status gcuckoo_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                              const uint64_t *positions, uint64_t count)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter);
     uint64_t entries = cuckoo_table_entries(&gcuckoo->table);
@@ -934,7 +935,7 @@ const struct filter_kind gcuckoo_kind = {
     .geometry = gcuckoo_geometry,
     .slots = gcuckoo_slots,
     .summarize = gcuckoo_summarize,
-    .settle = gcuckoo_settle,
+    .resolve_positions = gcuckoo_resolve_positions,
     .is_change = gcuckoo_is_change,
     .info = gcuckoo_info,
     .check = gcuckoo_check,

@@ -14,8 +14,8 @@
 #include "../base/bits.h"
 #include "../base/bitstream.h"
 #include "../base/random.h"
-#include "../causal/history.h"
-#include "../causal/ledger.h"
+#include "../causal/causal_context.h"
+#include "../causal/quota.h"
 
 /* A delta that was read and can be taken in without fail. */
 struct prepared_delta {
@@ -90,7 +90,7 @@ struct filter_kind {
     uint128 (*digest)(roost_filter *filter);
     /* Does some of what the next digest would have to, and takes it from the effort; whether there is more. NULL: there
      * never is anything. */
-    bool (*tidy)(roost_filter *filter, uint64_t *effort);
+    bool (*precompute_digest)(roost_filter *filter, uint64_t *effort);
 
     /* The sizes, then the state. What was written by write_geometry is read by open. */
     void (*write_geometry)(const roost_filter *filter, struct bit_writer *writer);
@@ -118,10 +118,11 @@ struct filter_kind {
      * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
      * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
      */
-    roost_status (*cut)(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+    roost_status (*cut)(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                        struct part_sink *sink);
     roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
-    /* Offers its arrays to be moved (roost/steps.h), and its journal; of a series at place 0 those of the series, then
+    /* Offers its arrays to be moved (roost/incremental.h), and its journal; of a series at place 0 those of the series, then
      * those of a table at each place. Whether there is more. */
     bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
 
@@ -139,31 +140,32 @@ struct filter_kind {
     void (*take_over)(roost_filter *copy, const roost_filter *original);
     /* Gives the memory of an empty table back; what it has seen stays. NULL where nothing can be removed. */
     void (*sleep)(roost_filter *filter);
-    roost_status (*lend)(roost_filter *filter, bool *changed);
+    roost_status (*transfer_shares)(roost_filter *filter, bool *changed);
 
     /*
-     * For replicas that have lost their cursors (../sync/session.h). `space` is a history that both know, NULL for
-     * kinds that have none. Of positions that differ, a grow-only kind takes those that it lacks, an observed-remove
-     * kind drops those that the other side has lost: `settle` does that with the positions it is given, all of them or
-     * none.
+     * For replicas that have lost their cursors (../sync/session.h). `space` is a causal context that both know, NULL
+     * for kinds that have none. Of positions that differ, a grow-only kind takes those that it lacks, an
+     * observed-remove kind drops those that the other side has lost: `settle` does that with the positions it is given,
+     * all of them or none.
      */
-    roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct history *space);
-    roost_status (*settle)(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
-                           uint64_t count);
+    roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
+    roost_status (*resolve_positions)(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                      const uint64_t *positions, uint64_t count);
     /* Only where the capacity grows with the filter: that of now. */
     uint64_t (*capacity)(const roost_filter *filter);
     /* Only where the universe of positions grows with the filter: how far it reaches now. */
     uint64_t (*extent)(const roost_filter *filter);
-    /* What positions do not tell, and that goes along with them: a ledger, the last thing that the reader has. Once it
+    /* What positions do not tell, and that goes along with them: a quota, the last thing that the reader has. Once it
      * is read, it can be taken in without fail; whoever read it releases it. NULL: nothing. */
-    void (*write_aside)(const roost_filter *filter, struct bit_writer *writer);
-    roost_status (*read_aside)(roost_filter *filter, struct ledger *aside, struct bit_reader *reader);
-    bool (*take_aside)(roost_filter *filter, const struct ledger *aside);
-    /* Observed-remove kinds alone: the history, now and at a record of the journal; and what the filter holds of some
-     * dots, in the form of a state. */
-    roost_status (*history)(const roost_filter *filter, struct history *copy);
-    roost_status (*history_then)(const roost_filter *filter, struct history *history, uint64_t record);
-    roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
+    void (*write_extra)(const roost_filter *filter, struct bit_writer *writer);
+    roost_status (*read_extra)(roost_filter *filter, struct quota *extra, struct bit_reader *reader);
+    bool (*take_extra)(roost_filter *filter, const struct quota *extra);
+    /* Observed-remove kinds alone: the causal context, now and at a record of the journal; and what the filter holds
+       of some dots, in the form of a state. */
+    roost_status (*causal)(const roost_filter *filter, struct causal_context *copy);
+    roost_status (*causal_then)(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+    roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer,
+                                  const struct causal_context *dots);
 
     /* What the replica has beyond state and journal. NULL: nothing. */
     void (*write_replica)(const roost_filter *filter, struct bit_writer *writer);

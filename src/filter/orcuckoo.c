@@ -4,19 +4,20 @@
  *
  * Specification 4 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.4, after the
  * optimised observed-remove set. Every addition has a name of its own, a *dot*: the actor that made it and a counter.
- * An entry of the table is a fingerprint with the dot of its addition; beside the table stands the history, all dots
- * ever seen. A dot that is in the history but not in the table was removed. So each dot goes up a chain of three,
+ * An entry of the table is a fingerprint with the dot of its addition; beside the table stands the causal context, all
+ * dots ever seen. A dot that is in the causal context but not in the table was removed. So each dot goes up a chain of
+ * three,
  *
  *     unseen  <  live (an entry, of one class)  <  dead
  *
  * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
  * dropped, one that only the other side has seen is taken in. Removed elements leave nothing behind but a number in the
- * history, which is a range of counters for each actor: a thousand million removals cost no more than one.
+ * causal context, which is a range of counters for each actor: a thousand million removals cost no more than one.
  *
  *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
  *     entry, 32 bits   | fingerprint  8 | counter 20 | index of the actor  4 |
- *     history          actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3                     ../causal/history.h
- *     digest           sum of the hashes of (class, dot) over all entries, and of the history's runs
+ *     causal context          actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3                     ../causal/causal context.h
+ *     digest           sum of the hashes of (class, dot) over all entries, and of the causal context's runs
  *
  * In a *set* (the default) an add takes the place of the entries that this replica has seen of the element, and remove
  * drops all of them; an addition that is made elsewhere at the same time has a dot that the remove has not seen, and
@@ -39,8 +40,8 @@
  * actor. Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to
  * the stash.
  *
- * Worked example: A adds x (dot A1), B gets it, B removes x: B's history {A1}, no entry. Meanwhile A adds x again: A2
- * takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
+ * Worked example: A adds x (dot A1), B gets it, B removes x: B's causal context {A1}, no entry. Meanwhile A adds x
+ * again: A2 takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
  */
 #include "orcuckoo.h"
 
@@ -118,7 +119,7 @@ static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
     return bits < MOST_COUNTER_BITS ? bits : MOST_COUNTER_BITS;
 }
 
-/* Without stash, history and actors. */
+/* Without stash, causal context and actors. */
 static uint64_t table_bytes(const struct cuckoo_table *table)
 {
     return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
@@ -127,7 +128,7 @@ static uint64_t table_bytes(const struct cuckoo_table *table)
 uint64_t orcuckoo_bytes(const struct orcuckoo *filter)
 {
     return table_bytes(&filter->table) + stash_bytes(&filter->table.stash) +
-           filter->history.room * sizeof *filter->history.runs + actors_bytes(&filter->actors) +
+           filter->causal.room * sizeof *filter->causal.runs + actors_bytes(&filter->actors) +
            journal_bytes(&filter->base.own_journal);
 }
 
@@ -144,7 +145,7 @@ static void orcuckoo_close(roost_filter *base)
     struct orcuckoo *filter = as_orcuckoo(base);
     const roost_allocator allocator = base->environment.allocator;
     cuckoo_table_release(&filter->table, &allocator);
-    history_release(&filter->history, &allocator);
+    causal_release(&filter->causal, &allocator);
     actors_release(&filter->actors, &allocator);
     journal_release(&base->own_journal, &allocator);
     memory_release(&allocator, filter);
@@ -217,12 +218,12 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
         return ROOST_NO_MEMORY;
     *twin = *filter;
     twin->table = (struct cuckoo_table){0};
-    twin->history = (struct history){0};
+    twin->causal = (struct causal_context){0};
     twin->actors = (struct actors){0};
     detach_journal(&twin->base);
     twin->actor = 0;
     if (!cuckoo_table_copy(&twin->table, &filter->table, allocator) ||
-        !history_copy(&twin->history, &filter->history, allocator) ||
+        !causal_copy(&twin->causal, &filter->causal, allocator) ||
         !actors_copy(&twin->actors, &filter->actors, allocator)) {
         orcuckoo_close(&twin->base);
         return ROOST_NO_MEMORY;
@@ -251,18 +252,18 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
     const roost_allocator *allocator = &copy->environment.allocator;
     struct roost_filter own = twin->base;
     struct cuckoo_table table = twin->table;
-    history_release(&twin->history, allocator);
+    causal_release(&twin->causal, allocator);
     actors_release(&twin->actors, allocator);
     *twin = *filter;
     twin->base = own;
     twin->base.random = base->random;
     twin->table = table;
-    twin->history = (struct history){0};
+    twin->causal = (struct causal_context){0};
     twin->actors = (struct actors){0};
     detach_journal(&twin->base);
     twin->actor = 0;
     return cuckoo_table_copy_rest(&twin->table, &filter->table, allocator) &&
-                   history_copy(&twin->history, &filter->history, allocator) &&
+                   causal_copy(&twin->causal, &filter->causal, allocator) &&
                    actors_copy(&twin->actors, &filter->actors, allocator)
                ? ROOST_OK
                : ROOST_NO_MEMORY;
@@ -478,7 +479,7 @@ bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry
 
 void leave_shared_actor(struct orcuckoo *filter)
 {
-    if (filter->actor && history_largest(&filter->history, filter->actor) > filter->counter)
+    if (filter->actor && causal_largest(&filter->causal, filter->actor) > filter->counter)
         filter->actor = 0;
 }
 
@@ -515,21 +516,21 @@ static roost_status take_fresh_actor(struct orcuckoo *filter)
 static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *filter, bool fresh)
 {
     uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
-    if (filter->history.count == filter->history.room)
-        more += (filter->history.room + 4) * sizeof *filter->history.runs;
+    if (filter->causal.count == filter->causal.room)
+        more += (filter->causal.room + 4) * sizeof *filter->causal.runs;
     if (!has_memory_for(filter, more))
         return ROOST_TOO_LARGE;
     roost_status status = fresh ? take_fresh_actor(filter) : ROOST_OK;
-    if (status == ROOST_OK && !history_reserve(&filter->history, &filter->base.environment.allocator, 1))
+    if (status == ROOST_OK && !causal_reserve(&filter->causal, &filter->base.environment.allocator, 1))
         status = ROOST_NO_MEMORY;
     return status;
 }
 
-/* An actor that can make one more dot, and room for it in the history. */
+/* An actor that can make one more dot, and room for it in the causal context. */
 static inline roost_status ready_actor(struct orcuckoo *filter)
 {
     bool fresh = filter->actor == 0 || filter->counter >= most_counter(filter);
-    if (__builtin_expect(fresh || filter->history.count == filter->history.room, 0))
+    if (__builtin_expect(fresh || filter->causal.count == filter->causal.room, 0))
         return prepare_actor(filter, fresh);
     return ROOST_OK;
 }
@@ -537,16 +538,16 @@ static inline roost_status ready_actor(struct orcuckoo *filter)
 /* The next dot is seen. It follows the run of the one before, which is nearly always where it was the last time. */
 static inline void count_own_dot(struct orcuckoo *filter)
 {
-    struct history *history = &filter->history;
+    struct causal_context *causal = &filter->causal;
     uint32_t counter = ++filter->counter;
-    if (filter->run < history->count && history->runs[filter->run].actor == filter->actor &&
-        history->runs[filter->run].last == counter - 1) {
-        history->runs[filter->run].last = counter;
-        history->dots++;
+    if (filter->run < causal->count && causal->runs[filter->run].actor == filter->actor &&
+        causal->runs[filter->run].last == counter - 1) {
+        causal->runs[filter->run].last = counter;
+        causal->dots++;
         return;
     }
-    history_add(history, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
-    filter->run = history_run_of(history, filter->actor, counter);
+    causal_add(causal, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
+    filter->run = causal_run_of(causal, filter->actor, counter);
 }
 
 /* ---- add -----------------------------------------------------------------------------------------------------------
@@ -799,8 +800,8 @@ static uint128 orcuckoo_digest(roost_filter *base)
 {
     const struct orcuckoo *filter = as_orcuckoo(base);
     uint128 sum = filter->sum;
-    for (size_t i = 0; i < filter->history.count; i++) {
-        const struct dot_run *run = &filter->history.runs[i];
+    for (size_t i = 0; i < filter->causal.count; i++) {
+        const struct dot_run *run = &filter->causal.runs[i];
         uint8_t bytes[16];
         store_word(bytes, run->actor);
         store_word(bytes + 8, (uint64_t)run->last << 32 | run->first);
@@ -830,11 +831,11 @@ static roost_status orcuckoo_read_replica(roost_filter *base, struct bit_reader 
         return ROOST_CORRUPT;
     if (number == NO_ACTOR) /* it never made a dot, so another one is as good */
         return ROOST_OK;
-    if (history_contiguous(&filter->history, actor) != history_largest(&filter->history, actor))
+    if (causal_contiguous(&filter->causal, actor) != causal_largest(&filter->causal, actor))
         return ROOST_CORRUPT;
     filter->actor = actor;
     filter->number = number;
-    filter->counter = history_largest(&filter->history, actor);
+    filter->counter = causal_largest(&filter->causal, actor);
     return ROOST_OK;
 }
 
@@ -860,7 +861,7 @@ static const struct cuckoo_table *orcuckoo_slots(const roost_filter *filter)
 
 static bool orcuckoo_is_bottom(const roost_filter *filter)
 {
-    return as_const_orcuckoo(filter)->history.dots == 0;
+    return as_const_orcuckoo(filter)->causal.dots == 0;
 }
 
 /* Numbers are the same in a copy. */
@@ -871,29 +872,29 @@ static void orcuckoo_take_over(roost_filter *copy, const roost_filter *original)
     as_orcuckoo(copy)->counter = as_const_orcuckoo(original)->counter;
 }
 
-/* A decode numbers actors in their order in the history. Those that are not in it have no changes. */
+/* A decode numbers actors in their order in the causal context. Those that are not in it have no changes. */
 static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base, uint8_t table)
 {
     (void)table;
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    const struct dot_run *runs = filter->history.runs;
+    const struct dot_run *runs = filter->causal.runs;
     uint32_t order = 0, *numbers = memory_allocate(&base->environment.allocator,
                                                    ((size_t)filter->actors.count + 1) * sizeof *numbers);
-    for (size_t i = 0; numbers && i < filter->history.count; i++)
+    for (size_t i = 0; numbers && i < filter->causal.count; i++)
         if (i == 0 || runs[i].actor != runs[i - 1].actor)
             numbers[actors_find(&filter->actors, runs[i].actor)] = order++;
     return numbers;
 }
 
-/* As many as there are actors in the list; those that are not in the history come last, as nobody. */
+/* As many as there are actors in the list; those that are not in the causal context come last, as nobody. */
 static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base, uint8_t table)
 {
     (void)table;
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    const struct dot_run *runs = filter->history.runs;
+    const struct dot_run *runs = filter->causal.runs;
     size_t order = 0, count = (size_t)filter->actors.count + 1;
     uint32_t *numbers = memory_allocate(&base->environment.allocator, count * sizeof *numbers);
-    for (size_t i = 0; numbers && i < filter->history.count; i++)
+    for (size_t i = 0; numbers && i < filter->causal.count; i++)
         if (i == 0 || runs[i].actor != runs[i - 1].actor)
             numbers[order++] = actors_find(&filter->actors, runs[i].actor);
     for (; numbers && order < count; order++)
@@ -918,7 +919,7 @@ static bool orcuckoo_move(roost_filter *base, const struct memory_mover *mover, 
     struct orcuckoo *filter = as_orcuckoo(base);
     (void)place;
     cuckoo_table_move(&filter->table, mover);
-    filter->history.runs = memory_moved(mover, filter->history.runs);
+    filter->causal.runs = memory_moved(mover, filter->causal.runs);
     filter->actors.list = memory_moved(mover, filter->actors.list);
     filter->actors.map = memory_moved(mover, filter->actors.map);
     filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
@@ -939,9 +940,9 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     info->promise_holds = info->fpr_now <= base->config.fpr;
     info->buckets = cuckoo_table_rows(table);
     info->bytes_memory = orcuckoo_bytes(filter);
-    info->actors = history_actors(&filter->history);
-    info->dots = filter->history.dots;
-    info->gaps = history_gaps(&filter->history);
+    info->actors = causal_actors(&filter->causal);
+    info->dots = filter->causal.dots;
+    info->gaps = causal_gaps(&filter->causal);
     info->journal = journal_length(base->journal);
 }
 
@@ -969,7 +970,7 @@ static void audit_entry(void *context, struct entry entry)
     audit->sum += entry_hash(audit->filter, entry);
     audit->classes += stands_for_class(audit->filter, entry);
     audit->unseen +=
-        !history_contains(&audit->filter->history, audit->filter->actors.list[entry.number].id, entry.counter);
+        !causal_contains(&audit->filter->causal, audit->filter->actors.list[entry.number].id, entry.counter);
 }
 
 static uint64_t slots_of_actors(const struct actors *actors)
@@ -984,17 +985,17 @@ static roost_status orcuckoo_check(const roost_filter *base)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     struct audit audit = {.filter = filter};
-    if (!cuckoo_table_check(&filter->table) || !history_check(&filter->history) || !actors_check(&filter->actors))
+    if (!cuckoo_table_check(&filter->table) || !causal_check(&filter->causal) || !actors_check(&filter->actors))
         return ROOST_CORRUPT;
     visit_entries(filter, audit_entry, &audit);
     if (audit.unseen || audit.sum != filter->sum || audit.classes != filter->classes ||
         slots_of_actors(&filter->actors) != filter->table.filled)
         return ROOST_CORRUPT;
-    for (size_t i = 0; i < filter->history.count; i++)
-        if (actors_find(&filter->actors, filter->history.runs[i].actor) == NO_ACTOR)
+    for (size_t i = 0; i < filter->causal.count; i++)
+        if (actors_find(&filter->actors, filter->causal.runs[i].actor) == NO_ACTOR)
             return ROOST_CORRUPT;
     bool actor_is_sound = !filter->actor || (filter->actors.list[filter->number].id == filter->actor &&
-                                             history_largest(&filter->history, filter->actor) == filter->counter);
+                                             causal_largest(&filter->causal, filter->actor) == filter->counter);
     return actor_is_sound ? ROOST_OK : ROOST_CORRUPT;
 }
 
@@ -1041,9 +1042,9 @@ const struct filter_kind orcuckoo_kind = {
     .slots = orcuckoo_slots,
     .sleep = orcuckoo_sleep,
     .summarize = orcuckoo_summarize,
-    .settle = orcuckoo_settle,
-    .history = orcuckoo_history,
-    .history_then = orcuckoo_history_then,
+    .resolve_positions = orcuckoo_resolve_positions,
+    .causal = orcuckoo_causal,
+    .causal_then = orcuckoo_causal_then,
     .write_part_of = orcuckoo_write_part_of,
     .write_replica = orcuckoo_write_replica,
     .read_replica = orcuckoo_read_replica,

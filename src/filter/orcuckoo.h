@@ -5,7 +5,7 @@
 #include "cuckoo_table.h"
 #include "kind.h"
 #include "../causal/actors.h"
-#include "../causal/history.h"
+#include "../causal/causal_context.h"
 
 /* An addition that is not removed: its dot, by the number of its actor, and its class. */
 struct entry {
@@ -14,21 +14,21 @@ struct entry {
 };
 
 /*
- * Invariants (orcuckoo_check): the dot of every entry is in the history, and no two entries share one; `sum` is the sum
- * of their hashes, `classes` the number of classes that have any; the actors of the history are the actors of the list.
- * `actor` is 0, or its dots are 1 to `counter`, and nobody else makes any.
+ * Invariants (orcuckoo_check): the dot of every entry is in the causal context, and no two entries share one; `sum` is
+ * the sum of their hashes, `classes` the number of classes that have any; the actors of the causal context are the
+ * actors of the list. `actor` is 0, or its dots are 1 to `counter`, and nobody else makes any.
  */
 struct orcuckoo {
     struct roost_filter base;
     struct cuckoo_table table;
-    struct history history;
+    struct causal_context causal;
     struct actors actors;
     uint128 sum;
     uint64_t classes; /* a class that replicas added apart has several entries, and counts once */
     uint32_t counter_bits;
     uint64_t actor;
     uint32_t number, counter; /* of that actor */
-    size_t run;               /* where the history had its last run: a hint */
+    size_t run;               /* where the causal context had its last run: a hint */
     uint64_t hand;            /* the next of the stash to be offered a slot */
 };
 
@@ -123,8 +123,8 @@ roost_status reserve_entries(struct orcuckoo *filter, uint64_t count);
 void make_room(struct orcuckoo *filter, uint64_t entries);
 void relieve_if_overfull(struct orcuckoo *filter);
 
-/* Takes in an entry whose dot is new; history and journal are left to the caller. It fails only for lack of memory, and
-   not at all if it was reserved. `kicks` adapts itself from one to the next. */
+/* Takes in an entry whose dot is new; causal context and journal are left to the caller. It fails only for lack of
+   memory, and not at all if it was reserved. `kicks` adapts itself from one to the next. */
 roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks);
 
 /* Drops this very entry, if it is there; the journal notes it. */
@@ -176,10 +176,10 @@ roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *oth
 
 roost_status orcuckoo_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
-/* Every actor of the history gets a number; ROOST_TOO_LARGE past MOST_ACTORS. */
-roost_status meet_actors(struct orcuckoo *filter, const struct history *history);
+/* Every actor of the causal context gets a number; ROOST_TOO_LARGE past MOST_ACTORS. */
+roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal);
 /* Notes dots that are new here; those that are not noted live beside it were removed before they came. */
-void note_runs(struct orcuckoo *filter, const struct history *news);
+void note_runs(struct orcuckoo *filter, const struct causal_context *unseen);
 
 /* ---- bytes: orcuckoo_bytes.c ---------------------------------------------------------------------------------------
  */
@@ -188,16 +188,18 @@ roost_status orcuckoo_write_state(const roost_filter *filter, struct bit_writer 
 roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader);
 roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
-roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
+roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer,
+                                    const struct causal_context *dots);
 roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
 void orcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
 void orcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared);
-roost_status orcuckoo_cut(const roost_filter *filter, const struct history *known, size_t bytes,
+roost_status orcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
                           struct part_sink *sink);
-roost_status orcuckoo_history(const roost_filter *filter, struct history *copy);
-roost_status orcuckoo_history_then(const roost_filter *filter, struct history *history, uint64_t record);
-roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
-roost_status orcuckoo_settle(roost_filter *filter, bool *changed, const struct history *space,
-                             const uint64_t *positions, uint64_t count);
+roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy);
+roost_status orcuckoo_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary,
+                                const struct causal_context *space);
+roost_status orcuckoo_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                        const uint64_t *positions, uint64_t count);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * The observed-remove cuckoo filter as bytes, whole or in part. docs/format.md is the specification.
  *
- *     history      the dots that this is about: for a state all that were ever seen, for a delta those that changed
+ *     causal context      the dots that this is about: for a state all that were ever seen, for a delta those that changed
  *     live         how many of them are entries; the others were removed
  *     hinted       how many of those removed have their class told (a delta; 0 in a state)
- *     positions    which of the dots are live, then which of the others are hinted: by rank in the history
+ *     positions    which of the dots are live, then which of the others are hinted: by rank in the causal context
  *     classes      of the live ones, then of the hinted ones, in the order of their ranks
  *
  * Entries are sorted by dot and not by class, as the other cuckoo filter sorts them. Either order saves the same bits,
  * those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a frame
- * cannot name one twice, nor one that its history lacks, nor one both live and dead, so there is no need to look for
- * such frames; and reading needs no sorting.
+ * cannot name one twice, nor one that its causal context lacks, nor one both live and dead, so there is no need to look
+ * for such frames; and reading needs no sorting.
  *
  * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. A class
  * is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
@@ -177,15 +177,16 @@ static void finish_ranks(struct rank_reader *ranks)
 
 /* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
 static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry geometry,
-                               const struct history *history, const struct members *live, const struct members *hinted)
+                               const struct causal_context *causal, const struct members *live,
+                               const struct members *hinted)
 {
     struct bit_writer ranks;
     struct class_code code = class_code_for(geometry);
     bit_writer_init(&ranks, writer->buffer.allocator);
-    write_ranks(&ranks, live, history->dots);
-    write_ranks(&ranks, hinted, history->dots - live->count);
+    write_ranks(&ranks, live, causal->dots);
+    write_ranks(&ranks, hinted, causal->dots - live->count);
     write_alignment(&ranks);
-    history_write(history, writer);
+    causal_write(causal, writer);
     write_varint(writer, live->count);
     write_varint(writer, hinted->count);
     write_varint(writer, ranks.buffer.size);
@@ -199,21 +200,21 @@ static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry
     return failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-static unsigned rank_bits(const struct history *history)
+static unsigned rank_bits(const struct causal_context *causal)
 {
-    return history->dots ? highest_bit(history->dots) + 1 : 1;
+    return causal->dots ? highest_bit(causal->dots) + 1 : 1;
 }
 
 /* ---- the state -----------------------------------------------------------------------------------------------------
  */
 
 /*
- * The ranks of a filter's dots in some history. An actor with a single run, as nearly all have, needs no search for
- * each of its dots.
+ * The ranks of a filter's dots in some causal context. An actor with a single run, as nearly all have, needs no search
+ * for each of its dots.
  */
 struct rank_map {
     const struct orcuckoo *filter;
-    const struct history *history;
+    const struct causal_context *causal;
     uint64_t *before;
     struct actor_ranks {
         uint64_t base;        /* the rank of counter 0, so to speak */
@@ -228,24 +229,24 @@ static void rank_map_release(struct rank_map *map)
     memory_release(&map->filter->base.environment.allocator, map->actors);
 }
 
-static bool rank_map_init(struct rank_map *map, const struct orcuckoo *filter, const struct history *history)
+static bool rank_map_init(struct rank_map *map, const struct orcuckoo *filter, const struct causal_context *causal)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *map = (struct rank_map){filter, history, memory_allocate(allocator, (history->count + 1) * sizeof *map->before),
+    *map = (struct rank_map){filter, causal, memory_allocate(allocator, (causal->count + 1) * sizeof *map->before),
                              memory_allocate(allocator, ((size_t)filter->actors.count + 1) * sizeof *map->actors)};
     if (!map->before || !map->actors) {
         rank_map_release(map);
         return false;
     }
-    history_ranks(history, map->before);
+    causal_ranks(causal, map->before);
     for (uint32_t i = 0; i < filter->actors.count; i++)
         map->actors[i].first = 1;
-    for (size_t i = 0; i < history->count; i++) {
-        const struct dot_run *run = &history->runs[i];
+    for (size_t i = 0; i < causal->count; i++) {
+        const struct dot_run *run = &causal->runs[i];
         uint32_t number = actors_find(&filter->actors, run->actor);
         if (number == NO_ACTOR)
             continue;
-        bool again = i > 0 && history->runs[i - 1].actor == run->actor;
+        bool again = i > 0 && causal->runs[i - 1].actor == run->actor;
         map->actors[number] = (struct actor_ranks){map->before[i] - run->first, run->first, run->last, again};
     }
     return true;
@@ -259,9 +260,9 @@ static inline uint64_t rank_of(const struct rank_map *map, struct entry entry)
     if (entry.counter >= actor->first && entry.counter <= actor->last)
         return actor->base + entry.counter;
     uint64_t id = map->filter->actors.list[entry.number].id;
-    if (!actor->search || !history_contains(map->history, id, entry.counter))
+    if (!actor->search || !causal_contains(map->causal, id, entry.counter))
         return NO_RANK;
-    return history_rank(map->history, map->before, id, entry.counter);
+    return causal_rank(map->causal, map->before, id, entry.counter);
 }
 
 struct gather {
@@ -290,7 +291,7 @@ static void gather_by_rank(void *context, struct entry entry)
     gather->count++;
 }
 
-static void gather_members(const struct orcuckoo *filter, struct gather *gather, const struct history *dots,
+static void gather_members(const struct orcuckoo *filter, struct gather *gather, const struct causal_context *dots,
                            struct sort_pair *scratch)
 {
     if (gather->by_rank) {
@@ -303,7 +304,8 @@ static void gather_members(const struct orcuckoo *filter, struct gather *gather,
 
 /* What the filter holds of these dots, all of which it has seen. Where most of them are live there is nothing to sort.
  */
-roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer *writer, const struct history *dots)
+roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer *writer,
+                                    const struct causal_context *dots)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
@@ -325,7 +327,7 @@ roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer 
 
 roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *writer)
 {
-    return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->history);
+    return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->causal);
 }
 
 /* ---- in parts ------------------------------------------------------------------------------------------------------
@@ -334,7 +336,7 @@ roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *w
 /* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
 struct cutting {
     const struct orcuckoo *filter;
-    struct history dots;
+    struct causal_context dots;
     uint64_t *before;
     struct gather gather;
     uint64_t next; /* of the row: the first that was not cut yet */
@@ -345,7 +347,7 @@ struct cutting {
 /* Of ranks from `from` on: as many as hold the most live ones, and as are in the most runs. */
 static uint64_t end_of_slice(const struct cutting *cutting, uint64_t from)
 {
-    size_t run = history_run_of_rank(&cutting->dots, cutting->before, from) + cutting->most_runs;
+    size_t run = causal_run_of_rank(&cutting->dots, cutting->before, from) + cutting->most_runs;
     uint64_t end = run < cutting->dots.count ? cutting->before[run] : cutting->dots.dots, to = from, live = 0;
     if (cutting->gather.row) {
         uint64_t beyond = cutting->next + cutting->most_live;
@@ -375,19 +377,19 @@ static struct members members_of_slice(struct cutting *cutting, uint64_t from, u
     return live;
 }
 
-static bool dots_of_slice(const struct cutting *cutting, struct history *dots, uint64_t from, uint64_t to)
+static bool dots_of_slice(const struct cutting *cutting, struct causal_context *dots, uint64_t from, uint64_t to)
 {
     const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
-    *dots = (struct history){0};
-    for (size_t run = history_run_of_rank(&cutting->dots, cutting->before, from);
+    *dots = (struct causal_context){0};
+    for (size_t run = causal_run_of_rank(&cutting->dots, cutting->before, from);
          run < cutting->dots.count && cutting->before[run] < to; run++) {
         struct dot_run slice = cutting->dots.runs[run];
         if (cutting->before[run + 1] > to)
             slice.last = slice.first + (uint32_t)(to - 1 - cutting->before[run]);
         if (cutting->before[run] < from)
             slice.first += (uint32_t)(from - cutting->before[run]);
-        if (!history_add(dots, allocator, slice)) {
-            history_release(dots, allocator);
+        if (!causal_add(dots, allocator, slice)) {
+            causal_release(dots, allocator);
             return false;
         }
     }
@@ -399,7 +401,7 @@ static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t t
     const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
     struct members live = members_of_slice(cutting, from, to), none = {0};
     struct bit_writer writer;
-    struct history dots;
+    struct causal_context dots;
     if (!dots_of_slice(cutting, &dots, from, to))
         return ROOST_NO_MEMORY;
     bit_writer_init(&writer, *allocator);
@@ -407,7 +409,7 @@ static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t t
     if (status == ROOST_OK)
         status = sink->take(sink, &writer);
     bit_writer_release(&writer);
-    history_release(&dots, allocator);
+    causal_release(&dots, allocator);
     return status;
 }
 
@@ -422,13 +424,13 @@ static roost_status cut_all(struct cutting *cutting, struct part_sink *sink)
 }
 
 /* Everything that a cutting needs; what it got is released by the caller in either case. */
-static bool cutting_begin(struct cutting *cutting, const struct history *known)
+static bool cutting_begin(struct cutting *cutting, const struct causal_context *known)
 {
     const struct orcuckoo *filter = cutting->filter;
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    const struct history nothing = {0};
+    const struct causal_context nothing = {0};
     uint64_t entries = cuckoo_table_entries(&filter->table);
-    if (!history_difference(&cutting->dots, &filter->history, known ? known : &nothing, allocator))
+    if (!causal_difference(&cutting->dots, &filter->causal, known ? known : &nothing, allocator))
         return false;
     bool dense = cutting->dots.dots <= 4 * entries;
     if (dense)
@@ -439,7 +441,7 @@ static bool cutting_begin(struct cutting *cutting, const struct history *known)
     if (!(dense ? (void *)cutting->gather.by_rank : cutting->gather.row) || !cutting->before ||
         !rank_map_init(&cutting->gather.map, filter, &cutting->dots))
         return false;
-    history_ranks(&cutting->dots, cutting->before);
+    causal_ranks(&cutting->dots, cutting->before);
     gather_members(filter, &cutting->gather, &cutting->dots, dense ? NULL : cutting->gather.row + entries + 1);
     rank_map_release(&cutting->gather.map);
     return true;
@@ -448,22 +450,23 @@ static bool cutting_begin(struct cutting *cutting, const struct history *known)
 static void cutting_end(struct cutting *cutting)
 {
     const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
-    history_release(&cutting->dots, allocator);
+    causal_release(&cutting->dots, allocator);
     memory_release(allocator, cutting->before);
     memory_release(allocator, cutting->gather.by_rank);
     memory_release(allocator, cutting->gather.row);
 }
 
-/* Slices of the history. Of the dots that are known already only those that were removed are news: whether there are
-   any can be counted, but which of them the receiver still holds only a sweep of his table tells. */
-roost_status orcuckoo_cut(const roost_filter *base, const struct history *known, size_t bytes, struct part_sink *sink)
+/* Slices of the causal context. Of the dots that are known already only those that were removed are news: whether
+   there are any can be counted, but which of them the receiver still holds only a sweep of his table tells. */
+roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context *known, size_t bytes,
+                          struct part_sink *sink)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     struct cutting cutting = {
         .filter = filter, .most_live = bytes / BYTES_A_PLACE + 1, .most_runs = bytes / BYTES_A_PLACE + 1};
     roost_status status = cutting_begin(&cutting, known) ? cut_all(&cutting, sink) : ROOST_NO_MEMORY;
     uint64_t entries = cuckoo_table_entries(&filter->table) - cutting.gather.count;
-    if (status == ROOST_OK && filter->history.dots - cutting.dots.dots > entries)
+    if (status == ROOST_OK && filter->causal.dots - cutting.dots.dots > entries)
         sink->removals = true;
     cutting_end(&cutting);
     return status;
@@ -482,7 +485,7 @@ static struct dot_run run_of_change(const struct orcuckoo *filter, struct change
 }
 
 /* Which dots the told records speak of. */
-static bool changed_dots(const struct orcuckoo *filter, struct history *dots, struct selection told)
+static bool changed_dots(const struct orcuckoo *filter, struct causal_context *dots, struct selection told)
 {
     const struct journal *journal = filter->base.journal;
     const roost_allocator *allocator = &filter->base.environment.allocator;
@@ -493,7 +496,7 @@ static bool changed_dots(const struct orcuckoo *filter, struct history *dots, st
     for (uint64_t record; next_selected(journal, &told, &record);)
         if (is_noted_here(&filter->base, record))
             runs[count++] = run_of_change(filter, *journal_change(journal, record));
-    bool added = history_add_many(dots, allocator, runs, count);
+    bool added = causal_add_many(dots, allocator, runs, count);
     memory_release(allocator, runs);
     return added;
 }
@@ -503,8 +506,8 @@ static bool changed_dots(const struct orcuckoo *filter, struct history *dots, st
  * dot is what became of it by now. A run would otherwise bury those of its dots whose additions are left out, and an
  * addition be told as live whose removal is.
  */
-static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs, const struct history *dots,
-                               const uint64_t *before, const struct selection *told)
+static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs,
+                               const struct causal_context *dots, const uint64_t *before, const struct selection *told)
 {
     const struct journal *journal = filter->base.journal;
     uint64_t count = 0;
@@ -514,9 +517,9 @@ static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *
         if (kind == CHANGE_RUN || !is_noted_here(&filter->base, i))
             continue;
         uint64_t actor = filter->actors.list[change.tag >> 32].id;
-        if (told->count > 0 && !history_contains(dots, actor, (uint32_t)change.tag))
+        if (told->count > 0 && !causal_contains(dots, actor, (uint32_t)change.tag))
             continue;
-        pairs[count++] = (struct sort_pair){history_rank(dots, before, actor, (uint32_t)change.tag),
+        pairs[count++] = (struct sort_pair){causal_rank(dots, before, actor, (uint32_t)change.tag),
                                             change_key(change) | (kind == CHANGE_DEAD ? DEAD_FLAG : 0)};
     }
     return count;
@@ -544,14 +547,14 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
     uint64_t most = base->journal->next - told.since, live, hinted;
-    struct history dots = {0};
+    struct causal_context dots = {0};
     uint64_t *before = NULL;
     struct sort_pair *pairs = memory_allocate(allocator, 2 * (most + 1) * sizeof *pairs);
     roost_status status = ROOST_NO_MEMORY;
     if (pairs && changed_dots(filter, &dots, told))
         before = memory_allocate(allocator, (dots.count + 1) * sizeof *before);
     if (before) {
-        history_ranks(&dots, before);
+        causal_ranks(&dots, before);
         uint64_t count = gather_changes(filter, pairs, &dots, before, &told);
         sort_pairs(pairs, pairs + most + 1, count, rank_bits(&dots));
         part_changes(pairs, count, pairs + most + 1, &live, &hinted);
@@ -559,7 +562,7 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
                        hinted_ones = {.row = pairs + most + 1, .count = hinted};
         status = write_part(writer, filter->table.geometry, &dots, &live_ones, &hinted_ones);
     }
-    history_release(&dots, allocator);
+    causal_release(&dots, allocator);
     memory_release(allocator, before);
     memory_release(allocator, pairs);
     return status;
@@ -568,10 +571,10 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
 /* ---- a part of a state, being read ---------------------------------------------------------------------------------
  */
 
-/* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the history, once. */
+/* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the causal context, once. */
 struct part_reader {
     struct cuckoo_geometry geometry;
-    struct history history;
+    struct causal_context causal;
     struct class_code code;
     uint64_t live, hinted;       /* counts */
     struct bit_reader positions; /* the bytes of the ranks, and nothing else */
@@ -584,7 +587,7 @@ struct part_reader {
 
 static void part_close(struct part_reader *part, const roost_allocator *allocator)
 {
-    history_release(&part->history, allocator);
+    causal_release(&part->causal, allocator);
 }
 
 /* Back to the first live one. */
@@ -594,15 +597,15 @@ static void part_rewind(struct part_reader *part)
     part->classes = part->start_of_classes;
     part->run = 0;
     part->rank_base = 0;
-    part->ranks = rank_reader_for(&part->positions, part->live, part->history.dots);
+    part->ranks = rank_reader_for(&part->positions, part->live, part->causal.dots);
 }
 
 /* In a series the lowest bits of an actor are the number of its table. */
-static bool names_table(const struct history *history, const struct roost_filter *filter)
+static bool names_table(const struct causal_context *causal, const struct roost_filter *filter)
 {
     bool names = true;
-    for (size_t i = 0; i < history->count && filter->in_series; i++)
-        names &= (history->runs[i].actor & (MOST_TABLES - 1)) == filter->table;
+    for (size_t i = 0; i < causal->count && filter->in_series; i++)
+        names &= (causal->runs[i].actor & (MOST_TABLES - 1)) == filter->table;
     return names;
 }
 
@@ -610,7 +613,7 @@ static roost_status part_open(struct part_reader *part, const struct orcuckoo *f
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     *part = (struct part_reader){.geometry = filter->table.geometry, .code = class_code_for(filter->table.geometry)};
-    switch (history_read(&part->history, reader, most_counter(filter), MOST_ACTORS, allocator)) {
+    switch (causal_read(&part->causal, reader, most_counter(filter), MOST_ACTORS, allocator)) {
     case HISTORY_READ:
         break;
     case HISTORY_TOO_MANY:
@@ -623,8 +626,8 @@ static roost_status part_open(struct part_reader *part, const struct orcuckoo *f
     part->live = read_varint(reader);
     part->hinted = read_varint(reader);
     uint64_t size = read_varint(reader);
-    reader->failed |= !names_table(&part->history, &filter->base);
-    bool counts_fit = part->live <= part->history.dots && part->hinted <= part->history.dots - part->live;
+    reader->failed |= !names_table(&part->causal, &filter->base);
+    bool counts_fit = part->live <= part->causal.dots && part->hinted <= part->causal.dots - part->live;
     const uint8_t *bytes = counts_fit && size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
     uint64_t left = reader_bits_left(reader), width = part->code.bits + part->code.fingerprint_bits;
     if ((!bytes && size > 0) || reader->failed || part->live > left / width || part->hinted > left / width) {
@@ -647,7 +650,7 @@ struct part_item {
 /* The dot of a rank; ranks come in ascending order. */
 static void name_dot(struct part_reader *part, uint64_t rank, struct part_item *item)
 {
-    const struct dot_run *runs = part->history.runs;
+    const struct dot_run *runs = part->causal.runs;
     while (rank - part->rank_base > runs[part->run].last - runs[part->run].first)
         part->rank_base += (uint64_t)runs[part->run].last - runs[part->run].first + 1, part->run++;
     item->actor = runs[part->run].actor;
@@ -693,9 +696,9 @@ static void step_live(struct hint_reader *hints)
 static void hints_begin(struct hint_reader *hints, struct part_reader *part)
 {
     *hints = (struct hint_reader){.positions = part->start_of_positions, .live_left = part->live};
-    hints->live = rank_reader_for(&hints->positions, part->live, part->history.dots);
+    hints->live = rank_reader_for(&hints->positions, part->live, part->causal.dots);
     finish_ranks(&part->ranks);
-    hints->hints = rank_reader_for(&part->positions, part->hinted, part->history.dots - part->live);
+    hints->hints = rank_reader_for(&part->positions, part->hinted, part->causal.dots - part->live);
     part->run = 0;
     part->rank_base = 0;
     step_live(hints);
@@ -759,7 +762,7 @@ static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
 {
     uint32_t kicks = filter->table.most_kicks;
     uint64_t most = reader_bits_left(&part->classes) / 8;
-    roost_status status = meet_actors(filter, &part->history);
+    roost_status status = meet_actors(filter, &part->causal);
     make_room(filter, part->live < most ? part->live : most);
     for (uint64_t left = part->live; left > 0 && status == ROOST_OK;) {
         uint64_t row = left < 32 ? left : 32;
@@ -767,8 +770,8 @@ static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
         left -= row;
     }
     if (status == ROOST_OK) {
-        filter->history = part->history;
-        part->history = (struct history){0};
+        filter->causal = part->causal;
+        part->causal = (struct causal_context){0};
     }
     return status;
 }
@@ -826,7 +829,7 @@ static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct 
 /* Removals whose class is not told must be looked for, unless their dots are new. */
 static bool needs_search(const struct orcuckoo *filter, const struct part_reader *part)
 {
-    return part->live + part->hinted < part->history.dots && history_overlaps(&part->history, &filter->history);
+    return part->live + part->hinted < part->causal.dots && causal_overlaps(&part->causal, &filter->causal);
 }
 
 /* Whether the time of a whole merge is no more than a few times that of the part. */
@@ -846,12 +849,12 @@ static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_read
     for (uint64_t i = 0; i < part->hinted; i++) {
         next_hint(&hints, part, &item);
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
-        bool news = !history_contains(&filter->history, item.actor, item.counter);
-        if (news) { /* it entered, and was dead: two notes */
+        bool unseen = !causal_contains(&filter->causal, item.actor, item.counter);
+        if (unseen) { /* it entered, and was dead: two notes */
             note_change(filter, CHANGE_RUN, entry.counter, entry.number, entry.counter);
             note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
         }
-        *changed |= news || drop_entry(filter, &item.place, entry);
+        *changed |= unseen || drop_entry(filter, &item.place, entry);
     }
 }
 
@@ -863,7 +866,7 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
     part_rewind(part);
     for (uint64_t i = 0; i < part->live; i++) {
         next_live(part, &item);
-        if (history_contains(&filter->history, item.actor, item.counter))
+        if (causal_contains(&filter->causal, item.actor, item.counter))
             continue;
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
         roost_status status = take_entry(filter, &item.place, entry, &kicks);
@@ -878,29 +881,29 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
 /* Few runs are added one by one, each of which may move those behind it; many in one go. */
 #define FEW_RUNS 64
 
-static bool prepare_history(struct orcuckoo *filter, struct history *joined, const struct part_reader *part)
+static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joined, const struct part_reader *part)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *joined = (struct history){0};
-    if (part->history.count <= FEW_RUNS)
-        return history_reserve(&filter->history, allocator, part->history.count);
-    return history_union(joined, &filter->history, &part->history, allocator);
+    *joined = (struct causal_context){0};
+    if (part->causal.count <= FEW_RUNS)
+        return causal_reserve(&filter->causal, allocator, part->causal.count);
+    return causal_union(joined, &filter->causal, &part->causal, allocator);
 }
 
-static void apply_history(struct orcuckoo *filter, bool *changed, const struct part_reader *part,
-                          struct history *joined)
+static void apply_causal(struct orcuckoo *filter, bool *changed, const struct part_reader *part,
+                         struct causal_context *joined)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    uint64_t before = filter->history.dots;
-    if (part->history.count <= FEW_RUNS) {
-        for (size_t i = 0; i < part->history.count; i++)
-            history_add(&filter->history, allocator, part->history.runs[i]);
+    uint64_t before = filter->causal.dots;
+    if (part->causal.count <= FEW_RUNS) {
+        for (size_t i = 0; i < part->causal.count; i++)
+            causal_add(&filter->causal, allocator, part->causal.runs[i]);
     } else {
-        history_release(&filter->history, allocator);
-        filter->history = *joined;
-        *joined = (struct history){0};
+        causal_release(&filter->causal, allocator);
+        filter->causal = *joined;
+        *joined = (struct causal_context){0};
     }
-    *changed |= filter->history.dots > before;
+    *changed |= filter->causal.dots > before;
     filter->run = 0;
     leave_shared_actor(filter);
 }
@@ -909,15 +912,15 @@ static void apply_history(struct orcuckoo *filter, bool *changed, const struct p
 static uint64_t most_growth(const struct orcuckoo *filter, const struct part_reader *part)
 {
     const struct stash *stash = &filter->table.stash;
-    uint64_t runs = part->history.count;
+    uint64_t runs = part->causal.count;
     return stash_bytes_with(stash, part->live) - stash_bytes(stash) + actors_bytes(&filter->actors) + 64 * runs + 256 +
-           (filter->history.room + runs + 4) * sizeof *filter->history.runs;
+           (filter->causal.room + runs + 4) * sizeof *filter->causal.runs;
 }
 
-static bool knows_all_actors(const struct orcuckoo *filter, const struct history *history)
+static bool knows_all_actors(const struct orcuckoo *filter, const struct causal_context *causal)
 {
-    for (size_t i = 0; i < history->count; i++)
-        if (actors_find(&filter->actors, history->runs[i].actor) == NO_ACTOR)
+    for (size_t i = 0; i < causal->count; i++)
+        if (actors_find(&filter->actors, causal->runs[i].actor) == NO_ACTOR)
             return false;
     return true;
 }
@@ -925,7 +928,7 @@ static bool knows_all_actors(const struct orcuckoo *filter, const struct history
 /* A part that can be taken in without fail, and the actors as they were before, should it not be. */
 struct ready_part {
     struct part_reader part;
-    struct history joined;
+    struct causal_context joined;
     struct actors before;
     bool knew_all;
 };
@@ -934,7 +937,7 @@ static void ready_part_close(struct orcuckoo *filter, struct ready_part *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     part_close(&ready->part, allocator);
-    history_release(&ready->joined, allocator);
+    causal_release(&ready->joined, allocator);
     actors_release(&ready->before, allocator);
     if (filter->table.stash.count == 0)
         stash_release(&filter->table.stash, allocator);
@@ -944,12 +947,12 @@ static void ready_part_close(struct orcuckoo *filter, struct ready_part *ready)
 static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_part *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    ready->knew_all = knows_all_actors(filter, &ready->part.history);
+    ready->knew_all = knows_all_actors(filter, &ready->part.causal);
     if (ready->knew_all)
         return ROOST_OK;
     if (!actors_copy(&ready->before, &filter->actors, allocator))
         return ROOST_NO_MEMORY;
-    roost_status status = meet_actors(filter, &ready->part.history);
+    roost_status status = meet_actors(filter, &ready->part.causal);
     if (status != ROOST_OK) {
         actors_release(&filter->actors, allocator);
         filter->actors = ready->before;
@@ -962,7 +965,7 @@ static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_part 
 static roost_status ready_part(struct orcuckoo *filter, struct ready_part *ready)
 {
     roost_status status = reserve_entries(filter, ready->part.live);
-    if (status == ROOST_OK && !prepare_history(filter, &ready->joined, &ready->part))
+    if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->part))
         status = ROOST_NO_MEMORY;
     return status == ROOST_OK ? meet_all_or_none(filter, ready) : status;
 }
@@ -970,11 +973,11 @@ static roost_status ready_part(struct orcuckoo *filter, struct ready_part *ready
 static void apply_part(struct orcuckoo *filter, bool *changed, struct ready_part *ready)
 {
     struct part_reader *part = &ready->part;
-    if (part->live + part->hinted < part->history.dots) /* all of it is new, see needs_search */
-        note_runs(filter, &part->history);
+    if (part->live + part->hinted < part->causal.dots) /* all of it is new, see needs_search */
+        note_runs(filter, &part->causal);
     apply_hints(filter, changed, part);
     apply_live(filter, changed, part);
-    apply_history(filter, changed, part, &ready->joined);
+    apply_causal(filter, changed, part, &ready->joined);
 }
 
 /* A copy can be weighed before it is kept. */
@@ -1056,28 +1059,28 @@ roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_
 /* ---- without cursors -----------------------------------------------------------------------------------------------
  */
 
-roost_status orcuckoo_history(const roost_filter *filter, struct history *copy)
+roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy)
 {
-    bool copied = history_copy(copy, &as_const_orcuckoo(filter)->history, &filter->environment.allocator);
+    bool copied = causal_copy(copy, &as_const_orcuckoo(filter)->causal, &filter->environment.allocator);
     return copied ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* The history less the dots that entered since. A removal notes its dot too, but that one had entered before. */
-roost_status orcuckoo_history_then(const roost_filter *base, struct history *history, uint64_t record)
+/* The causal context less the dots that entered since. A removal notes its dot too, but that one had entered before. */
+roost_status orcuckoo_causal_then(const roost_filter *base, struct causal_context *causal, uint64_t record)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
     uint64_t count = 0;
     struct dot_run *runs = memory_allocate(allocator, (base->journal->next - record + 1) * sizeof *runs);
-    struct history entered = {0};
+    struct causal_context entered = {0};
     for (uint64_t i = record; runs && i < base->journal->next; i++) {
         struct change change = *journal_change(base->journal, i);
         if (change_kind_of(change) != CHANGE_DEAD && is_noted_here(base, i))
             runs[count++] = run_of_change(filter, change);
     }
-    bool made = runs && history_add_many(&entered, allocator, runs, count) &&
-                history_difference(history, &filter->history, &entered, allocator);
-    history_release(&entered, allocator);
+    bool made = runs && causal_add_many(&entered, allocator, runs, count) &&
+                causal_difference(causal, &filter->causal, &entered, allocator);
+    causal_release(&entered, allocator);
     memory_release(allocator, runs);
     return made ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -1094,7 +1097,7 @@ static void list_rank(void *context, struct entry entry)
     list->count += list->ranks[list->count] != NO_RANK;
 }
 
-roost_status orcuckoo_summarize(const roost_filter *base, struct summary *summary, const struct history *space)
+roost_status orcuckoo_summarize(const roost_filter *base, struct summary *summary, const struct causal_context *space)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
@@ -1142,8 +1145,8 @@ static void drop_ranks_in_slots(struct orcuckoo *filter, const struct rank_map *
 }
 
 /* Drops the dots of these ranks, ascending. */
-roost_status orcuckoo_settle(roost_filter *base, bool *changed, const struct history *space, const uint64_t *positions,
-                             uint64_t count)
+roost_status orcuckoo_resolve_positions(roost_filter *base, bool *changed, const struct causal_context *space,
+                                        const uint64_t *positions, uint64_t count)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct rank_map map;

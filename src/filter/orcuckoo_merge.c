@@ -5,17 +5,18 @@
  *     mine      theirs    merged
  *     live      dead      dead      an entry of mine whose dot they have seen, and that they do not hold: dropped
  *     unseen    live      live      an entry of theirs whose dot I have not seen: taken in
- *     unseen    dead      dead      the history alone
+ *     unseen    dead      dead      the causal context alone
  *     the rest            as it is
  *
  * First the drops, which make room, then what is taken in. Neither needs to know where an entry lies: a dropped one is
- * looked up in both of its buckets and in the stash of the other side; whether one is taken in, the history alone says.
+ * looked up in both of its buckets and in the stash of the other side; whether one is taken in, the causal context
+ * alone says.
  *
  * Most of the time two replicas hold nearly the same, and mostly in the same buckets, since entries move only when the
  * table is full. So the walk compares bucket by bucket, and only entries that are not in the same bucket over there are
  * looked up, in rows whose memory was asked for ahead. Actors have other indexes on the other side: a table made for
- * the walk translates them, together with how far the other history is known without gaps, which nearly always answers
- * whether a dot was seen.
+ * the walk translates them, together with how far the other causal context is known without gaps, which nearly always
+ * answers whether a dot was seen.
  *
  * A merge that fails half-way must leave nothing behind, so from the first change on it works on a copy of the table.
  */
@@ -24,34 +25,34 @@
 #define ROW 32
 
 /* What a walk over the entries of one filter wants to know about the other, for each actor of the first. */
-struct acquaintance {
+struct actor_map {
     uint32_t number;     /* in the other filter, or NO_ACTOR */
     uint32_t index;      /* there, or NO_INDEX */
     uint32_t contiguous; /* the other has seen its dots 1 to this one, */
     uint32_t largest;    /* and none beyond this one */
 };
 
-static bool has_seen(const struct history *history, const struct acquaintance *actor, uint64_t id, uint32_t counter)
+static bool has_seen(const struct causal_context *causal, const struct actor_map *actor, uint64_t id, uint32_t counter)
 {
     if (counter <= actor->contiguous)
         return true;
-    return counter <= actor->largest && history_contains(history, id, counter);
+    return counter <= actor->largest && causal_contains(causal, id, counter);
 }
 
 /* NULL when there is no memory. */
-static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct orcuckoo *other,
-                                     const roost_allocator *allocator)
+static struct actor_map *map_actors(const struct orcuckoo *filter, const struct orcuckoo *other,
+                                    const roost_allocator *allocator)
 {
     const struct actors *actors = &filter->actors;
-    struct acquaintance *known = memory_allocate(allocator, ((size_t)actors->count + 1) * sizeof *known);
+    struct actor_map *known = memory_allocate(allocator, ((size_t)actors->count + 1) * sizeof *known);
     for (uint32_t i = 0; known && i < actors->count; i++) {
         uint32_t number = actors_find(&other->actors, actors->list[i].id);
-        known[i] = (struct acquaintance){number, NO_INDEX, 0, 0};
+        known[i] = (struct actor_map){number, NO_INDEX, 0, 0};
         if (number == NO_ACTOR)
             continue;
         known[i].index = other->actors.list[number].index;
-        known[i].contiguous = history_contiguous(&other->history, actors->list[i].id);
-        known[i].largest = history_largest(&other->history, actors->list[i].id);
+        known[i].contiguous = causal_contiguous(&other->causal, actors->list[i].id);
+        known[i].largest = causal_largest(&other->causal, actors->list[i].id);
     }
     return known;
 }
@@ -65,15 +66,15 @@ static struct acquaintance *acquaint(const struct orcuckoo *filter, const struct
  */
 struct removal_walk {
     const struct orcuckoo *other;
-    const struct acquaintance *known; /* the actors of the filter */
-    uint32_t row, end_row;            /* the next one; where to stop */
-    uint64_t node, end_node;          /* the same in the stash */
+    const struct actor_map *known; /* the actors of the filter */
+    uint32_t row, end_row;         /* the next one; where to stop */
+    uint64_t node, end_node;       /* the same in the stash */
     struct slot_match slots[ROW + 8];
     struct place places[ROW + 8];
     uint32_t count, next;
 };
 
-static struct removal_walk whole_walk(const struct orcuckoo *other, const struct acquaintance *known)
+static struct removal_walk whole_walk(const struct orcuckoo *other, const struct actor_map *known)
 {
     return (struct removal_walk){.other = other, .known = known, .end_row = UINT32_MAX, .end_node = UINT64_MAX};
 }
@@ -105,8 +106,8 @@ static bool is_among(uint64_t word, const uint64_t words[8], uint32_t size)
 
 static bool seen_over_there(const struct orcuckoo *filter, const struct removal_walk *walk, struct entry entry)
 {
-    const struct acquaintance *actor = &walk->known[entry.number];
-    return has_seen(&walk->other->history, actor, filter->actors.list[entry.number].id, entry.counter);
+    const struct actor_map *actor = &walk->known[entry.number];
+    return has_seen(&walk->other->causal, actor, filter->actors.list[entry.number].id, entry.counter);
 }
 
 /* Entries of one row that the other side has seen and does not hold in the same row, if both have the same shape. */
@@ -144,7 +145,7 @@ static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
 
 static bool held_over_there(const struct removal_walk *walk, const struct place *place, struct entry entry)
 {
-    const struct acquaintance *actor = &walk->known[entry.number];
+    const struct actor_map *actor = &walk->known[entry.number];
     return actor->number != NO_ACTOR && holds_entry(walk->other, place, actor->number, entry.counter);
 }
 
@@ -189,9 +190,9 @@ static bool next_removal(const struct orcuckoo *filter, struct removal_walk *wal
  */
 
 /* A walk over the entries of `other` whose dots are unseen here, in rows of slots, then of the stash. */
-struct news_walk {
+struct unseen_walk {
     const struct orcuckoo *other;
-    const struct acquaintance *known; /* the actors of the other */
+    const struct actor_map *known; /* the actors of the other */
     uint32_t row;
     uint64_t node;
     struct entry entries[ROW + 8]; /* numbers are the other's */
@@ -199,13 +200,13 @@ struct news_walk {
     uint32_t count;
 };
 
-static bool is_news(const struct orcuckoo *filter, const struct news_walk *walk, struct entry entry)
+static bool is_unseen(const struct orcuckoo *filter, const struct unseen_walk *walk, struct entry entry)
 {
-    const struct acquaintance *actor = &walk->known[entry.number];
-    return !has_seen(&filter->history, actor, walk->other->actors.list[entry.number].id, entry.counter);
+    const struct actor_map *actor = &walk->known[entry.number];
+    return !has_seen(&filter->causal, actor, walk->other->actors.list[entry.number].id, entry.counter);
 }
 
-static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, uint32_t row)
+static void gather_unseen(const struct orcuckoo *filter, struct unseen_walk *walk, uint32_t row)
 {
     const struct cuckoo_table *table = &walk->other->table;
     uint64_t words[8];
@@ -214,7 +215,7 @@ static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, u
         if (!words[slot])
             continue;
         struct entry entry = entry_of_slot(walk->other, word_tag(words[slot], table->shape), 0);
-        if (!is_news(filter, walk, entry))
+        if (!is_unseen(filter, walk, entry))
             continue;
         struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
         entry.key = class_key(place, table->geometry);
@@ -223,18 +224,18 @@ static void gather_news(const struct orcuckoo *filter, struct news_walk *walk, u
     }
 }
 
-/* The next row, its memory asked for; false at the end. The history of `filter` must still be the one before. */
-static bool next_news(const struct orcuckoo *filter, struct news_walk *walk)
+/* The next row, its memory asked for; false at the end. The causal context of `filter` must still be the one before. */
+static bool next_unseen(const struct orcuckoo *filter, struct unseen_walk *walk)
 {
     const struct stash *stash = &walk->other->table.stash;
     walk->count = 0;
     while ((walk->row = cuckoo_table_next_row(&walk->other->table, walk->row)) <
                cuckoo_table_rows(&walk->other->table) &&
            walk->count < ROW)
-        gather_news(filter, walk, walk->row++);
+        gather_unseen(filter, walk, walk->row++);
     for (; walk->node < stash->used && walk->count < ROW; walk->node++) {
         struct entry entry = entry_of_node(&stash->nodes[walk->node]);
-        if (!entry.key || !is_news(filter, walk, entry))
+        if (!entry.key || !is_unseen(filter, walk, entry))
             continue;
         walk->places[walk->count] = place_of_class(entry.key, filter->table.geometry);
         walk->entries[walk->count++] = entry;
@@ -254,7 +255,7 @@ static void drop(struct orcuckoo *filter, const struct removal *removal)
         drop_node(filter, removal->node);
 }
 
-static roost_status take_row(struct orcuckoo *filter, const struct news_walk *walk, uint32_t *kicks)
+static roost_status take_row(struct orcuckoo *filter, const struct unseen_walk *walk, uint32_t *kicks)
 {
     for (uint32_t i = 0; i < walk->count; i++) {
         struct entry entry = walk->entries[i];
@@ -269,29 +270,29 @@ static roost_status take_row(struct orcuckoo *filter, const struct news_walk *wa
 }
 
 /* Actors of the other that were unknown so far get their numbers. */
-roost_status meet_actors(struct orcuckoo *filter, const struct history *history)
+roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal)
 {
-    for (size_t i = 0; i < history->count; i++) {
-        if (i > 0 && history->runs[i].actor == history->runs[i - 1].actor)
+    for (size_t i = 0; i < causal->count; i++) {
+        if (i > 0 && causal->runs[i].actor == causal->runs[i - 1].actor)
             continue;
-        if (actors_find(&filter->actors, history->runs[i].actor) == NO_ACTOR && filter->actors.count >= MOST_ACTORS)
+        if (actors_find(&filter->actors, causal->runs[i].actor) == NO_ACTOR && filter->actors.count >= MOST_ACTORS)
             return ROOST_TOO_LARGE;
-        if (actors_number(&filter->actors, history->runs[i].actor, &filter->base.environment.allocator) == NO_ACTOR)
+        if (actors_number(&filter->actors, causal->runs[i].actor, &filter->base.environment.allocator) == NO_ACTOR)
             return ROOST_NO_MEMORY;
     }
     return ROOST_OK;
 }
 
-void note_runs(struct orcuckoo *filter, const struct history *news)
+void note_runs(struct orcuckoo *filter, const struct causal_context *unseen)
 {
-    for (size_t i = 0; i < news->count && journal_is_on(filter->base.journal); i++) {
-        const struct dot_run *run = &news->runs[i];
+    for (size_t i = 0; i < unseen->count && journal_is_on(filter->base.journal); i++) {
+        const struct dot_run *run = &unseen->runs[i];
         note_change(filter, CHANGE_RUN, run->last, actors_find(&filter->actors, run->actor), run->first);
     }
 }
 
 /* Those that the filter has just met have numbers now. */
-static void introduce(const struct orcuckoo *filter, struct acquaintance *known, const struct orcuckoo *other)
+static void introduce(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
 {
     for (uint32_t i = 0; i < other->actors.count; i++)
         if (known[i].number == NO_ACTOR)
@@ -300,18 +301,18 @@ static void introduce(const struct orcuckoo *filter, struct acquaintance *known,
 
 /* What a merge under way may still have to take back. */
 struct merge {
-    uint64_t next_change;   /* of the journal, before anything was noted */
-    struct orcuckoo before; /* table and actors as they were */
-    struct history history; /* the union, to be put in place at the end */
-    struct history news;    /* what of it is new */
-    struct acquaintance *mine, *theirs;
+    uint64_t next_change;         /* of the journal, before anything was noted */
+    struct orcuckoo before;       /* table and actors as they were */
+    struct causal_context causal; /* the union, to be put in place at the end */
+    struct causal_context unseen; /* what of it is new */
+    struct actor_map *mine, *theirs;
 };
 
 static void end_merge(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    history_release(&merge->history, allocator);
-    history_release(&merge->news, allocator);
+    causal_release(&merge->causal, allocator);
+    causal_release(&merge->unseen, allocator);
     memory_release(allocator, merge->mine);
     memory_release(allocator, merge->theirs);
 }
@@ -319,10 +320,11 @@ static void end_merge(struct orcuckoo *filter, struct merge *merge)
 static roost_status begin_merge(struct orcuckoo *filter, struct merge *merge, const struct orcuckoo *other)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *merge = (struct merge){.mine = acquaint(filter, other, allocator), .theirs = acquaint(other, filter, allocator)};
+    *merge =
+        (struct merge){.mine = map_actors(filter, other, allocator), .theirs = map_actors(other, filter, allocator)};
     if (!merge->mine || !merge->theirs ||
-        !history_difference(&merge->news, &other->history, &filter->history, allocator) ||
-        !history_union(&merge->history, &filter->history, &other->history, allocator)) {
+        !causal_difference(&merge->unseen, &other->causal, &filter->causal, allocator) ||
+        !causal_union(&merge->causal, &filter->causal, &other->causal, allocator)) {
         end_merge(filter, merge);
         return ROOST_NO_MEMORY;
     }
@@ -348,41 +350,41 @@ static roost_status work_on_copy(struct orcuckoo *filter, struct merge *merge)
 static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, struct removal_walk *removals,
                                 struct removal *first, const struct orcuckoo *other)
 {
-    struct news_walk news = {.other = other, .known = merge->theirs};
+    struct unseen_walk unseen = {.other = other, .known = merge->theirs};
     uint32_t kicks = filter->table.most_kicks;
-    roost_status status = meet_actors(filter, &merge->news);
+    roost_status status = meet_actors(filter, &merge->unseen);
     introduce(filter, merge->theirs, other);
     if (status == ROOST_OK) /* before those that are live: from any record on the journal says nothing wrong */
-        note_runs(filter, &merge->news);
+        note_runs(filter, &merge->unseen);
     if (first && status == ROOST_OK)
         do
             drop(filter, first);
         while (next_removal(filter, removals, first));
-    if (merge->news.dots > 0)
+    if (merge->unseen.dots > 0)
         make_room(filter, cuckoo_table_entries(&other->table));
-    while (status == ROOST_OK && merge->news.dots > 0 && next_news(filter, &news))
-        status = take_row(filter, &news, &kicks);
+    while (status == ROOST_OK && merge->unseen.dots > 0 && next_unseen(filter, &unseen))
+        status = take_row(filter, &unseen, &kicks);
     return status;
 }
 
-/* Entries were weighed as they came; actors and history are now. What does not grow is never too large. */
+/* Entries were weighed as they came; actors and causal context are now. What does not grow is never too large. */
 static bool is_too_large(const struct orcuckoo *filter, const struct merge *merge)
 {
-    uint64_t history = merge->history.room * sizeof *merge->history.runs;
-    uint64_t old_history = filter->history.room * sizeof *filter->history.runs;
-    uint64_t bytes = orcuckoo_bytes(filter) - old_history + history;
+    uint64_t causal = merge->causal.room * sizeof *merge->causal.runs;
+    uint64_t old_causal = filter->causal.room * sizeof *filter->causal.runs;
+    uint64_t bytes = orcuckoo_bytes(filter) - old_causal + causal;
     return bytes > filter->base.environment.memory_limit && bytes > orcuckoo_bytes(&merge->before);
 }
 
 static void keep(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct history old = filter->history;
+    struct causal_context old = filter->causal;
     cuckoo_table_release(&merge->before.table, allocator);
     actors_release(&merge->before.actors, allocator);
-    filter->history = merge->history;
+    filter->causal = merge->causal;
     filter->run = 0;
-    merge->history = old;
+    merge->causal = old;
     leave_shared_actor(filter);
 }
 
@@ -412,7 +414,7 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
         return status;
     struct removal_walk removals = whole_walk(other, merge.mine);
     bool any_removal = next_removal(filter, &removals, &removal);
-    if (any_removal || merge.news.dots > 0) {
+    if (any_removal || merge.unseen.dots > 0) {
         status = work_on_copy(filter, &merge);
         if (status == ROOST_OK) {
             status = change_copy(filter, &merge, &removals, any_removal ? &removal : NULL, other);
@@ -476,7 +478,7 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     const struct orcuckoo *other = as_const_orcuckoo(other_base);
-    struct acquaintance *known = acquaint(filter, other, &base->environment.allocator);
+    struct actor_map *known = map_actors(filter, other, &base->environment.allocator);
     if (!known)
         return ROOST_NO_MEMORY;
     if (sweep->passes == 0)
@@ -500,7 +502,7 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
 /* ---- compare -------------------------------------------------------------------------------------------------------
  */
 
-/* The same walk for those who have no memory for a table of acquaintances: each is asked for again. */
+/* The same walk for those who have no memory for a table of actors: each is asked for again. */
 struct slow_walk {
     const struct orcuckoo *filter, *other;
     bool found;
@@ -511,7 +513,7 @@ static void find_removal(void *context, struct entry entry)
     struct slow_walk *walk = context;
     uint64_t actor = walk->filter->actors.list[entry.number].id;
     uint32_t number = actors_find(&walk->other->actors, actor);
-    if (walk->found || number == NO_ACTOR || !history_contains(&walk->other->history, actor, entry.counter))
+    if (walk->found || number == NO_ACTOR || !causal_contains(&walk->other->causal, actor, entry.counter))
         return;
     struct place place = place_of_class(entry.key, walk->filter->table.geometry);
     walk->found = !holds_entry(walk->other, &place, number, entry.counter);
@@ -528,9 +530,9 @@ static bool any_removal_slowly(const struct orcuckoo *filter, const struct orcuc
 static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *other)
 {
     struct removal removal;
-    if (!history_includes(&filter->history, &other->history))
+    if (!causal_includes(&filter->causal, &other->causal))
         return true;
-    struct acquaintance *known = acquaint(filter, other, &filter->base.environment.allocator);
+    struct actor_map *known = map_actors(filter, other, &filter->base.environment.allocator);
     struct removal_walk removals = whole_walk(other, known);
     bool lacks = known ? next_removal(filter, &removals, &removal) : any_removal_slowly(filter, other);
     memory_release(&filter->base.environment.allocator, known);

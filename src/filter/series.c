@@ -11,10 +11,10 @@
  *
  * State. A map from index to table; a missing table is one that has seen nothing. Merge and order are those of the
  * tables, one by one, and know nothing of lengths. The thesis keeps the tail of the longer list as it is, and an
- * element that one side had seen there, removed, and shrunk away comes back. Here each table has a history of its own,
- * which stays when its entries are gone: only a table that has never seen anything is missing. (A history for each
- * table, and not one for all: its actors tell their table by their lowest bits, so that the union of all histories is
- * one again, where it is needed.)
+ * element that one side had seen there, removed, and shrunk away comes back. Here each table has a causal context of
+ * its own, which stays when its entries are gone: only a table that has never seen anything is missing. (A causal
+ * context for each table, and not one for all: its actors tell their table by their lowest bits, so that the union of
+ * all causal contexts is one again, where it is needed.)
  *
  * Removal. An element may have entries in several tables, since replicas grow apart and meet again. The tables' classes
  * nest, so an entry of this element in one table never looks like another element's in a finer one. Remove takes its
@@ -30,8 +30,8 @@
  *     table 1                       -                    x          adding x again
  *
  * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer elements in it than its capacity,
- * and fingerprints are long enough for `writers` times as many. Bloom: a ledger in the state says who added how much to
- * which table, and nobody adds more than his share (../causal/ledger.h); shares that lie idle can be lent.
+ * and fingerprints are long enough for `writers` times as many. Bloom: a quota in the state says who added how much to
+ * which table, and nobody adds more than his share (../causal/quota.h); shares that lie idle can be lent.
  * docs/error-bounds.md.
  *
  * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
@@ -99,8 +99,8 @@ static uint64_t series_capacity(const roost_filter *filter)
 static uint64_t series_bytes(const roost_filter *filter)
 {
     const struct series *series = as_const_series(filter);
-    uint64_t bytes = sizeof *series + series->ledger.room * sizeof *series->ledger.entries +
-                     journal_bytes(&series->base.own_journal);
+    uint64_t bytes =
+        sizeof *series + series->quota.room * sizeof *series->quota.entries + journal_bytes(&series->base.own_journal);
     for (uint32_t i = 0; i < series->count; i++)
         if (series->tables[i])
             bytes += series->table_kind->bytes(series->tables[i]);
@@ -226,7 +226,7 @@ static void series_close(roost_filter *filter)
     const roost_allocator allocator = filter->environment.allocator;
     for (uint32_t i = 0; i < series->count; i++)
         roost_filter_free(series->tables[i]);
-    ledger_release(&series->ledger, &allocator);
+    quota_release(&series->quota, &allocator);
     journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, series);
 }
@@ -241,7 +241,7 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     *twin = (struct series){
         .base = *filter, .table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
     detach_journal(&twin->base);
-    roost_status status = ledger_copy(&twin->ledger, &series->ledger, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    roost_status status = quota_copy(&twin->quota, &series->quota, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         roost_filter *table = NULL;
         if (!series->tables[i])
@@ -310,8 +310,8 @@ static roost_status series_copy_rest(roost_filter *filter, roost_filter *copy)
 {
     struct series *series = as_series(filter), *twin = as_series(copy);
     const roost_allocator *allocator = &copy->environment.allocator;
-    ledger_release(&twin->ledger, allocator);
-    roost_status status = ledger_copy(&twin->ledger, &series->ledger, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    quota_release(&twin->quota, allocator);
+    roost_status status = quota_copy(&twin->quota, &series->quota, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
@@ -325,7 +325,7 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
 {
     struct series *series = as_series(filter);
     if (place == 0) {
-        series->ledger.entries = memory_moved(mover, series->ledger.entries);
+        series->quota.entries = memory_moved(mover, series->quota.entries);
         journal_move(&filter->own_journal, mover);
         for (uint32_t i = 0; i < series->count; i++)
             if (series->tables[i])
@@ -439,7 +439,7 @@ static uint64_t series_count(const roost_filter *filter, roost_hash hash)
 static uint64_t room_in(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
     if (!series->table_kind->elements)
-        return ledger_left(&series->ledger, index, series->actor, plan->share);
+        return quota_left(&series->quota, index, series->actor, plan->share);
     uint64_t elements = series->tables[index] ? series->table_kind->elements(series->tables[index]) : 0;
     return elements < plan->capacity ? plan->capacity - elements : 0;
 }
@@ -458,21 +458,21 @@ static roost_status find_room(struct series *series, roost_filter **table, uint6
     return ROOST_FULL;
 }
 
-/* A Bloom series has an actor from its first addition on, for its entries in the ledger. */
-static roost_status ready_ledger(struct series *series)
+/* A Bloom series has an actor from its first addition on, for its entries in the quota. */
+static roost_status ready_quota(struct series *series)
 {
     if (series->table_kind->elements)
         return ROOST_OK;
     if (!series->actor && !entropy_number(&series->base.environment.entropy, &series->actor))
         return ROOST_EXHAUSTED;
-    return ledger_reserve(&series->ledger, &series->base.environment.allocator, 2) ? ROOST_OK : ROOST_NO_MEMORY;
+    return quota_reserve(&series->quota, &series->base.environment.allocator, 2) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
 static void spend(struct series *series, uint32_t index, uint64_t amount)
 {
     if (series->table_kind->elements || amount == 0)
         return;
-    ledger_raise(&series->ledger, index, series->actor, series->actor, amount);
+    quota_raise(&series->quota, index, series->actor, series->actor, amount);
     journal_note(series->base.journal, LEDGER_TABLE, series->actor, index);
 }
 
@@ -482,7 +482,7 @@ static roost_status add_some(struct series *series, bool *grew, size_t *done, co
     roost_filter *table;
     uint64_t room;
     *done = 0;
-    roost_status status = ready_ledger(series);
+    roost_status status = ready_quota(series);
     if (status == ROOST_OK)
         status = find_room(series, &table, &room);
     if (status != ROOST_OK)
@@ -765,24 +765,24 @@ void series_replace_table(struct series *series, uint32_t index, roost_filter *t
     put_table(series, index, table);
 }
 
-static void note_entry(void *context, const struct ledger_entry *entry)
+static void note_entry(void *context, const struct quota_entry *entry)
 {
     struct series *series = context;
     journal_note(series->base.journal, LEDGER_TABLE, entry->from, entry->table);
 }
 
-bool series_take_ledger(struct series *series, const struct ledger *other)
+bool series_take_quota(struct series *series, const struct quota *other)
 {
-    return ledger_merge(&series->ledger, other, note_entry, series);
+    return quota_merge(&series->quota, other, note_entry, series);
 }
 
-static roost_status merge_ledger(struct series *series, bool *changed, const struct series *other)
+static roost_status merge_quota(struct series *series, bool *changed, const struct series *other)
 {
-    if (!ledger_lacks(&series->ledger, &other->ledger))
+    if (!quota_lacks(&series->quota, &other->quota))
         return ROOST_OK;
-    if (!ledger_reserve(&series->ledger, &series->base.environment.allocator, other->ledger.count))
+    if (!quota_reserve(&series->quota, &series->base.environment.allocator, other->quota.count))
         return ROOST_NO_MEMORY;
-    *changed |= series_take_ledger(series, &other->ledger);
+    *changed |= series_take_quota(series, &other->quota);
     return ROOST_OK;
 }
 
@@ -798,7 +798,7 @@ static roost_status series_merge(roost_filter *filter, bool *changed, const roos
         if (lacks_in_table(series, other, i))
             status = merged_table(series, other, i, &fresh[i]);
     if (status == ROOST_OK)
-        status = merge_ledger(series, changed, other);
+        status = merge_quota(series, changed, other);
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
         if (fresh[i] && status == ROOST_OK) {
             series_replace_table(series, i, fresh[i]);
@@ -818,7 +818,7 @@ static bool lacks_any(const struct series *series, const struct series *other)
     for (uint32_t i = 0; i < other->count; i++)
         if (lacks_in_table(series, other, i))
             return true;
-    return ledger_lacks(&series->ledger, &other->ledger);
+    return quota_lacks(&series->quota, &other->quota);
 }
 
 static roost_order series_compare(const roost_filter *filter, const roost_filter *other)
@@ -842,20 +842,20 @@ static uint128 series_digest(roost_filter *filter)
     for (uint32_t i = 0; i < series->count; i++)
         if (!is_missing(series, i))
             digest += hash_of_sum(filter->config.seed, i, series->table_kind->digest(series->tables[i]));
-    for (size_t i = 0; i < series->ledger.count; i++) {
-        const struct ledger_entry *entry = &series->ledger.entries[i];
+    for (size_t i = 0; i < series->quota.count; i++) {
+        const struct quota_entry *entry = &series->quota.entries[i];
         uint128 amount = (uint128)entry->amount << 64 | entry->from;
         digest += hash_of_sum(filter->config.seed + entry->to, MOST_TABLES + entry->table, amount);
     }
     return digest;
 }
 
-static bool series_tidy(roost_filter *filter, uint64_t *effort)
+static bool series_precompute_digest(roost_filter *filter, uint64_t *effort)
 {
     const struct series *series = as_series(filter);
     bool more = false;
-    for (uint32_t i = 0; i < series->count && series->table_kind->tidy; i++)
-        more |= series->tables[i] && series->table_kind->tidy(series->tables[i], effort);
+    for (uint32_t i = 0; i < series->count && series->table_kind->precompute_digest; i++)
+        more |= series->tables[i] && series->table_kind->precompute_digest(series->tables[i], effort);
     return more;
 }
 
@@ -870,14 +870,14 @@ static bool series_tidy(roost_filter *filter, uint64_t *effort)
 static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
     uint64_t needy = 0, most = 0;
-    for (size_t i = 0; i < series->ledger.count; i++) {
-        const struct ledger_entry *entry = &series->ledger.entries[i];
+    for (size_t i = 0; i < series->quota.count; i++) {
+        const struct quota_entry *entry = &series->quota.entries[i];
         if (entry->from != entry->to || entry->table != index || entry->from == series->actor)
             continue;
         uint64_t beyond = 1;
         for (uint32_t later = index + 1; later < MOST_TABLES; later++)
-            beyond += ledger_spent(&series->ledger, later, entry->from);
-        uint64_t left = ledger_left(&series->ledger, index, entry->from, plan->share);
+            beyond += quota_spent(&series->quota, later, entry->from);
+        uint64_t left = quota_left(&series->quota, index, entry->from, plan->share);
         if (left <= entry->amount / 2 && beyond > most) {
             needy = entry->from;
             most = beyond;
@@ -889,12 +889,12 @@ static uint64_t neediest(const struct series *series, uint32_t index, const stru
 /* Keeps as much as was used so far, in case it goes on like that. */
 static uint64_t idle_part(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
-    uint64_t left = ledger_left(&series->ledger, index, series->actor, plan->share);
-    uint64_t spent = ledger_spent(&series->ledger, index, series->actor);
+    uint64_t left = quota_left(&series->quota, index, series->actor, plan->share);
+    uint64_t spent = quota_spent(&series->quota, index, series->actor);
     return left > spent ? left - spent : 0;
 }
 
-static roost_status series_lend(roost_filter *filter, bool *gave)
+static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
 {
     struct series *series = as_series(filter);
     struct table_plan plan;
@@ -904,13 +904,13 @@ static roost_status series_lend(roost_filter *filter, bool *gave)
         uint64_t needy = neediest(series, i, &plan);
         if (!needy)
             continue;
-        roost_status status = ready_ledger(series);
+        roost_status status = ready_quota(series);
         if (status != ROOST_OK)
             return status;
         uint64_t idle = idle_part(series, i, &plan);
         if (idle == 0)
             continue;
-        ledger_raise(&series->ledger, i, series->actor, needy, idle);
+        quota_raise(&series->quota, i, series->actor, needy, idle);
         journal_note(filter->journal, LEDGER_TABLE, series->actor, i);
         *gave = true;
     }
@@ -1015,9 +1015,9 @@ static void report(const roost_filter *filter, roost_info *info, table_report *r
     info->growth_limit = series_most_elements(&filter->config, series->buckets);
     info->journal = journal_length(filter->journal);
     if (filter->config.kind == ROOST_BLOOM) {
-        info->inserted = ledger_spent_at_all(&series->ledger);
+        info->inserted = quota_spent_at_all(&series->quota);
         info->elements = (double)info->inserted;
-        info->actors = ledger_actors(&series->ledger);
+        info->actors = quota_actors(&series->quota);
     }
 }
 
@@ -1062,7 +1062,7 @@ static bool belongs(const struct series *series, uint32_t index)
 static roost_status series_check(const roost_filter *filter)
 {
     const struct series *series = as_const_series(filter);
-    roost_status status = ledger_check(&series->ledger) ? ROOST_OK : ROOST_CORRUPT;
+    roost_status status = quota_check(&series->quota) ? ROOST_OK : ROOST_CORRUPT;
     for (uint32_t i = 0; i < MOST_TABLES && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
@@ -1077,21 +1077,22 @@ static roost_status series_check(const roost_filter *filter)
     .copy_rest = series_copy_rest, .contains = series_contains, .merge = series_merge, .compare = series_compare,      \
     .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
     .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
-    .cut = series_cut, .tidy = series_tidy, .estimate = series_estimate, .move = series_move,                          \
-    .summarize = series_summarize, .settle = series_settle, .write_replica = series_write_replica,                     \
-    .read_replica = series_read_replica, .forget_replica = series_forget_replica, .is_change = series_is_change,       \
-    .actor = series_actor, .bytes = series_bytes, .capacity = series_capacity, .info = series_info,                    \
-    .brief = series_brief, .check = series_check
+    .cut = series_cut, .precompute_digest = series_precompute_digest, .estimate = series_estimate,                     \
+    .move = series_move, .summarize = series_summarize, .resolve_positions = series_resolve_positions,                 \
+    .write_replica = series_write_replica, .read_replica = series_read_replica,                                        \
+    .forget_replica = series_forget_replica, .is_change = series_is_change, .actor = series_actor,                     \
+    .bytes = series_bytes, .capacity = series_capacity, .info = series_info, .brief = series_brief,                    \
+    .check = series_check
 
 const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
                                               .name = "scalable bloom",
                                               .extent = series_extent,
                                               COMMON,
                                               .add = series_add,
-                                              .write_aside = series_write_aside,
-                                              .read_aside = series_read_aside,
-                                              .take_aside = series_take_aside,
-                                              .lend = series_lend};
+                                              .write_extra = series_write_extra,
+                                              .read_extra = series_read_extra,
+                                              .take_extra = series_take_extra,
+                                              .transfer_shares = series_transfer_shares};
 
 const struct filter_kind series_gcuckoo_kind = {
     .code = ROOST_CUCKOO, .name = "scalable cuckoo", .extent = series_extent, COMMON, .add = series_add};
@@ -1107,8 +1108,8 @@ const struct filter_kind series_orcuckoo_kind = {
     .remove_dot = series_remove_dot,
     .count = series_count,
     .sweep = series_sweep,
-    .history = series_history,
-    .history_then = series_history_then,
+    .causal = series_causal,
+    .causal_then = series_causal_then,
     .write_part_of = series_write_part_of,
     .numbers_after_decode = series_numbers_after_decode,
     .numbers_before_decode = series_numbers_before_decode,

@@ -4,11 +4,11 @@
 
 #include "kind.h"
 #include "series_plan.h"
-#include "../causal/ledger.h"
+#include "../causal/quota.h"
 
 /*
  * Invariants (series_check): tables are sound and have the geometry of their plan; a table that is missing is bottom.
- * The ledger is a Bloom series' own.
+ * The quota is a Bloom series' own.
  */
 struct series {
     struct roost_filter base;
@@ -16,10 +16,10 @@ struct series {
     uint32_t buckets;               /* of the first table (cuckoo) */
     struct cuckoo_geometry nesting; /* of the first table (cuckoo): what all have in common */
     roost_filter *tables[MOST_TABLES];
-    uint32_t count;       /* tables beyond are missing */
-    uint32_t target;      /* additions went to this table the last time: those before it have no room */
-    struct ledger ledger; /* Bloom: who added how much to which table */
-    uint64_t actor;       /* Bloom: of this replica, or 0 */
+    uint32_t count;     /* tables beyond are missing */
+    uint32_t target;    /* additions went to this table the last time: those before it have no room */
+    struct quota quota; /* Bloom: who added how much to which table */
+    uint64_t actor;     /* Bloom: of this replica, or 0 */
 };
 
 static inline struct series *as_series(roost_filter *filter)
@@ -32,7 +32,7 @@ static inline const struct series *as_const_series(const roost_filter *filter)
     return (const struct series *)filter;
 }
 
-/* Changes of the ledger are noted as changes of this table: key is the actor, tag the table. */
+/* Changes of the quota are noted as changes of this table: key is the actor, tag the table. */
 #define LEDGER_TABLE 0xff
 
 /* The table, which is made if it is missing. */
@@ -41,10 +41,10 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
 roost_status series_copy_table(struct series *series, uint32_t index, roost_filter **copy);
 /* Takes the place of the table, which may be missing. */
 void series_replace_table(struct series *series, uint32_t index, roost_filter *table);
-/* After changes: room may have come back in any table, and the last ones may be empty. Their histories stay. */
+/* After changes: room may have come back in any table, and the last ones may be empty. Their causal contexts stay. */
 void series_shrink(struct series *series);
-/* Takes in what another ledger has more, notes it, and tells whether there was any; it must have been reserved. */
-bool series_take_ledger(struct series *series, const struct ledger *other);
+/* Takes in what another quota has more, notes it, and tells whether there was any; it must have been reserved. */
+bool series_take_quota(struct series *series, const struct quota *other);
 
 /* ---- bytes and deltas: series_bytes.c ------------------------------------------------------------------------------
  */
@@ -54,18 +54,20 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
 roost_status series_read_state(roost_filter *filter, struct bit_reader *reader);
 roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
-roost_status series_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+roost_status series_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                        struct part_sink *sink);
 roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
-roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space);
-roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
-                           uint64_t count);
+roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
+roost_status series_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                      const uint64_t *positions, uint64_t count);
 uint64_t series_extent(const roost_filter *filter);
-void series_write_aside(const roost_filter *filter, struct bit_writer *writer);
-roost_status series_read_aside(roost_filter *filter, struct ledger *aside, struct bit_reader *reader);
-bool series_take_aside(roost_filter *filter, const struct ledger *aside);
-roost_status series_history(const roost_filter *filter, struct history *copy);
-roost_status series_history_then(const roost_filter *filter, struct history *history, uint64_t record);
-roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots);
+void series_write_extra(const roost_filter *filter, struct bit_writer *writer);
+roost_status series_read_extra(roost_filter *filter, struct quota *extra, struct bit_reader *reader);
+bool series_take_extra(roost_filter *filter, const struct quota *extra);
+roost_status series_causal(const roost_filter *filter, struct causal_context *copy);
+roost_status series_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
+                                  const struct causal_context *dots);
 void series_write_replica(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader);
 void series_forget_replica(roost_filter *filter);

@@ -1,11 +1,11 @@
 /*
  * A series as bytes: its tables one after the other, each in its own form. docs/format.md is the specification.
  *
- *     state    how many tables; for each whether it is there, and its state; Bloom: the ledger
- *     delta    for each table with changes its number and its part; Bloom: the entries of the ledger that changed
+ *     state    how many tables; for each whether it is there, and its state; Bloom: the quota
+ *     delta    for each table with changes its number and its part; Bloom: the entries of the quota that changed
  *
  * Positions, for the digest tree: those of the first table, then of the second, and so on. Where dots are compared, a
- * rank in the union of all histories tells the table by itself, and every table picks its own.
+ * rank in the union of all causal contexts tells the table by itself, and every table picks its own.
  */
 #include "series.h"
 
@@ -28,7 +28,7 @@ static uint32_t tables_to_write(const struct series *series)
     return count;
 }
 
-static bool has_ledger(const struct series *series)
+static bool has_quota(const struct series *series)
 {
     return series->base.config.kind == ROOST_BLOOM;
 }
@@ -44,8 +44,8 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
         if (is_present(series, i))
             status = series->table_kind->write_state(series->tables[i], writer);
     }
-    if (has_ledger(series))
-        ledger_write(&series->ledger, writer);
+    if (has_quota(series))
+        quota_write(&series->quota, writer);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
@@ -69,9 +69,9 @@ static roost_status read_table(struct series *series, uint32_t index, struct bit
     return status;
 }
 
-static roost_status read_ledger(const struct series *series, struct ledger *ledger, struct bit_reader *reader)
+static roost_status read_quota(const struct series *series, struct quota *quota, struct bit_reader *reader)
 {
-    switch (ledger_read(ledger, reader, MOST_TABLES, &series->base.environment.allocator)) {
+    switch (quota_read(quota, reader, MOST_TABLES, &series->base.environment.allocator)) {
     case LEDGER_READ:
         return ROOST_OK;
     case LEDGER_NO_MEMORY:
@@ -96,7 +96,7 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
     }
     if (status == ROOST_OK && !present)
         status = ROOST_CORRUPT;
-    return status == ROOST_OK && has_ledger(series) ? read_ledger(series, &series->ledger, reader) : status;
+    return status == ROOST_OK && has_quota(series) ? read_quota(series, &series->quota, reader) : status;
 }
 
 /* ---- deltas --------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ static roost_status write_changes(const roost_filter *table, struct bit_writer *
     return table->kind->write_delta(table, writer, *(const struct selection *)told);
 }
 
-/* Which entries of the ledger the journal names: those from an actor in a table. */
+/* Which entries of the quota the journal names: those from an actor in a table. */
 static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection told)
 {
     const struct journal *journal = series->base.journal;
@@ -145,7 +145,7 @@ static uint64_t mark_changes(const struct series *series, uint8_t *changed, stru
         const struct change *change = journal_change(journal, record);
         if (journal_table(journal, record) != LEDGER_TABLE)
             continue;
-        size_t end, first = ledger_entries_of(&series->ledger, (uint32_t)change->tag, change->key, &end);
+        size_t end, first = quota_entries_of(&series->quota, (uint32_t)change->tag, change->key, &end);
         for (size_t i = first; i < end; i++) {
             count += !changed[i];
             changed[i] = 1;
@@ -154,16 +154,16 @@ static uint64_t mark_changes(const struct series *series, uint8_t *changed, stru
     return count;
 }
 
-static roost_status write_ledger_changes(const struct series *series, struct bit_writer *writer, struct selection told)
+static roost_status write_quota_changes(const struct series *series, struct bit_writer *writer, struct selection told)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
-    uint8_t *changed = memory_allocate(allocator, series->ledger.count + 1);
+    uint8_t *changed = memory_allocate(allocator, series->quota.count + 1);
     if (!changed)
         return ROOST_NO_MEMORY;
     write_varint(writer, mark_changes(series, changed, told));
-    for (size_t i = 0; i < series->ledger.count; i++)
+    for (size_t i = 0; i < series->quota.count; i++)
         if (changed[i])
-            ledger_write_entry(writer, &series->ledger.entries[i]);
+            quota_write_entry(writer, &series->quota.entries[i]);
     memory_release(allocator, changed);
     return ROOST_OK;
 }
@@ -177,8 +177,8 @@ roost_status series_write_delta(const roost_filter *filter, struct bit_writer *w
         if (changed >> i & 1)
             status = write_table_part(series, writer, i, write_changes, &told);
     write_byte(writer, 0);
-    if (status == ROOST_OK && has_ledger(series))
-        status = write_ledger_changes(series, writer, told);
+    if (status == ROOST_OK && has_quota(series))
+        status = write_quota_changes(series, writer, told);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
@@ -187,7 +187,7 @@ struct series_part {
     struct prepared_delta prepared[MOST_TABLES];
     roost_filter *fresh[MOST_TABLES];
     uint64_t old, seen; /* tables that were there before; that the delta told of */
-    struct ledger ledger;
+    struct quota quota;
 };
 
 /* Where the table cannot take the part in by itself, a copy does. */
@@ -221,13 +221,13 @@ static roost_status read_parts(struct series *series, struct series_part *part, 
     roost_status status = ROOST_OK;
     for (uint8_t index; status == ROOST_OK && (index = read_byte(reader)) != 0;)
         status = index <= MOST_TABLES ? read_part(series, part, index - 1u, reader) : ROOST_CORRUPT;
-    if (status == ROOST_OK && has_ledger(series))
-        status = read_ledger(series, &part->ledger, reader);
+    if (status == ROOST_OK && has_quota(series))
+        status = read_quota(series, &part->quota, reader);
     if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    bool room = ledger_reserve(&series->ledger, &series->base.environment.allocator, part->ledger.count);
+    bool room = quota_reserve(&series->quota, &series->base.environment.allocator, part->quota.count);
     return room ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -263,7 +263,7 @@ static void commit_parts(struct series *series, bool *changed, struct series_par
         *changed |= (kind->compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
         series_replace_table(series, i, part->fresh[i]);
     }
-    *changed |= series_take_ledger(series, &part->ledger);
+    *changed |= series_take_quota(series, &part->quota);
 }
 
 /* What copies have noted never came about. */
@@ -290,7 +290,7 @@ roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_
         commit_parts(series, changed, &part);
     else
         abandon_parts(series, &part);
-    ledger_release(&part.ledger, &filter->environment.allocator);
+    quota_release(&part.quota, &filter->environment.allocator);
     drop_new_tables(series, part.old);
     series_shrink(series);
     return status;
@@ -316,25 +316,26 @@ static roost_status pass_on(struct part_sink *sink, const struct bit_writer *par
     write_varint(&writer, part->buffer.size);
     write_bytes(&writer, part->buffer.data, part->buffer.size);
     write_byte(&writer, 0);
-    if (has_ledger(table->series))
+    if (has_quota(table->series))
         write_varint(&writer, 0);
     roost_status status = writer.failed ? ROOST_NO_MEMORY : table->series_sink->take(table->series_sink, &writer);
     bit_writer_release(&writer);
     return status;
 }
 
-static roost_status cut_ledger(const struct series *series, struct part_sink *sink)
+static roost_status cut_quota(const struct series *series, struct part_sink *sink)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, series->base.environment.allocator);
     write_byte(&writer, 0);
-    ledger_write(&series->ledger, &writer);
+    quota_write(&series->quota, &writer);
     roost_status status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
     bit_writer_release(&writer);
     return status;
 }
 
-roost_status series_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink)
+roost_status series_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                        struct part_sink *sink)
 {
     const struct series *series = as_const_series(filter);
     roost_status status = ROOST_OK;
@@ -344,7 +345,7 @@ roost_status series_cut(const roost_filter *filter, const struct history *known,
             status = series->table_kind->cut(series->tables[i], known, bytes, &table.sink);
         sink->removals |= table.sink.removals;
     }
-    return status == ROOST_OK && has_ledger(series) ? cut_ledger(series, sink) : status;
+    return status == ROOST_OK && has_quota(series) ? cut_quota(series, sink) : status;
 }
 
 /* One table after the other; one that is missing here has nothing to lose. */
@@ -376,7 +377,7 @@ static bool table_universe(const struct series *series, uint32_t index, uint64_t
     struct table_plan plan;
     if (!series_plan_table(&plan, &series->base.config, series->buckets, index))
         return false;
-    *universe = has_ledger(series) ? plan.capacity * POSITIONS_A_KEY + SOME_POSITIONS : class_universe(plan.geometry);
+    *universe = has_quota(series) ? plan.capacity * POSITIONS_A_KEY + SOME_POSITIONS : class_universe(plan.geometry);
     return true;
 }
 
@@ -396,7 +397,7 @@ uint64_t series_extent(const roost_filter *filter)
 }
 
 /* Copies the positions of a table behind those that are there. */
-static roost_status append_positions(const struct series *series, uint32_t index, const struct history *space,
+static roost_status append_positions(const struct series *series, uint32_t index, const struct causal_context *space,
                                      uint64_t **positions, uint64_t *count)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
@@ -447,7 +448,7 @@ static roost_status summarize_bits(const struct series *series, struct summary *
 
 /* Class keys, or ranks of dots. */
 static roost_status summarize_positions(const struct series *series, struct summary *summary,
-                                        const struct history *space)
+                                        const struct causal_context *space)
 {
     const roost_filter *filter = &series->base;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * sizeof *positions), count = 0;
@@ -464,10 +465,10 @@ static roost_status summarize_positions(const struct series *series, struct summ
     return ROOST_OK;
 }
 
-roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct history *space)
+roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct causal_context *space)
 {
     const struct series *series = as_const_series(filter);
-    return has_ledger(series) ? summarize_bits(series, summary) : summarize_positions(series, summary, space);
+    return has_quota(series) ? summarize_bits(series, summary) : summarize_positions(series, summary, space);
 }
 
 /* Positions are ascending, so those of one table are in a row. */
@@ -483,19 +484,19 @@ static roost_status settle_table(struct series *series, bool *changed, uint32_t 
         local[i] = positions[i] - offset;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->settle(table, changed, NULL, local, count);
+        status = series->table_kind->resolve_positions(table, changed, NULL, local, count);
     memory_release(allocator, local);
     return status;
 }
 
 /* A rank tells its table: every table drops its own. */
-static roost_status settle_dots(struct series *series, bool *changed, const struct history *space,
+static roost_status settle_dots(struct series *series, bool *changed, const struct causal_context *space,
                                 const uint64_t *positions, uint64_t count)
 {
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (series->tables[i])
-            status = series->table_kind->settle(series->tables[i], changed, space, positions, count);
+            status = series->table_kind->resolve_positions(series->tables[i], changed, space, positions, count);
     series_shrink(series);
     return status;
 }
@@ -527,8 +528,8 @@ static roost_status check_positions(struct series *series, const uint64_t *posit
     return status == ROOST_OK && count > 0 ? ROOST_CORRUPT : status;
 }
 
-roost_status series_settle(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
-                           uint64_t count)
+roost_status series_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                      const uint64_t *positions, uint64_t count)
 {
     struct series *series = as_series(filter);
     if (space)
@@ -547,87 +548,87 @@ roost_status series_settle(roost_filter *filter, bool *changed, const struct his
     return status;
 }
 
-void series_write_aside(const roost_filter *filter, struct bit_writer *writer)
+void series_write_extra(const roost_filter *filter, struct bit_writer *writer)
 {
-    ledger_write(&as_const_series(filter)->ledger, writer);
+    quota_write(&as_const_series(filter)->quota, writer);
 }
 
-roost_status series_read_aside(roost_filter *filter, struct ledger *aside, struct bit_reader *reader)
+roost_status series_read_extra(roost_filter *filter, struct quota *extra, struct bit_reader *reader)
 {
     struct series *series = as_series(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
-    roost_status status = read_ledger(series, aside, reader);
+    roost_status status = read_quota(series, extra, reader);
     if (status == ROOST_OK && reader_bits_left(reader) != 0)
         status = ROOST_CORRUPT;
-    if (status == ROOST_OK && !ledger_reserve(&series->ledger, allocator, aside->count))
+    if (status == ROOST_OK && !quota_reserve(&series->quota, allocator, extra->count))
         status = ROOST_NO_MEMORY;
     if (status != ROOST_OK)
-        ledger_release(aside, allocator);
+        quota_release(extra, allocator);
     return status;
 }
 
-bool series_take_aside(roost_filter *filter, const struct ledger *aside)
+bool series_take_extra(roost_filter *filter, const struct quota *extra)
 {
-    return series_take_ledger(as_series(filter), aside);
+    return series_take_quota(as_series(filter), extra);
 }
 
-/* ---- histories -----------------------------------------------------------------------------------------------------
- */
+/* ---- causal contexts
+   ----------------------------------------------------------------------------------------------------- */
 
-typedef roost_status history_reader(const roost_filter *table, struct history *history, uint64_t record);
+typedef roost_status causal_reader(const roost_filter *table, struct causal_context *causal, uint64_t record);
 
-static roost_status unite(const struct series *series, struct history *all, history_reader *read, uint64_t record)
+static roost_status unite(const struct series *series, struct causal_context *all, causal_reader *read, uint64_t record)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     roost_status status = ROOST_OK;
-    *all = (struct history){0};
+    *all = (struct causal_context){0};
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
-        struct history one = {0}, both = {0};
+        struct causal_context one = {0}, both = {0};
         if (!series->tables[i])
             continue;
         status = read(series->tables[i], &one, record);
-        if (status == ROOST_OK && !history_union(&both, all, &one, allocator))
+        if (status == ROOST_OK && !causal_union(&both, all, &one, allocator))
             status = ROOST_NO_MEMORY;
-        history_release(&one, allocator);
+        causal_release(&one, allocator);
         if (status == ROOST_OK) {
-            history_release(all, allocator);
+            causal_release(all, allocator);
             *all = both;
         }
     }
     if (status != ROOST_OK)
-        history_release(all, allocator);
+        causal_release(all, allocator);
     return status;
 }
 
-static roost_status history_now(const roost_filter *table, struct history *history, uint64_t record)
+static roost_status causal_now(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
     (void)record;
-    return table->kind->history(table, history);
+    return table->kind->causal(table, causal);
 }
 
-static roost_status history_at(const roost_filter *table, struct history *history, uint64_t record)
+static roost_status causal_at(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
-    return table->kind->history_then(table, history, record);
+    return table->kind->causal_then(table, causal, record);
 }
 
-roost_status series_history(const roost_filter *filter, struct history *copy)
+roost_status series_causal(const roost_filter *filter, struct causal_context *copy)
 {
-    return unite(as_const_series(filter), copy, history_now, 0);
+    return unite(as_const_series(filter), copy, causal_now, 0);
 }
 
-roost_status series_history_then(const roost_filter *filter, struct history *history, uint64_t record)
+roost_status series_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record)
 {
-    return unite(as_const_series(filter), history, history_at, record);
+    return unite(as_const_series(filter), causal, causal_at, record);
 }
 
 /* The dots of one table among those of all. */
-static bool pick_dots(struct history *picked, const struct history *dots, uint32_t index,
+static bool pick_dots(struct causal_context *picked, const struct causal_context *dots, uint32_t index,
                       const roost_allocator *allocator)
 {
-    *picked = (struct history){0};
+    *picked = (struct causal_context){0};
     for (size_t i = 0; i < dots->count; i++)
-        if ((dots->runs[i].actor & (MOST_TABLES - 1)) == index && !history_add(picked, allocator, dots->runs[i])) {
-            history_release(picked, allocator);
+        if ((dots->runs[i].actor & (MOST_TABLES - 1)) == index && !causal_add(picked, allocator, dots->runs[i])) {
+            causal_release(picked, allocator);
             return false;
         }
     return true;
@@ -638,18 +639,19 @@ static roost_status write_dots(const roost_filter *table, struct bit_writer *wri
     return table->kind->write_part_of(table, writer, dots);
 }
 
-roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer, const struct history *dots)
+roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
+                                  const struct causal_context *dots)
 {
     const struct series *series = as_const_series(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
-        struct history picked;
+        struct causal_context picked;
         if (!pick_dots(&picked, dots, i, allocator))
             return ROOST_NO_MEMORY;
         if (picked.dots > 0 && series->tables[i])
             status = write_table_part(series, writer, i, write_dots, &picked);
-        history_release(&picked, allocator);
+        causal_release(&picked, allocator);
     }
     write_byte(writer, 0);
     return status;

@@ -2,8 +2,8 @@
  * A filter as a set of positions, for the digest tree: what two replicas compare to find out where they differ.
  *
  * Every kind has an order of its own for what it holds. Grow-only kinds: a position is a bit (Bloom), a class key
- * (cuckoo); what one side has is in the union. Observed-remove: a position is the rank of a dot in a history that both
- * sides know, and it is in the set while the dot is live; what one side has lost is lost to both.
+ * (cuckoo); what one side has is in the union. Observed-remove: a position is the rank of a dot in a causal context
+ * that both sides know, and it is in the set while the dot is live; what one side has lost is lost to both.
  *
  * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or over
  * its words that have bits (Bloom), which are at hand: a summary of bits costs nothing to make, and a range what it is

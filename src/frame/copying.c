@@ -1,9 +1,9 @@
 /*
- * A copy of a filter in steps (include/roost/steps.h).
+ * A copy of a filter in steps (include/roost/incremental.h).
  *
  * As machines are moved from host to host while they run: pages are copied one after the other, and those that were
  * written meanwhile are copied again, until so few are left that they are copied at one moment, with all that is short
- * (sums, histories, actors, the stash). So the copy is what the filter was at that moment, however it has changed
+ * (sums, causal contexts, actors, the stash). So the copy is what the filter was at that moment, however it has changed
  * before. The kinds know which pages were written: Bloom filters by the chunks whose hash is stale, tables by a byte a
  * page.
  *
@@ -17,7 +17,7 @@
  */
 #include "frame.h"
 
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 #define MOST_DOUBLED 16
 

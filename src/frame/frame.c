@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "frame.h"
-#include "roost/steps.h"
+#include "roost/incremental.h"
 #include "../base/hash.h"
 
 #define MAGIC          "Rost"

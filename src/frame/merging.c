@@ -1,10 +1,10 @@
 /*
- * A merge in steps (include/roost/steps.h).
+ * A merge in steps (include/roost/incremental.h).
  *
  * A state is a product of chains, and merge the pointwise maximum; so a state is the join of any parts that cover it,
  * and merging these one after the other is merging the whole. The kinds cut: a Bloom filter by stretches of its array,
- * a cuckoo filter by ranges of classes, an observed-remove filter by slices of its history, a series by tables. What
- * they hand out has the form of a delta, and each is made a frame of its own here.
+ * a cuckoo filter by ranges of classes, an observed-remove filter by slices of its causal context, a series by tables.
+ * What they hand out has the form of a delta, and each is made a frame of its own here.
  *
  * Observed-remove filters need one thing more. A dot that both sides have seen and that only the other side has seen
  * removed must be dropped, and where it lies only a walk over the receiver's table tells. So what the receiver has seen
@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 #define MOST_ROWS   1024 /* that a step of a sweep looks at */
 #define FEWEST_ROWS 8
@@ -31,7 +31,7 @@ struct roost_merging {
     roost_environment environment;
     uint8_t configuration[CONFIGURATION_ROOM]; /* of the receiver */
     size_t configuration_size;                 /* 0: there is none yet */
-    struct history known;                      /* what he had seen */
+    struct causal_context known;               /* what he had seen */
     roost_filter *other;
     roost_buffer *parts;
     size_t count, room, next;
@@ -53,14 +53,14 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     if (filter)
         made->configuration_size = configuration_bytes(filter, made->configuration);
     roost_status status = ROOST_OK;
-    if (filter && filter->kind->history)
-        status = filter->kind->history(filter, &made->known);
+    if (filter && filter->kind->causal)
+        status = filter->kind->causal(filter, &made->known);
     /* it is released with the allocator of this object, not that of the filter */
-    struct history copy = {0};
-    if (status == ROOST_OK && !history_copy(&copy, &made->known, &complete.allocator))
+    struct causal_context copy = {0};
+    if (status == ROOST_OK && !causal_copy(&copy, &made->known, &complete.allocator))
         status = ROOST_NO_MEMORY;
     if (filter)
-        history_release(&made->known, &filter->environment.allocator);
+        causal_release(&made->known, &filter->environment.allocator);
     made->known = copy;
     if (status != ROOST_OK)
         roost_merging_free(made);
@@ -83,7 +83,7 @@ void roost_merging_free(roost_merging *merging)
     const roost_allocator allocator = merging->environment.allocator;
     release_parts(merging);
     roost_buffer_release(&merging->told);
-    history_release(&merging->known, &allocator);
+    causal_release(&merging->known, &allocator);
     roost_filter_free(merging->other);
     memory_release(&allocator, merging);
 }

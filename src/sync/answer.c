@@ -2,16 +2,16 @@
  * The answering side of a sync: each request is answered from the filter alone.
  *
  * Nothing is kept between two requests, so a request says all that the answer depends on. The one thing that is hard to
- * say is which dots the two sides compare: a history may have thousands of actors. The LOST reply gave the asking side
- * the history of that moment, with the journal's cursor; from then on the cursor stands for it. The history of that
- * moment is the present one less what the journal says came since, and a hash in each request makes sure that both mean
- * the same.
+ * say is which dots the two sides compare: a causal context may have thousands of actors. The LOST reply gave the
+ * asking side the causal context of that moment, with the journal's cursor; from then on the cursor stands for it. The
+ * causal context of that moment is the present one less what the journal says came since, and a hash in each request
+ * makes sure that both mean the same.
  *
  * Changes are all or nothing for each request: a request is read to its end before anything is done.
  */
 #include "session.h"
 
-#include "roost/steps.h"
+#include "roost/incremental.h"
 
 /* ---- parts of replies ----------------------------------------------------------------------------------------------
  */
@@ -80,16 +80,16 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     write_fixed64(&writer, filter->journal->incarnation);
     write_varint(&writer, filter->journal->next);
     roost_status status = ROOST_OK;
-    struct history history = {0};
-    if (filter->kind->history)
-        status = filter->kind->history(filter, &history);
-    if (filter->kind->history)
-        history_write(&history, &writer);
+    struct causal_context causal = {0};
+    if (filter->kind->causal)
+        status = filter->kind->causal(filter, &causal);
+    if (filter->kind->causal)
+        causal_write(&causal, &writer);
     else
         write_varint(&writer, entries_of(filter));
     if (filter->kind->extent)
         write_varint(&writer, filter->kind->extent(filter));
-    history_release(&history, &filter->environment.allocator);
+    causal_release(&causal, &filter->environment.allocator);
     return message_end(&writer, filter, reply, status);
 }
 
@@ -137,7 +137,7 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
-static roost_status status_of(enum history_read result)
+static roost_status status_of(enum causal_read result)
 {
     switch (result) {
     case HISTORY_READ:
@@ -151,15 +151,16 @@ static roost_status status_of(enum history_read result)
     }
 }
 
-static roost_status read_wanted(const roost_filter *filter, struct history *wanted, struct bit_reader *reader)
+static roost_status read_wanted(const roost_filter *filter, struct causal_context *wanted, struct bit_reader *reader)
 {
-    return status_of(history_read(wanted, reader, UINT32_MAX, SIZE_MAX, &filter->environment.allocator));
+    return status_of(causal_read(wanted, reader, UINT32_MAX, SIZE_MAX, &filter->environment.allocator));
 }
 
-static roost_status write_news(roost_filter *filter, roost_buffer *reply, const struct history *wanted, uint8_t flags)
+static roost_status write_unseen(roost_filter *filter, roost_buffer *reply, const struct causal_context *wanted,
+                                 uint8_t flags)
 {
     struct bit_writer writer;
-    message_begin(&writer, filter, NEWS);
+    message_begin(&writer, filter, CHANGES);
     write_standing(&writer, filter, flags);
     write_fixed64(&writer, short_digest(filter));
     return message_end(&writer, filter, reply, filter->kind->write_part_of(filter, &writer, wanted));
@@ -167,9 +168,9 @@ static roost_status write_news(roost_filter *filter, roost_buffer *reply, const 
 
 static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
-    struct history wanted = {0}, own = {0};
+    struct causal_context wanted = {0}, own = {0};
     bool changed;
-    if (!filter->kind->history)
+    if (!filter->kind->causal)
         return trouble(filter, reply, ROOST_CORRUPT);
     if (!is_meant_for(filter, reader))
         return lost(filter, reply);
@@ -178,15 +179,15 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     if (status == ROOST_OK)
         status = filter->kind->merge_delta(filter, &changed, reader);
     if (status == ROOST_OK)
-        status = filter->kind->history(filter, &own);
+        status = filter->kind->causal(filter, &own);
     if (status != ROOST_OK)
         status = trouble(filter, reply, status);
-    else if (history_includes(&own, &wanted))
-        status = write_news(filter, reply, &wanted, flags);
-    else /* this is an older state than the one whose history they got */
+    else if (causal_includes(&own, &wanted))
+        status = write_unseen(filter, reply, &wanted, flags);
+    else /* this is an older state than the one whose causal context they got */
         status = lost(filter, reply);
-    history_release(&own, &filter->environment.allocator);
-    history_release(&wanted, &filter->environment.allocator);
+    causal_release(&own, &filter->environment.allocator);
+    causal_release(&wanted, &filter->environment.allocator);
     return status;
 }
 
@@ -218,9 +219,9 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
 /* What a request about ranges begins with, and what it takes to answer. */
 struct range_request {
     uint8_t flags;
-    bool stale; /* it speaks of a history that is not known any more */
-    struct history space;
-    const struct history *space_or_null;
+    bool stale; /* it speaks of a causal context that is not known any more */
+    struct causal_context space;
+    const struct causal_context *space_or_null;
     struct summary summary;
     struct ranges ranges;
 };
@@ -228,7 +229,7 @@ struct range_request {
 static void range_request_release(const roost_filter *filter, struct range_request *request)
 {
     const roost_allocator *allocator = &filter->environment.allocator;
-    history_release(&request->space, allocator);
+    causal_release(&request->space, allocator);
     summary_release(&request->summary, allocator);
     ranges_release(&request->ranges, allocator);
 }
@@ -238,11 +239,11 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
 {
     roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
-    if (filter->kind->history) {
+    if (filter->kind->causal) {
         request->space_or_null = &request->space;
         request->stale = !journal_knows(filter->journal, &then);
         if (!request->stale)
-            status = filter->kind->history_then(filter, &request->space, record);
+            status = filter->kind->causal_then(filter, &request->space, record);
     }
     if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal->incarnation) != hash)
         request->stale = true;
@@ -337,7 +338,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
 {
     roost_info info;
     roost_filter_brief(filter, &info);
-    struct differences none = {.filter = filter, .dots = filter->kind->history != NULL};
+    struct differences none = {.filter = filter, .dots = filter->kind->causal != NULL};
     uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
     uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
@@ -447,22 +448,22 @@ static roost_status write_there(const struct range_request *request, struct diff
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-static roost_status settle(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
-                           const struct differences *differences, const struct bit_writer *there,
-                           struct bit_reader *reader)
+static roost_status resolve_positions(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
+                                      const struct differences *differences, const struct bit_writer *there,
+                                      struct bit_reader *reader)
 {
     bool changed = false;
     struct bit_writer writer;
-    roost_status status = settle_all(filter, &changed, request->space_or_null, differences->here.numbers,
-                                     differences->here.count, reader);
+    roost_status status = resolve_all_positions(filter, &changed, request->space_or_null, differences->here.numbers,
+                                                differences->here.count, reader);
     if (status != ROOST_OK)
         return status;
-    message_begin(&writer, filter, SETTLE);
+    message_begin(&writer, filter, RESOLVE);
     write_standing(&writer, filter, request->flags);
     write_fixed64(&writer, short_digest(filter));
     write_bytes(&writer, there->buffer.data, there->buffer.size);
-    if (filter->kind->write_aside)
-        filter->kind->write_aside(filter, &writer);
+    if (filter->kind->write_extra)
+        filter->kind->write_extra(filter, &writer);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
@@ -479,7 +480,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     if (status == ROOST_OK)
         status = write_there(&request, &differences, &there, again);
     if (status == ROOST_OK)
-        status = settle(filter, reply, &request, &differences, &there, reader);
+        status = resolve_positions(filter, reply, &request, &differences, &there, reader);
     if (request.stale)
         status = lost(filter, reply);
     else if (status != ROOST_OK)

@@ -82,7 +82,7 @@ uint32_t read_half(struct bit_reader *reader)
     return (uint32_t)read_bits(reader, 32);
 }
 
-uint32_t space_hash(const struct history *space, uint64_t incarnation)
+uint32_t space_hash(const struct causal_context *space, uint64_t incarnation)
 {
     uint64_t sum = 0;
     for (size_t i = 0; space && i < space->count; i++) {
@@ -92,19 +92,19 @@ uint32_t space_hash(const struct history *space, uint64_t incarnation)
     return (uint32_t)(sum >> 32 ^ sum) ^ half_incarnation(incarnation);
 }
 
-roost_status settle_all(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
-                        uint64_t count, struct bit_reader *reader)
+roost_status resolve_all_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                   const uint64_t *positions, uint64_t count, struct bit_reader *reader)
 {
-    struct ledger aside = {0};
+    struct quota extra = {0};
     roost_status status = ROOST_OK;
-    if (filter->kind->read_aside)
-        status = filter->kind->read_aside(filter, &aside, reader);
+    if (filter->kind->read_extra)
+        status = filter->kind->read_extra(filter, &extra, reader);
     else if (reader_bits_left(reader) != 0)
         status = ROOST_CORRUPT;
     if (status == ROOST_OK)
-        status = filter->kind->settle(filter, changed, space, positions, count);
-    if (status == ROOST_OK && filter->kind->take_aside)
-        *changed |= filter->kind->take_aside(filter, &aside);
-    ledger_release(&aside, &filter->environment.allocator);
+        status = filter->kind->resolve_positions(filter, changed, space, positions, count);
+    if (status == ROOST_OK && filter->kind->take_extra)
+        *changed |= filter->kind->take_extra(filter, &extra);
+    quota_release(&extra, &filter->environment.allocator);
     return status;
 }

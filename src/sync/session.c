@@ -3,9 +3,9 @@
  *
  *     HELLO --> EQUAL                                             nothing to do
  *           --> DELTA --> PUSH --> DONE                           both know where they parted: what changed, each way
- *           --> LOST  --> TRADE --> NEWS                          dots that only one of them has seen, by their
- * histories
- *                     --> RANGES --> DIFFER --> ... --> LEAVES --> SETTLE     what is left, by digests of ranges
+ *           --> LOST  --> TRADE --> CHANGES                          dots that only one of them has seen, by their
+ * causal contexts
+ *                     --> RANGES --> DIFFER --> ... --> LEAVES --> RESOLVE     what is left, by digests of ranges
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
  * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too), or that is not
@@ -39,7 +39,7 @@
 #define LEAF_BITS 512
 /* Nor is it worth cutting further where most ranges differ. */
 #define MOST_DIFFER(asked) ((asked)*5 / 8)
-/* So often the peer may send its history; then everything is sent. */
+/* So often the peer may send its causal context; then everything is sent. */
 #define MOST_LOST 4
 
 enum stage { AT_START, AFTER_HELLO, AFTER_PUSH, AFTER_TRADE, AFTER_RANGES, AFTER_LEAVES, AFTER_STATE, AT_END };
@@ -47,22 +47,22 @@ enum stage { AT_START, AFTER_HELLO, AFTER_PUSH, AFTER_TRADE, AFTER_RANGES, AFTER
 struct roost_sync {
     roost_filter *filter;
     enum stage stage;
-    roost_cursor peer;      /* how far the peer's changes are known here; incarnation 0: not at all */
-    roost_cursor own;       /* how far our changes are known there */
-    roost_cursor lost;      /* where the peer's journal stood at LOST; all before is known here at the end */
-    uint32_t times_lost;    /* how often there was a LOST */
-    uint64_t known;         /* where the peer's journal stood at its last reply */
-    uint64_t told;          /* how far our journal was told in this exchange */
-    uint64_t stood;         /* where our journal stood when our digest was last looked at */
-    bool suspicious;        /* cursors did not lead to equality */
-    bool undisturbed;       /* the peer, since LOST */
-    bool quiet;             /* nobody else changed our filter since HELLO, */
-    uint64_t left;          /* where we left its journal */
-    uint64_t extent;        /* how far the peer's positions reach, if that can be told only now */
-    struct history space;   /* the peer's, when it lost the cursor */
-    struct summary summary; /* ours, in that space */
-    struct ranges ranges;   /* those asked about */
-    uint64_t request_hash;  /* of the last one */
+    roost_cursor peer;           /* how far the peer's changes are known here; incarnation 0: not at all */
+    roost_cursor own;            /* how far our changes are known there */
+    roost_cursor lost;           /* where the peer's journal stood at LOST; all before is known here at the end */
+    uint32_t times_lost;         /* how often there was a LOST */
+    uint64_t known;              /* where the peer's journal stood at its last reply */
+    uint64_t told;               /* how far our journal was told in this exchange */
+    uint64_t stood;              /* where our journal stood when our digest was last looked at */
+    bool suspicious;             /* cursors did not lead to equality */
+    bool undisturbed;            /* the peer, since LOST */
+    bool quiet;                  /* nobody else changed our filter since HELLO, */
+    uint64_t left;               /* where we left its journal */
+    uint64_t extent;             /* how far the peer's positions reach, if that can be told only now */
+    struct causal_context space; /* the peer's, when it lost the cursor */
+    struct summary summary;      /* ours, in that space */
+    struct ranges ranges;        /* those asked about */
+    uint64_t request_hash;       /* of the last one */
     roost_sync_result result;
 };
 
@@ -103,7 +103,7 @@ roost_status roost_sync_new(roost_sync **made, roost_filter *filter, const void 
 static void forget_space(struct roost_sync *sync)
 {
     const roost_allocator *allocator = &sync->filter->environment.allocator;
-    history_release(&sync->space, allocator);
+    causal_release(&sync->space, allocator);
     summary_release(&sync->summary, allocator);
     ranges_release(&sync->ranges, allocator);
 }
@@ -270,9 +270,9 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
 /* ---- ranges --------------------------------------------------------------------------------------------------------
  */
 
-static const struct history *space_or_null(const struct roost_sync *sync)
+static const struct causal_context *space_or_null(const struct roost_sync *sync)
 {
-    return sync->filter->kind->history ? &sync->space : NULL;
+    return sync->filter->kind->causal ? &sync->space : NULL;
 }
 
 static void begin_range_request(struct roost_sync *sync, struct bit_writer *writer, enum message_type type)
@@ -351,8 +351,8 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
         }
         memory_release(allocator, members);
     }
-    if (sync->filter->kind->write_aside)
-        sync->filter->kind->write_aside(sync->filter, &writer);
+    if (sync->filter->kind->write_extra)
+        sync->filter->kind->write_extra(sync->filter, &writer);
     sync->stage = AFTER_LEAVES;
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
@@ -434,7 +434,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     if (!read_differing(sync, reader))
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
-    if (differ == 0 && !sync->filter->kind->write_aside)
+    if (differ == 0 && !sync->filter->kind->write_extra)
         return despair(sync, request);
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
@@ -460,7 +460,7 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     if (!positions)
         return reader->failed ? ROOST_CORRUPT : ROOST_NO_MEMORY;
     roost_status status =
-        settle_all(sync->filter, &sync->result.changed, space_or_null(sync), positions, count, reader);
+        resolve_all_positions(sync->filter, &sync->result.changed, space_or_null(sync), positions, count, reader);
     memory_release(allocator, positions);
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }
@@ -488,47 +488,47 @@ static roost_status after_state(struct roost_sync *sync, struct bit_reader *read
 /* ---- lost cursors --------------------------------------------------------------------------------------------------
  */
 
-static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, const struct history *wanted,
-                                const struct history *given)
+static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, const struct causal_context *wanted,
+                                const struct causal_context *given)
 {
     struct bit_writer writer;
     message_begin(&writer, sync->filter, TRADE);
     write_half(&writer, half_incarnation(sync->lost.incarnation));
     write_varint(&writer, sync->known);
-    history_write(wanted, &writer);
+    causal_write(wanted, &writer);
     sync->stage = AFTER_TRADE;
     return message_end(&writer, sync->filter, request, sync->filter->kind->write_part_of(sync->filter, &writer, given));
 }
 
-/* The peer's history says which dots it lacks, and which are missing here. */
+/* The peer's causal context says which dots it lacks, and which are missing here. */
 static roost_status trade(struct roost_sync *sync, roost_buffer *request)
 {
     const roost_allocator *allocator = &sync->filter->environment.allocator;
-    struct history own = {0}, wanted = {0}, given = {0};
+    struct causal_context own = {0}, wanted = {0}, given = {0};
     roost_status status = ROOST_NO_MEMORY;
-    status = sync->filter->kind->history(sync->filter, &own);
+    status = sync->filter->kind->causal(sync->filter, &own);
     if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
         return send_state(sync, request);
     if (status == ROOST_OK)
         status = ROOST_NO_MEMORY;
-    if (history_difference(&wanted, &sync->space, &own, allocator) &&
-        history_difference(&given, &own, &sync->space, allocator))
+    if (causal_difference(&wanted, &sync->space, &own, allocator) &&
+        causal_difference(&given, &own, &sync->space, allocator))
         status =
             wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
-    history_release(&own, allocator);
-    history_release(&wanted, allocator);
-    history_release(&given, allocator);
+    causal_release(&own, allocator);
+    causal_release(&wanted, allocator);
+    causal_release(&given, allocator);
     return status;
 }
 
 /* Ranges make no difference between dots that were removed and dots that were never heard of. */
 static roost_status know_space(const struct roost_sync *sync)
 {
-    struct history own = {0};
-    roost_status status = sync->filter->kind->history(sync->filter, &own);
-    if (status == ROOST_OK && !history_includes(&own, &sync->space))
+    struct causal_context own = {0};
+    roost_status status = sync->filter->kind->causal(sync->filter, &own);
+    if (status == ROOST_OK && !causal_includes(&own, &sync->space))
         status = ROOST_CORRUPT;
-    history_release(&own, &sync->filter->environment.allocator);
+    causal_release(&own, &sync->filter->environment.allocator);
     return status;
 }
 
@@ -562,9 +562,9 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     sync->undisturbed = true;
     if (sync->times_lost++ == MOST_LOST)
         return reader->failed ? ROOST_CORRUPT : send_state(sync, request);
-    if (sync->filter->kind->history) {
+    if (sync->filter->kind->causal) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
-        enum history_read read = history_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
+        enum causal_read read = causal_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
         if (read != HISTORY_READ)
             return read == HISTORY_NO_MEMORY ? ROOST_NO_MEMORY : ROOST_CORRUPT;
         return reader_bits_left(reader) == 0 ? trade(sync, request) : ROOST_CORRUPT;
@@ -618,11 +618,11 @@ static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, 
         return after_lost(sync, request, reader);
     if (sync->stage == AFTER_PUSH && type == DONE)
         return after_push(sync, request, reader);
-    if (sync->stage == AFTER_TRADE && type == NEWS)
+    if (sync->stage == AFTER_TRADE && type == CHANGES)
         return after_news(sync, request, reader);
     if (sync->stage == AFTER_RANGES && type == DIFFER)
         return after_ranges(sync, request, reader);
-    if (sync->stage == AFTER_LEAVES && type == SETTLE)
+    if (sync->stage == AFTER_LEAVES && type == RESOLVE)
         return after_leaves(sync, request, reader);
     if (sync->stage == AFTER_STATE && type == WHOLE)
         return after_state(sync, reader);

@@ -2,14 +2,14 @@
  * The messages of a sync. docs/format.md has their bytes; `session.c` tells how they follow each other.
  *
  *     request                                         reply
- *     HELLO   version, configuration, digest, cursor  EQUAL | DELTA what changed | LOST history
+ *     HELLO   version, configuration, digest, cursor  EQUAL | DELTA what changed | LOST causal context
  *     PUSH    what changed here, digest               DONE
- *     TRADE   dots wanted, what the other lacks       NEWS what the dots wanted are, digest
+ *     TRADE   dots wanted, what the other lacks       CHANGES what the dots wanted are, digest
  *     RANGES  digests of ranges                       DIFFER which of them are different
- *     LEAVES  what some ranges hold                   SETTLE positions, digest
+ *     LEAVES  what some ranges hold                   RESOLVE positions, digest
  *     STATE   all, digest                             WHOLE all, unless it is the same
  *     PUSH, TRADE, RANGES, LEAVES                     LOST, where it is not the replica that they are meant for, or the
- *                                                     history that they speak of is not known any more
+ *                                                     causal context that they speak of is not known any more
  *     anything                                        TROUBLE status, version; LEAVES: too much, send STATE
  *
  * All but HELLO and TROUBLE end with a checksum that is keyed by the configuration, so that neither an accident nor a
@@ -32,11 +32,11 @@ enum message_type {
     PUSH,
     DONE,
     TRADE,
-    NEWS,
+    CHANGES,
     RANGES,
     DIFFER,
     LEAVES,
-    SETTLE,
+    RESOLVE,
     STATE,
     WHOLE,
     TROUBLE = 0x58,
@@ -76,11 +76,11 @@ static inline uint32_t half_incarnation(uint64_t incarnation)
 void write_half(struct bit_writer *writer, uint32_t half);
 uint32_t read_half(struct bit_reader *reader);
 /* What two who speak of the same space of dots (NULL for kinds without) of the same replica agree upon. */
-uint32_t space_hash(const struct history *space, uint64_t incarnation);
+uint32_t space_hash(const struct causal_context *space, uint64_t incarnation);
 
 /* Settles positions that end a message, together with what goes along with them (kind.h): all of it or nothing. */
-roost_status settle_all(roost_filter *filter, bool *changed, const struct history *space, const uint64_t *positions,
-                        uint64_t count, struct bit_reader *reader);
+roost_status resolve_all_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                   const uint64_t *positions, uint64_t count, struct bit_reader *reader);
 
 /* ---- ranges of positions: ranges.c ---------------------------------------------------------------------------------
  */

@@ -670,29 +670,29 @@ static roost_status window_clone(const roost_filter *filter, roost_filter **copy
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
-roost_status window_stage(const struct window *window, struct window_news *news, uint64_t start, uint32_t level)
+roost_status window_stage(const struct window *window, struct window_unseen *unseen, uint64_t start, uint32_t level)
 {
     struct staged_slot staged = {start, level, NULL};
     if (window_find(window, start, level))
         return ROOST_OK;
-    roost_status status = window_new_bits(window, &staged.bits, news->count);
+    roost_status status = window_new_bits(window, &staged.bits, unseen->count);
     if (status == ROOST_OK)
-        news->slots[news->count++] = staged;
+        unseen->slots[unseen->count++] = staged;
     return status;
 }
 
-void window_unstage(struct window_news *news)
+void window_unstage(struct window_unseen *unseen)
 {
-    while (news->count > 0)
-        bloom_kind.close(news->slots[--news->count].bits);
+    while (unseen->count > 0)
+        bloom_kind.close(unseen->slots[--unseen->count].bits);
 }
 
-void window_commit(struct window *window, struct window_news *news)
+void window_commit(struct window *window, struct window_unseen *unseen)
 {
-    window_forget(window, news->newest);
-    for (size_t i = 0; i < news->count; i++)
-        window_put(window, news->slots[i].start, news->slots[i].level, news->slots[i].bits);
-    news->count = 0;
+    window_forget(window, unseen->newest);
+    for (size_t i = 0; i < unseen->count; i++)
+        window_put(window, unseen->slots[i].start, unseen->slots[i].level, unseen->slots[i].bits);
+    unseen->count = 0;
 }
 
 /* An entry of our own actor that is ahead of us was made by somebody who goes by our name: he may have it. */
@@ -710,16 +710,16 @@ bool window_take_tally(struct window *window, const struct tally *tally)
     return changed;
 }
 
-static roost_status stage_others(struct window *window, struct window_news *news, const struct window *other)
+static roost_status stage_others(struct window *window, struct window_unseen *unseen, const struct window *other)
 {
     roost_status status = ROOST_OK;
     uint64_t mine = newest_start(window), theirs = newest_start(other);
-    news->newest = mine > theirs ? mine : theirs;
+    unseen->newest = mine > theirs ? mine : theirs;
     if (window->latest && theirs > window->latest)
         return ROOST_CLOCK;
     for (uint32_t i = 0; i < other->count && status == ROOST_OK; i++)
-        if (is_remembered(other, &other->slots[i], news->newest))
-            status = window_stage(window, news, other->slots[i].start, other->slots[i].level);
+        if (is_remembered(other, &other->slots[i], unseen->newest))
+            status = window_stage(window, unseen, other->slots[i].start, other->slots[i].level);
     if (status == ROOST_OK && !tally_reserve(&window->tally, &window->base.environment.allocator, other->tally.count))
         status = ROOST_NO_MEMORY;
     return status;
@@ -729,13 +729,13 @@ static roost_status window_merge(roost_filter *filter, bool *changed, const roos
 {
     struct window *window = as_window(filter);
     const struct window *other = as_const_window(source);
-    struct window_news news = {.count = 0};
-    roost_status status = stage_others(window, &news, other);
+    struct window_unseen unseen = {.count = 0};
+    roost_status status = stage_others(window, &unseen, other);
     if (status != ROOST_OK) {
-        window_unstage(&news);
+        window_unstage(&unseen);
         return status;
     }
-    window_commit(window, &news);
+    window_commit(window, &unseen);
     for (uint32_t i = 0; i < other->count; i++) {
         struct slot *slot = window_find(window, other->slots[i].start, other->slots[i].level);
         bool grew = false;

@@ -175,14 +175,15 @@ roost_status growing_write_state(const roost_filter *filter, struct bit_writer *
 roost_status growing_read_state(roost_filter *filter, struct bit_reader *reader);
 roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
 roost_status growing_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
-roost_status growing_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink);
+roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                         struct part_sink *sink);
 bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
 /* ---- bytes and deltas: forgetful_bytes.c --------------------------------------------------------------------------
  */
 
 /* Slots and entries that a merge is about to bring. */
-struct window_news {
+struct window_unseen {
     uint64_t newest;
     struct staged_slot {
         uint64_t start;
@@ -192,9 +193,9 @@ struct window_news {
     size_t count;
 };
 
-roost_status window_stage(const struct window *window, struct window_news *news, uint64_t start, uint32_t level);
-void window_unstage(struct window_news *news);
-void window_commit(struct window *window, struct window_news *news);
+roost_status window_stage(const struct window *window, struct window_unseen *unseen, uint64_t start, uint32_t level);
+void window_unstage(struct window_unseen *unseen);
+void window_commit(struct window *window, struct window_unseen *unseen);
 /* Takes in entries that were reserved; leaves an actor behind that somebody else has used. */
 bool window_take_tally(struct window *window, const struct tally *tally);
 

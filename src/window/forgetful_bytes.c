@@ -226,14 +226,14 @@ static roost_status read_delta(const struct window *window, struct window_delta 
     return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
 }
 
-static roost_status stage_delta(struct window *window, struct window_news *news, const struct window_delta *delta)
+static roost_status stage_delta(struct window *window, struct window_unseen *unseen, const struct window_delta *delta)
 {
     uint64_t mine = newest_start(window), theirs = delta->count ? delta->keys[delta->count - 1].start : 0;
     roost_status status = window->latest && theirs > window->latest ? ROOST_CLOCK : ROOST_OK;
-    news->newest = mine > theirs ? mine : theirs;
+    unseen->newest = mine > theirs ? mine : theirs;
     for (uint32_t i = 0; i < delta->count && status == ROOST_OK; i++)
-        if (is_remembered(window, &delta->keys[i], news->newest))
-            status = window_stage(window, news, delta->keys[i].start, delta->keys[i].level);
+        if (is_remembered(window, &delta->keys[i], unseen->newest))
+            status = window_stage(window, unseen, delta->keys[i].start, delta->keys[i].level);
     if (status == ROOST_OK && !tally_reserve(&window->tally, &window->base.environment.allocator, delta->tally.count))
         status = ROOST_NO_MEMORY;
     return status;
@@ -257,17 +257,17 @@ static bool take_delta(struct window *window, struct window_delta *delta)
 roost_status window_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct window *window = as_window(filter);
-    struct window_news news = {.count = 0};
+    struct window_unseen unseen = {.count = 0};
     struct window_delta delta;
     *changed = false;
     roost_status status = read_delta(window, &delta, reader);
     if (status == ROOST_OK)
-        status = stage_delta(window, &news, &delta);
+        status = stage_delta(window, &unseen, &delta);
     if (status == ROOST_OK) {
-        window_commit(window, &news);
+        window_commit(window, &unseen);
         *changed = take_delta(window, &delta);
     }
-    window_unstage(&news);
+    window_unstage(&unseen);
     tally_release(&delta.tally, &filter->environment.allocator);
     return status;
 }

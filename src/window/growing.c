@@ -76,7 +76,7 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
     roost_status status = recent_add(recent, before, prefix, prepared, slot);
     if (status == ROOST_OK)
         return ROOST_OK;
-    recent_tidy(recent, recent->count);
+    recent_compact(recent, recent->count);
     return recent_add(recent, before, prefix, prepared, slot);
 }
 
@@ -148,7 +148,7 @@ static roost_status add_row(struct window *window, bool *seen, size_t *done, con
         }
     }
     if (status == ROOST_OK)
-        recent_tidy(recent, (uint32_t)count);
+        recent_compact(recent, (uint32_t)count);
     return status;
 }
 
@@ -284,7 +284,7 @@ static roost_status growing_clone(const roost_filter *filter, roost_filter **cop
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
 /* Whether we are to take in an entry. */
-static bool is_news(const struct window *window, uint64_t prefix, uint64_t slot, uint64_t newest)
+static bool is_unseen(const struct window *window, uint64_t prefix, uint64_t slot, uint64_t newest)
 {
     uint64_t mine;
     return slot >= recent_floor(&window->recent, newest) &&
@@ -296,7 +296,7 @@ static roost_status reserve_all(struct window *window, struct incoming incoming,
     roost_status status = ROOST_OK;
     window->recent.beside = growing_bytes_beside(window);
     for (uint64_t prefix, slot; status == ROOST_OK && incoming_next(&incoming, &prefix, &slot);)
-        if (is_news(window, prefix, slot, newest))
+        if (is_unseen(window, prefix, slot, newest))
             status = recent_reserve(&window->recent, prefix);
     return status;
 }
@@ -305,7 +305,7 @@ static bool raise_all(struct window *window, struct incoming incoming, uint64_t 
 {
     bool changed = false;
     for (uint64_t prefix, slot; incoming_next(&incoming, &prefix, &slot);)
-        if (is_news(window, prefix, slot, newest) && recent_raise(&window->recent, prefix, slot)) {
+        if (is_unseen(window, prefix, slot, newest) && recent_raise(&window->recent, prefix, slot)) {
             journal_note(window->base.journal, ENTRY_TABLE, prefix, 0);
             changed = true;
         }
@@ -323,7 +323,7 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     roost_status status = any ? reserve_all(window, *incoming, newest) : ROOST_OK;
     if (status != ROOST_OK) { /* what is forgotten already may make room */
         recent_abandon(&window->recent);
-        recent_tidy(&window->recent, window->recent.count);
+        recent_compact(&window->recent, window->recent.count);
         status = reserve_all(window, *incoming, newest);
     }
     if (status == ROOST_OK && !tally_reserve(&window->tally, &window->base.environment.allocator, tally->count))
@@ -335,7 +335,7 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     if (any) {
         recent_advance(&window->recent, newest);
         *changed |= raise_all(window, *incoming, newest);
-        recent_tidy(&window->recent, SEGMENTS_TIDIED);
+        recent_compact(&window->recent, SEGMENTS_TIDIED);
     }
     *changed |= window_take_tally(window, tally);
     return ROOST_OK;
@@ -354,7 +354,7 @@ static bool lacks(const struct window *window, const struct window *other)
     struct recent_walk walk = {0};
     uint64_t newest = recent_is_empty(&window->recent) ? 0 : window->recent.newest;
     for (uint64_t prefix, slot; recent_next(&other->recent, &walk, &prefix, &slot);)
-        if (is_news(window, prefix, slot, newest))
+        if (is_unseen(window, prefix, slot, newest))
             return true;
     return tally_lacks(&window->tally, &other->tally);
 }

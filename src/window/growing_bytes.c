@@ -192,7 +192,8 @@ static roost_status hand_out(const struct window *window, uint64_t slot, const u
 }
 
 /* The newest slot goes last: until then nothing is forgotten that a part before it brings. */
-roost_status growing_cut(const roost_filter *filter, const struct history *known, size_t bytes, struct part_sink *sink)
+roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                         struct part_sink *sink)
 {
     (void)known;
     const struct window *window = as_const_window(filter);

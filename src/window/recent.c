@@ -564,7 +564,7 @@ static bool has_forgotten(const struct recent *recent, const struct recent_segme
     return segment->count > 0 && segment->oldest < recent_floor(recent, recent->newest);
 }
 
-void recent_tidy(struct recent *recent, uint32_t segments)
+void recent_compact(struct recent *recent, uint32_t segments)
 {
     uint64_t enough = recent->live + recent->live / GARBAGE_SHARE + FEWEST_GARBAGE;
     for (; segments > 0 && recent->words > enough; segments--) {

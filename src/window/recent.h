@@ -123,7 +123,7 @@ bool recent_raise(struct recent *recent, uint64_t prefix, uint64_t slot);
 uint64_t recent_live_at(const struct recent *recent, uint64_t slot);
 
 /* Gives back the memory of what is forgotten, a few segments at a time. */
-void recent_tidy(struct recent *recent, uint32_t segments);
+void recent_compact(struct recent *recent, uint32_t segments);
 
 /* All that is remembered, in no order. */
 struct recent_walk {

@@ -61,10 +61,10 @@ size_t tally_find(const struct tally *tally, uint64_t actor)
 
 static bool raise_to(uint64_t *number, uint64_t other)
 {
-    bool news = other > *number;
-    if (news)
+    bool unseen = other > *number;
+    if (unseen)
         *number = other;
-    return news;
+    return unseen;
 }
 
 bool tally_take(struct tally *tally, const struct tally_entry *entry)

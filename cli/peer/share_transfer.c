@@ -6,13 +6,13 @@
  * mirrors and copies that nobody adds to would use up the number of writers that the filter was made for, which voids
  * the promise as soon as true writers come.
  */
-#include "lending.h"
+#include "share_transfer.h"
 
-bool lend_idle_shares(struct filter_file *file, bool *gave)
+bool transfer_idle_shares(struct filter_file *file, bool *gave)
 {
     *gave = false;
     if (!roost_filter_actor(file->filter))
         return true;
-    roost_status status = roost_filter_lend(file->filter, gave);
+    roost_status status = roost_filter_transfer_shares(file->filter, gave);
     return status == ROOST_OK || complain_of_status(file->name, status);
 }

@@ -3,8 +3,8 @@
  *
  * Everything here has a call elsewhere that does the same at once (filter.h).
  */
-#ifndef ROOST_STEPS_H
-#define ROOST_STEPS_H
+#ifndef ROOST_INCREMENTAL_H
+#define ROOST_INCREMENTAL_H
 
 #include "filter.h"
 
@@ -93,7 +93,7 @@ ROOST_API void roost_copying_free(roost_copying *copying); /* NULL is fine */
  * A Bloom filter leaves work for the next digest whenever it changes. This does some of it: `effort` chunks of 4 KiB, a
  * microsecond each or less. Whether there is more; where there is not, a digest costs nothing.
  */
-ROOST_API bool roost_filter_tidy(roost_filter *filter, uint64_t effort);
+ROOST_API bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort);
 
 /*
  * As roost_filter_info, in a time that does not grow with the filter: of an array of more than two megabytes, half a

@@ -1,5 +1,5 @@
 /*
- * Histories: sets of dots, laid out on one line.
+ * Causal contexts: sets of dots, laid out on one line.
  *
  * The thesis (Specification 4) has a set H of all tags ever seen, to be stored as a version vector: the largest
  * timestamp of each replica. That is the same set only while every replica hears of every tag in order, and deltas come
@@ -17,10 +17,10 @@
  *     0  1  2  ...  120  121  122  123  124  125  126 ...   0  1  2  3  4 ...
  *     .  [============]   .    .    .   [======]   .        .  [=====]  .
  *
- * Two histories. From one border of a run to the next, in either history, all dots are in the same of them: in neither,
- * in one, in both. One walk goes along the borders of both and yields the stretches that an operation keeps. The
- * borders at one point are crossed together, so a stretch ends only where a dot is missing, and the result needs no
- * melting:
+ * Two causal contexts. From one border of a run to the next, in either causal context, all dots are in the same of
+ * them: in neither, in one, in both. One walk goes along the borders of both and yields the stretches that an operation
+ * keeps. The borders at one point are crossed together, so a stretch ends only where a dot is missing, and the result
+ * needs no melting:
  *
  *     first          [=====]     [=======]
  *     second               [=====]    [=======]
@@ -34,7 +34,7 @@
  * Bytes. They are read twice: once to see that they are good and to count, once to keep. So memory is asked for once,
  * the right amount, and never for bytes that are refused.
  */
-#include "history.h"
+#include "causal_context.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,7 +43,7 @@
 
 #define SMALLEST_ROOM 4
 #define MOST_RUNS     (SIZE_MAX / sizeof(struct dot_run))
-/* So few are added faster one by one than by a walk through the whole history. */
+/* So few are added faster one by one than by a walk through the whole causal context. */
 #define FEW_RUNS 16
 
 _Static_assert(sizeof(struct dot_run) == 16, "runs are compared as bytes, so they have no padding");
@@ -81,12 +81,12 @@ static inline bool is_run(const struct dot_run *run)
  * end, so that adding dot after dot need not wait for the one before; and no branch depends on it, since none could be
  * foreseen.
  */
-static inline size_t runs_begun(const struct history *history, uint128 position)
+static inline size_t runs_begun(const struct causal_context *causal, uint128 position)
 {
-    size_t begun = 0, left = history->count;
+    size_t begun = 0, left = causal->count;
     while (left > 0) {
         size_t half = left - left / 2;
-        begun += run_begin(&history->runs[begun + half - 1]) <= position ? half : 0;
+        begun += run_begin(&causal->runs[begun + half - 1]) <= position ? half : 0;
         left -= half;
     }
     return begun;
@@ -94,75 +94,75 @@ static inline size_t runs_begun(const struct history *history, uint128 position)
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
-void history_release(struct history *history, const roost_allocator *allocator)
+void causal_release(struct causal_context *causal, const roost_allocator *allocator)
 {
-    memory_release(allocator, history->runs);
-    *history = (struct history){0};
+    memory_release(allocator, causal->runs);
+    *causal = (struct causal_context){0};
 }
 
-static bool move_to_room(struct history *history, const roost_allocator *allocator, size_t room)
+static bool move_to_room(struct causal_context *causal, const roost_allocator *allocator, size_t room)
 {
     struct dot_run *runs = memory_allocate(allocator, room * sizeof *runs);
     if (!runs)
         return false;
-    if (history->count)
-        memcpy(runs, history->runs, history->count * sizeof *runs);
-    memory_release(allocator, history->runs);
-    history->runs = runs;
-    history->room = room;
+    if (causal->count)
+        memcpy(runs, causal->runs, causal->count * sizeof *runs);
+    memory_release(allocator, causal->runs);
+    causal->runs = runs;
+    causal->room = room;
     return true;
 }
 
-bool history_reserve(struct history *history, const roost_allocator *allocator, size_t runs)
+bool causal_reserve(struct causal_context *causal, const roost_allocator *allocator, size_t runs)
 {
-    if (history->room - history->count >= runs)
+    if (causal->room - causal->count >= runs)
         return true;
-    if (runs > MOST_RUNS / 2 - history->count)
+    if (runs > MOST_RUNS / 2 - causal->count)
         return false;
-    size_t room = history->count + runs;
-    room = room > history->room * 2 ? room : history->room * 2;
-    return move_to_room(history, allocator, room > SMALLEST_ROOM ? room : SMALLEST_ROOM);
+    size_t room = causal->count + runs;
+    room = room > causal->room * 2 ? room : causal->room * 2;
+    return move_to_room(causal, allocator, room > SMALLEST_ROOM ? room : SMALLEST_ROOM);
 }
 
-bool history_copy(struct history *copy, const struct history *history, const roost_allocator *allocator)
+bool causal_copy(struct causal_context *copy, const struct causal_context *causal, const roost_allocator *allocator)
 {
-    *copy = (struct history){0};
-    if (history->count == 0)
+    *copy = (struct causal_context){0};
+    if (causal->count == 0)
         return true;
-    if (!move_to_room(copy, allocator, history->count))
+    if (!move_to_room(copy, allocator, causal->count))
         return false;
-    memcpy(copy->runs, history->runs, history->count * sizeof *copy->runs);
-    copy->count = history->count;
-    copy->dots = history->dots;
+    memcpy(copy->runs, causal->runs, causal->count * sizeof *copy->runs);
+    copy->count = causal->count;
+    copy->dots = causal->dots;
     return true;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-bool history_contains(const struct history *history, uint64_t actor, uint32_t counter)
+bool causal_contains(const struct causal_context *causal, uint64_t actor, uint32_t counter)
 {
     uint128 dot = position_of(actor, counter);
-    size_t begun = runs_begun(history, dot);
-    return begun > 0 && dot < run_end(&history->runs[begun - 1]);
+    size_t begun = runs_begun(causal, dot);
+    return begun > 0 && dot < run_end(&causal->runs[begun - 1]);
 }
 
-uint32_t history_contiguous(const struct history *history, uint64_t actor)
+uint32_t causal_contiguous(const struct causal_context *causal, uint64_t actor)
 {
-    size_t begun = runs_begun(history, position_of(actor, 1));
-    return begun > 0 && history->runs[begun - 1].actor == actor ? history->runs[begun - 1].last : 0;
+    size_t begun = runs_begun(causal, position_of(actor, 1));
+    return begun > 0 && causal->runs[begun - 1].actor == actor ? causal->runs[begun - 1].last : 0;
 }
 
-uint32_t history_largest(const struct history *history, uint64_t actor)
+uint32_t causal_largest(const struct causal_context *causal, uint64_t actor)
 {
-    size_t begun = runs_begun(history, position_of(actor, UINT32_MAX));
-    return begun > 0 && history->runs[begun - 1].actor == actor ? history->runs[begun - 1].last : 0;
+    size_t begun = runs_begun(causal, position_of(actor, UINT32_MAX));
+    return begun > 0 && causal->runs[begun - 1].actor == actor ? causal->runs[begun - 1].last : 0;
 }
 
-size_t history_run_of(const struct history *history, uint64_t actor, uint32_t counter)
+size_t causal_run_of(const struct causal_context *causal, uint64_t actor, uint32_t counter)
 {
     uint128 dot = position_of(actor, counter);
-    size_t begun = runs_begun(history, dot);
-    assert(begun > 0 && dot < run_end(&history->runs[begun - 1]));
+    size_t begun = runs_begun(causal, dot);
+    assert(begun > 0 && dot < run_end(&causal->runs[begun - 1]));
     return begun - 1;
 }
 
@@ -174,76 +174,77 @@ static size_t actors_of_runs(const struct dot_run *runs, size_t count)
     return actors;
 }
 
-size_t history_actors(const struct history *history)
+size_t causal_actors(const struct causal_context *causal)
 {
-    return actors_of_runs(history->runs, history->count);
+    return actors_of_runs(causal->runs, causal->count);
 }
 
-size_t history_gaps(const struct history *history)
+size_t causal_gaps(const struct causal_context *causal)
 {
     size_t gaps = 0;
-    for (size_t i = 0; i < history->count; i++)
-        gaps += history->runs[i].first != 1;
+    for (size_t i = 0; i < causal->count; i++)
+        gaps += causal->runs[i].first != 1;
     return gaps;
 }
 
 /* ---- one more run ------------------------------------------------------------------------------------------------ */
 
-static bool insert_run(struct history *history, const roost_allocator *allocator, size_t at, struct dot_run run)
+static bool insert_run(struct causal_context *causal, const roost_allocator *allocator, size_t at, struct dot_run run)
 {
-    if (!history_reserve(history, allocator, 1))
+    if (!causal_reserve(causal, allocator, 1))
         return false;
-    if (at < history->count)
-        memmove(&history->runs[at + 1], &history->runs[at], (history->count - at) * sizeof run);
-    history->runs[at] = run;
-    history->count++;
-    history->dots += run_dots(&run);
+    if (at < causal->count)
+        memmove(&causal->runs[at + 1], &causal->runs[at], (causal->count - at) * sizeof run);
+    causal->runs[at] = run;
+    causal->count++;
+    causal->dots += run_dots(&run);
     return true;
 }
 
-static inline void extend_run(struct history *history, size_t at, uint32_t last)
+static inline void extend_run(struct causal_context *causal, size_t at, uint32_t last)
 {
-    struct dot_run *run = &history->runs[at];
+    struct dot_run *run = &causal->runs[at];
     if (last > run->last) {
-        history->dots += last - run->last;
+        causal->dots += last - run->last;
         run->last = last;
     }
 }
 
 /* All runs that the new one touches, from run `begin` on, become one with it. */
-static void melt_runs(struct history *history, size_t begin, struct dot_run run)
+static void melt_runs(struct causal_context *causal, size_t begin, struct dot_run run)
 {
-    struct dot_run *runs = history->runs;
+    struct dot_run *runs = causal->runs;
     size_t end = begin;
-    for (; end < history->count && run_begin(&runs[end]) <= run_end(&run); end++)
-        history->dots -= run_dots(&runs[end]);
+    for (; end < causal->count && run_begin(&runs[end]) <= run_end(&run); end++)
+        causal->dots -= run_dots(&runs[end]);
     run.first = run.first < runs[begin].first ? run.first : runs[begin].first;
     run.last = run.last > runs[end - 1].last ? run.last : runs[end - 1].last;
-    history->dots += run_dots(&run);
+    causal->dots += run_dots(&run);
     runs[begin++] = run;
     if (begin < end)
-        memmove(&runs[begin], &runs[end], (history->count - end) * sizeof run);
-    history->count -= end - begin;
+        memmove(&runs[begin], &runs[end], (causal->count - end) * sizeof run);
+    causal->count -= end - begin;
 }
 
 /* Nearly always it is an actor's next dot, or one that is known: then one run grows, or nothing changes. */
-bool history_add(struct history *history, const roost_allocator *allocator, struct dot_run run)
+bool causal_add(struct causal_context *causal, const roost_allocator *allocator, struct dot_run run)
 {
     assert(is_run(&run));
-    const struct dot_run *runs = history->runs;
-    size_t next = runs_begun(history, run_begin(&run));
+    const struct dot_run *runs = causal->runs;
+    size_t next = runs_begun(causal, run_begin(&run));
     bool touches_previous = next > 0 && run_begin(&run) <= run_end(&runs[next - 1]);
-    bool touches_next = next < history->count && run_begin(&runs[next]) <= run_end(&run);
+    bool touches_next = next < causal->count && run_begin(&runs[next]) <= run_end(&run);
     if (!touches_previous && !touches_next)
-        return insert_run(history, allocator, next, run);
+        return insert_run(causal, allocator, next, run);
     if (touches_next)
-        melt_runs(history, touches_previous ? next - 1 : next, run);
+        melt_runs(causal, touches_previous ? next - 1 : next, run);
     else
-        extend_run(history, next - 1, run.last);
+        extend_run(causal, next - 1, run.last);
     return true;
 }
 
-/* ---- the walk along two histories -------------------------------------------------------------------------------- */
+/* ---- the walk along two causal contexts
+   -------------------------------------------------------------------------------- */
 
 #define END_OF_LINE (~(uint128)0)
 
@@ -286,7 +287,7 @@ static inline void cross_border(struct side *side)
     side->border = side->inside ? enter_run(side) : next_begin(side);
 }
 
-static struct walk walk_along(const struct history *first, const struct history *second, unsigned kept)
+static struct walk walk_along(const struct causal_context *first, const struct causal_context *second, unsigned kept)
 {
     struct walk walk = {.first = {.runs = first->runs, .count = first->count},
                         .second = {.runs = second->runs, .count = second->count},
@@ -325,46 +326,46 @@ static bool walk_on(struct walk *walk, struct dot_run *run)
     }
 }
 
-/* All that the walk keeps, as a new history that starts with so much room and grows as it must. */
-static bool collect(struct history *result, struct walk walk, size_t room, const roost_allocator *allocator)
+/* All that the walk keeps, as a new causal context that starts with so much room and grows as it must. */
+static bool collect(struct causal_context *result, struct walk walk, size_t room, const roost_allocator *allocator)
 {
     struct dot_run run;
-    *result = (struct history){0};
-    bool fits = history_reserve(result, allocator, room);
+    *result = (struct causal_context){0};
+    bool fits = causal_reserve(result, allocator, room);
     while (fits && walk_on(&walk, &run))
         fits = insert_run(result, allocator, result->count, run);
     if (!fits)
-        history_release(result, allocator);
+        causal_release(result, allocator);
     return fits;
 }
 
-bool history_union(struct history *result, const struct history *first, const struct history *second,
-                   const roost_allocator *allocator)
+bool causal_union(struct causal_context *result, const struct causal_context *first,
+                  const struct causal_context *second, const roost_allocator *allocator)
 {
     struct walk walk = walk_along(first, second, IN_FIRST_ALONE | IN_SECOND_ALONE | IN_BOTH);
     return collect(result, walk, first->count > second->count ? first->count : second->count, allocator);
 }
 
-bool history_difference(struct history *result, const struct history *first, const struct history *second,
-                        const roost_allocator *allocator)
+bool causal_difference(struct causal_context *result, const struct causal_context *first,
+                       const struct causal_context *second, const roost_allocator *allocator)
 {
     return collect(result, walk_along(first, second, IN_FIRST_ALONE), 0, allocator);
 }
 
-bool history_intersection(struct history *result, const struct history *first, const struct history *second,
-                          const roost_allocator *allocator)
+bool causal_intersection(struct causal_context *result, const struct causal_context *first,
+                         const struct causal_context *second, const roost_allocator *allocator)
 {
     return collect(result, walk_along(first, second, IN_BOTH), 0, allocator);
 }
 
-bool history_includes(const struct history *history, const struct history *part)
+bool causal_includes(const struct causal_context *causal, const struct causal_context *part)
 {
-    struct walk missing = walk_along(part, history, IN_FIRST_ALONE);
+    struct walk missing = walk_along(part, causal, IN_FIRST_ALONE);
     struct dot_run run;
-    return part->dots <= history->dots && !walk_on(&missing, &run);
+    return part->dots <= causal->dots && !walk_on(&missing, &run);
 }
 
-bool history_overlaps(const struct history *first, const struct history *second)
+bool causal_overlaps(const struct causal_context *first, const struct causal_context *second)
 {
     struct walk common = walk_along(first, second, IN_BOTH);
     struct dot_run run;
@@ -372,7 +373,7 @@ bool history_overlaps(const struct history *first, const struct history *second)
 }
 
 /* The runs of a set are given by the set, so equal sets have equal bytes. */
-bool history_equal(const struct history *first, const struct history *second)
+bool causal_equal(const struct causal_context *first, const struct causal_context *second)
 {
     return first->count == second->count && first->dots == second->dots &&
            (first->count == 0 || memcmp(first->runs, second->runs, first->count * sizeof *first->runs) == 0);
@@ -455,54 +456,55 @@ static void sort_runs(struct dot_run *runs, size_t count)
         sort_runs(runs + begin, ends[digit] - begin);
 }
 
-static bool add_one_by_one(struct history *history, const roost_allocator *allocator, const struct dot_run *runs,
+static bool add_one_by_one(struct causal_context *causal, const roost_allocator *allocator, const struct dot_run *runs,
                            size_t count)
 {
-    bool fits = history_reserve(history, allocator, count);
+    bool fits = causal_reserve(causal, allocator, count);
     for (size_t i = 0; i < count && fits; i++)
-        history_add(history, allocator, runs[i]);
+        causal_add(causal, allocator, runs[i]);
     return fits;
 }
 
-bool history_add_many(struct history *history, const roost_allocator *allocator, struct dot_run *runs, size_t count)
+bool causal_add_many(struct causal_context *causal, const roost_allocator *allocator, struct dot_run *runs,
+                     size_t count)
 {
     if (count <= FEW_RUNS)
-        return add_one_by_one(history, allocator, runs, count);
-    struct history given = {.runs = runs, .count = count}, sum;
+        return add_one_by_one(causal, allocator, runs, count);
+    struct causal_context given = {.runs = runs, .count = count}, sum;
     for (size_t i = 0; i < count; i++)
         assert(is_run(&runs[i]));
     sort_runs(runs, count);
-    struct walk walk = walk_along(history, &given, IN_FIRST_ALONE | IN_SECOND_ALONE | IN_BOTH);
-    if (!collect(&sum, walk, history->count, allocator))
+    struct walk walk = walk_along(causal, &given, IN_FIRST_ALONE | IN_SECOND_ALONE | IN_BOTH);
+    if (!collect(&sum, walk, causal->count, allocator))
         return false;
-    history_release(history, allocator);
-    *history = sum;
+    causal_release(causal, allocator);
+    *causal = sum;
     return true;
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-void history_ranks(const struct history *history, uint64_t *before)
+void causal_ranks(const struct causal_context *causal, uint64_t *before)
 {
     uint64_t dots = 0;
-    for (size_t i = 0; i < history->count; i++) {
+    for (size_t i = 0; i < causal->count; i++) {
         before[i] = dots;
-        dots += run_dots(&history->runs[i]);
+        dots += run_dots(&causal->runs[i]);
     }
-    before[history->count] = dots;
+    before[causal->count] = dots;
 }
 
-uint64_t history_rank(const struct history *history, const uint64_t *before, uint64_t actor, uint32_t counter)
+uint64_t causal_rank(const struct causal_context *causal, const uint64_t *before, uint64_t actor, uint32_t counter)
 {
-    size_t run = history_run_of(history, actor, counter);
-    return before[run] + (counter - history->runs[run].first);
+    size_t run = causal_run_of(causal, actor, counter);
+    return before[run] + (counter - causal->runs[run].first);
 }
 
-size_t history_run_of_rank(const struct history *history, const uint64_t *before, uint64_t rank)
+size_t causal_run_of_rank(const struct causal_context *causal, const uint64_t *before, uint64_t rank)
 {
-    assert(rank < history->dots);
+    assert(rank < causal->dots);
     size_t run = 0;
-    for (size_t left = history->count; left > 1;) {
+    for (size_t left = causal->count; left > 1;) {
         size_t half = left / 2;
         run += before[run + half] <= rank ? half : 0;
         left -= half;
@@ -513,11 +515,11 @@ size_t history_run_of_rank(const struct history *history, const uint64_t *before
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /* The runs of one actor, from run `i` on; returns where the next actor's begin. */
-static size_t write_actor(const struct history *history, size_t i, struct bit_writer *writer)
+static size_t write_actor(const struct causal_context *causal, size_t i, struct bit_writer *writer)
 {
-    const struct dot_run *runs = history->runs;
+    const struct dot_run *runs = causal->runs;
     uint64_t actor = runs[i].actor;
-    size_t end = runs_begun(history, position_of(actor, UINT32_MAX));
+    size_t end = runs_begun(causal, position_of(actor, UINT32_MAX));
     uint32_t last = runs[i].first == 1 ? runs[i++].last : 0;
     write_fixed64(writer, actor);
     write_varint(writer, (uint64_t)last << 1 | (i < end));
@@ -528,21 +530,21 @@ static size_t write_actor(const struct history *history, size_t i, struct bit_wr
     return end;
 }
 
-void history_write(const struct history *history, struct bit_writer *writer)
+void causal_write(const struct causal_context *causal, struct bit_writer *writer)
 {
-    write_varint(writer, history_actors(history));
-    for (size_t i = 0; i < history->count;)
-        i = write_actor(history, i, writer);
+    write_varint(writer, causal_actors(causal));
+    for (size_t i = 0; i < causal->count;)
+        i = write_actor(causal, i, writer);
 }
 
 /* Counts a run, and keeps it where there is room. */
-static void take_run(struct history *history, uint64_t actor, uint64_t first, uint64_t last)
+static void take_run(struct causal_context *causal, uint64_t actor, uint64_t first, uint64_t last)
 {
     struct dot_run run = {actor, (uint32_t)first, (uint32_t)last};
-    if (history->count < history->room)
-        history->runs[history->count] = run;
-    history->count++;
-    history->dots += run_dots(&run);
+    if (causal->count < causal->room)
+        causal->runs[causal->count] = run;
+    causal->count++;
+    causal->dots += run_dots(&run);
 }
 
 /* Whatever is added to a counter stays within the limit on its own, so that no sum of a few such numbers overflows. */
@@ -554,13 +556,13 @@ static uint64_t read_at_most(struct bit_reader *reader, uint64_t most)
     return number > most ? 0 : number;
 }
 
-static void read_actor(struct history *history, struct bit_reader *reader, uint64_t actor, uint64_t most_counter)
+static void read_actor(struct causal_context *causal, struct bit_reader *reader, uint64_t actor, uint64_t most_counter)
 {
     uint64_t word = read_at_most(reader, most_counter << 1 | 1), last = word >> 1;
     if (word == 0)
         reader->failed = true;
     if (last > 0)
-        take_run(history, actor, 1, last);
+        take_run(causal, actor, 1, last);
     while ((word & 1) && !reader->failed) {
         uint64_t first = last + 2 + read_at_most(reader, most_counter);
         word = read_at_most(reader, most_counter << 1 | 1);
@@ -568,24 +570,25 @@ static void read_actor(struct history *history, struct bit_reader *reader, uint6
         if (last > most_counter)
             reader->failed = true;
         if (!reader->failed)
-            take_run(history, actor, first, last);
+            take_run(causal, actor, first, last);
     }
 }
 
-static void read_actors(struct history *history, struct bit_reader *reader, uint64_t actors, uint64_t most_counter)
+static void read_actors(struct causal_context *causal, struct bit_reader *reader, uint64_t actors,
+                        uint64_t most_counter)
 {
     for (uint64_t before = 0; actors > 0 && !reader->failed; actors--) {
         uint64_t actor = read_fixed64(reader);
         if (actor <= before)
             reader->failed = true;
         else
-            read_actor(history, reader, actor, most_counter);
+            read_actor(causal, reader, actor, most_counter);
         before = actor;
     }
 }
 
-static enum history_read read_runs(struct history *history, struct bit_reader *reader, uint32_t most_counter,
-                                   size_t most_actors, const roost_allocator *allocator)
+static enum causal_read read_runs(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
+                                  size_t most_actors, const roost_allocator *allocator)
 {
     const uint64_t least_bits_of_an_actor = 72;
     uint64_t actors = read_varint(reader);
@@ -594,21 +597,21 @@ static enum history_read read_runs(struct history *history, struct bit_reader *r
     if (actors > most_actors)
         return HISTORY_TOO_MANY;
     struct bit_reader ahead = *reader;
-    struct history counted = {0};
+    struct causal_context counted = {0};
     read_actors(&counted, &ahead, actors, most_counter);
     if (ahead.failed)
         return HISTORY_CORRUPT;
-    if (counted.count > 0 && !move_to_room(history, allocator, counted.count))
+    if (counted.count > 0 && !move_to_room(causal, allocator, counted.count))
         return HISTORY_NO_MEMORY;
-    read_actors(history, reader, actors, most_counter);
+    read_actors(causal, reader, actors, most_counter);
     return HISTORY_READ;
 }
 
-enum history_read history_read(struct history *history, struct bit_reader *reader, uint32_t most_counter,
-                               size_t most_actors, const roost_allocator *allocator)
+enum causal_read causal_read(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
+                             size_t most_actors, const roost_allocator *allocator)
 {
-    *history = (struct history){0};
-    enum history_read outcome = read_runs(history, reader, most_counter, most_actors, allocator);
+    *causal = (struct causal_context){0};
+    enum causal_read outcome = read_runs(causal, reader, most_counter, most_actors, allocator);
     if (outcome != HISTORY_READ)
         reader->failed = true;
     return outcome;
@@ -616,18 +619,18 @@ enum history_read history_read(struct history *history, struct bit_reader *reade
 
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
-bool history_check(const struct history *history)
+bool causal_check(const struct causal_context *causal)
 {
     uint64_t dots = 0;
     uint128 end = 0;
-    if (history->count > history->room || (history->runs == NULL) != (history->room == 0))
+    if (causal->count > causal->room || (causal->runs == NULL) != (causal->room == 0))
         return false;
-    for (size_t i = 0; i < history->count; i++) {
-        const struct dot_run *run = &history->runs[i];
+    for (size_t i = 0; i < causal->count; i++) {
+        const struct dot_run *run = &causal->runs[i];
         if (!is_run(run) || run_begin(run) <= end)
             return false;
         end = run_end(run);
         dots += run_dots(run);
     }
-    return dots == history->dots;
+    return dots == causal->dots;
 }
