@@ -224,7 +224,8 @@ class Campaign:
         return all(d == digests[0] for d in digests) and [region.digest() for region in self.regions] == digests
 
     def differences(self):
-        told = [region.names() for region in self.regions]
+        # Tombstones are dropped by each region in its own time; what is held must be the same.
+        told = [{name: state for name, state in region.names().items() if state[1]} for region in self.regions]
         return "".join(f"{name}: {[names.get(name) for names in told]}\n" for name in sorted(set().union(*told))
                        if len({names.get(name) for names in told}) > 1)[:20000]
 
