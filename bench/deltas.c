@@ -2,7 +2,7 @@
  * What replication costs a processor, by how much has changed: deltas made and taken in, and whole syncs.
  *
  * Two replicas are equal, one of them changes: half adds, half removes where the filter can, else adds alone. Its delta
- * is made and merged. Then both change, and sync: by what the asking side remembers, and as clones, with nothing
+ * is made and merged. Then both change, and sync: by what the initiator remembers, and as clones, with nothing
  * remembered.
  */
 #include "parts.h"

@@ -179,7 +179,7 @@ def main():
     holds &= claim("figure-17-without", statistics.mean(plain) > 0, f"{statistics.mean(plain):.1f} % off on average, at most {max(plain)} %; the paper: 5 %")
     slower = statistics.median(row[4] for row in times if row[0] == "through a network")
     note = f"{slower:.1f} % slower through a network; the paper: 10 %"
-    holds &= claim("figure-15", options.short or slower < 10, note + (" (told, not judged, in the short form)" if options.short else ""))
+    holds &= claim("figure-15", options.short or slower < 10, note + (" (reported, not judged, in the short form)" if options.short else ""))
     return 0 if holds else 1
 
 

@@ -28,7 +28,7 @@
 struct remover {
     roost_filter *filter;
     uint64_t entropy, luck;
-    roost_cursor told;
+    roost_cursor sent;
     bool *gone;       /* by key: this replica has removed it, or has heard so */
     size_t own, next; /* keys that it added in this round */
 };
@@ -82,10 +82,10 @@ static void work(struct course *course, struct remover *remover, size_t from, si
     course->result->removes += removes;
 }
 
-static void tell(struct remover *from, struct remover *to, size_t keys)
+static void send_changes(struct remover *from, struct remover *to, size_t keys)
 {
     roost_buffer delta;
-    must(roost_filter_delta(from->filter, &delta, &from->told, &from->told), "delta");
+    must(roost_filter_delta(from->filter, &delta, &from->sent, &from->sent), "delta");
     must(roost_filter_merge_frame(to->filter, NULL, delta.data, delta.size), "merge of a delta");
     roost_buffer_release(&delta);
     for (size_t i = 0; i < keys; i++)
@@ -123,8 +123,8 @@ void grown_removal_run(struct grown_removal *experiment, struct scale scale, uin
         for (unsigned i = 0; i < 2; i++)
             work(&course, &course.removers[i], course.common + i * adds, adds, removes);
         course.common += 2 * adds;
-        tell(&course.removers[0], &course.removers[1], course.common);
-        tell(&course.removers[1], &course.removers[0], course.common);
+        send_changes(&course.removers[0], &course.removers[1], course.common);
+        send_changes(&course.removers[1], &course.removers[0], course.common);
     }
     examine(&course);
     for (unsigned i = 0; i < 2; i++) {

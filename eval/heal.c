@@ -3,7 +3,8 @@
  *
  *     splits    balanced; 99 to 1: one replica adds 99 of 100 elements, the others share the rest
  *     courses   apart: nobody meets anybody before the heal
- *               meeting: all meet 16 times while they add, and lend what they can spare as the program does
+ *               meeting: all meet 16 times while they add, and transfer the shares that they can spare, as the
+ *               program does
  *     sizes     five that span one doubling. A series that has just grown has an empty table as large as all others
  *               together, so memory an element is a saw; one size would show whatever point of it one likes
  *
@@ -114,7 +115,7 @@ static void meet_and_transfer(struct partition *partition)
     meet(partition);
     for (unsigned i = 0; i < REPLICAS; i++) {
         bool gave;
-        must(roost_filter_transfer_shares(partition->filters[i], &gave), "lend");
+        must(roost_filter_transfer_shares(partition->filters[i], &gave), "transfer");
         any |= gave;
     }
     if (any)

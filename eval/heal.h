@@ -20,7 +20,7 @@ enum heal_split {
 
 enum heal_course {
     HEAL_APART,   /* nobody meets before the heal */
-    HEAL_MEETING, /* all meet now and then, and lend what they can spare */
+    HEAL_MEETING, /* all meet now and then, and transfer the shares that they can spare */
     HEAL_COURSES,
 };
 

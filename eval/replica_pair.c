@@ -6,8 +6,8 @@
  * adds between two merges goes into one batch; its order is that of the workload. A script is followed step by step.
  *
  * Grow-only filters of fixed size merge whole states, as in the thesis. The others send each other deltas, which come
- * to the same and let a thousand merges of 2^20 entries take seconds. Series lend what they can spare, as the program
- * does.
+ * to the same and let a thousand merges of 2^20 entries take seconds. Series transfer the shares that they can spare, as
+ * the program does.
  */
 #include "replica_pair.h"
 
@@ -21,7 +21,7 @@
 struct replica {
     roost_filter *filter;
     uint64_t entropy;
-    roost_cursor told; /* how much of it the other one has */
+    roost_cursor sent; /* how much of it the other one has */
     roost_hash *own;   /* elements that it added itself, then those it is about to add */
     size_t own_count;  /* the former */
     size_t pending;    /* the latter */
@@ -95,7 +95,7 @@ static void take_in(struct replica *replica, struct replica *other)
         return;
     }
     roost_buffer delta;
-    must(roost_filter_delta(other->filter, &delta, &other->told, &other->told), "delta");
+    must(roost_filter_delta(other->filter, &delta, &other->sent, &other->sent), "delta");
     must(roost_filter_merge_frame(replica->filter, NULL, delta.data, delta.size), "merge of a delta");
     roost_buffer_release(&delta);
 }
@@ -112,8 +112,8 @@ static void synchronise(struct pair *pair)
     add_pending(&pair->first);
     add_pending(&pair->second);
     exchange(pair);
-    must(roost_filter_transfer_shares(pair->first.filter, &first_gave), "lend");
-    must(roost_filter_transfer_shares(pair->second.filter, &second_gave), "lend");
+    must(roost_filter_transfer_shares(pair->first.filter, &first_gave), "transfer");
+    must(roost_filter_transfer_shares(pair->second.filter, &second_gave), "transfer");
     if (first_gave || second_gave)
         exchange(pair);
 }

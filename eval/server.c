@@ -195,7 +195,7 @@ static void answer(struct server *server, int descriptor, const struct request *
     roost_buffer_release(&frame);
 }
 
-/* For ever; whoever asked and is gone is not waited for. */
+/* For ever; a peer that has gone away is not waited for. */
 static _Noreturn void serve(const struct cluster *cluster, unsigned number)
 {
     struct server server = {.cluster = cluster, .number = number};

@@ -90,7 +90,7 @@ static void talk(struct traffic *traffic, roost_sync *sync, roost_filter *answer
     roost_buffer_release(&request);
 }
 
-/* `memory` is what the asking side remembers, and afterwards what it has learnt; NULL for one that forgets. */
+/* `memory` is what the initiator remembers, and afterwards what it has learnt; NULL for one that forgets. */
 static struct traffic synchronise(roost_filter *asking, roost_filter *answering, roost_buffer *memory)
 {
     struct traffic traffic = {0};

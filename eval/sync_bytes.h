@@ -19,9 +19,9 @@ enum sync_kind {
 };
 
 enum sync_course {
-    SYNC_BY_CURSOR, /* the asking side remembers its peer */
+    SYNC_BY_CURSOR, /* the initiator remembers its peer */
     SYNC_LOST,      /* nobody remembers anything: version vectors and digest tree */
-    SYNC_EQUAL,     /* nothing has changed since, and the asking side remembers */
+    SYNC_EQUAL,     /* nothing has changed since, and the initiator remembers */
     SYNC_EQUAL_LOST,
     SYNC_COURSES,
 };
