@@ -4,6 +4,7 @@
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
+#   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
@@ -18,7 +19,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-redis check-link check-platforms install bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -77,6 +78,18 @@ install: all
 	@packaging/installed $(install_folder) | xargs ninja -C $(install_folder) --quiet
 	@meson install -C $(install_folder) --quiet --no-rebuild
 	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
+
+uninstall:
+	@test -f $(install_folder)/meson-logs/install-log.txt || { echo "roost: nothing was installed from $(install_folder)"; exit 2; }
+	@ninja -C $(install_folder) --quiet uninstall >/dev/null
+	@for folder in include/roost lib/roost; do rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || true; done
+
+# From what is committed; the same commit gives the same bytes.
+version = $(shell sed -n "s/^ *version: '\\(.*\\)',/\\1/p" meson.build)
+dist:
+	@mkdir -p build
+	@git archive --format=tar --prefix=roost-$(version)/ HEAD | gzip -9n >build/roost-$(version).tar.gz
+	@sha256sum build/roost-$(version).tar.gz
 
 bench: all
 	@build/bench/roost-bench --large --csv bench/results.csv

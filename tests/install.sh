@@ -32,4 +32,7 @@ done
 check "only the public names are exported" sh -c "! nm -D --defined-only '$lib/libroost.so' | awk '{print \$3}' | grep -v '^roost_' | grep ."
 check "a C++ program may include it" sh -c "! command -v g++ >/dev/null || echo '#include <roost.h>
 int main() { return roost_version() == nullptr; }' | g++ -x c++ - -I'$root/usr/local/include' -L'$lib' -lroost -o '$root/cxx'"
+check "has completions" test -f "$root/usr/local/share/bash-completion/completions/roost"
+check "uninstalls" make --no-print-directory uninstall DESTDIR="$root"
+check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
 exit $fail
