@@ -1,6 +1,6 @@
 # Completion of roost for fish. Verbs and options come from the program's own help, so they are never out of date.
 function __roost_verbs
-    roost help 2>/dev/null | string match -r '^  [a-z]+  .*' | string replace -r '^  ([a-z]+) +(.*)' '$1\t$2'
+    roost help 2>/dev/null | string match -r '^  (?!roost )[a-z]+ .*' | string replace -r '^  ([a-z]+) +(.*)' '$1\t$2'
 end
 function __roost_options
     set -l words (commandline -opc)

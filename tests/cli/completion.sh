@@ -3,6 +3,7 @@
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/cli/harness.sh"
 . "$top/packaging/completions/roost.bash"
+unset -f roost # that of the harness
 PATH=$(dirname "$ROOST"):$PATH
 
 # offers WORD...: the choices for the last word.
@@ -19,7 +20,7 @@ is "options of a verb" "--capacity" "$(offers roost create f --cap)"
 is "short options" "-h -f" "$(offers roost create f - | tr ' ' '\n' | grep -xE -- '-.' | sort -r | tr '\n' ' ' | sed 's/ $//')"
 is "what a window does" "dedup" "$(offers roost window d)"
 is "files elsewhere" "" "$(offers roost add s)"
-for verb in $("$ROOST" help | awk '/^  [a-z]+  / { print $1 }'); do
+for verb in $("$ROOST" help | awk '/^  [a-z]/ && $1 != "roost" { print $1 }'); do
     [ "$verb" = help ] || [ "$(offers roost "$verb" --he)" = --help ]
     verdict "$verb has options"
 done
