@@ -76,6 +76,15 @@ uint64_t links_time(void)
     return latest;
 }
 
+/* The clock of a server that is started, or of a replica that is promoted, may be behind the one by which this was
+   written. Whatever is written from now on must not look as if it had been agreed on. */
+static void saw_times_of(const struct knowledge *knowledge)
+{
+    links_saw_time(knowledge->dropped);
+    for (size_t i = 0; i < knowledge->count; i++)
+        links_saw_time(knowledge->regions[i].confirmed);
+}
+
 /* ---- regions -------------------------------------------------------------------------------------------------------
  */
 
@@ -323,6 +332,7 @@ void links_arrive(struct value *value, const RedisModuleString *key)
     if (!links_is_place(key))
         return;
     spoken = true;
+    saw_times_of(&links->knowledge);
     bring_together(&known, &links->knowledge);
     move_home(links, key);
 }
@@ -498,6 +508,7 @@ static int take_state(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, ERROR_BAD_DATA);
     }
     known = ((const struct links *)value)->knowledge;
+    saw_times_of(&known);
     value_free(value);
     keep(ctx, argv[1]);
     RedisModule_ReplicateVerbatim(ctx);

@@ -1211,6 +1211,29 @@ def test_silence_counts_while_links_speak():
         assert tell(s, "HELLO", 0)["dropped"] > 0
 
 
+def test_a_clock_that_goes_back_agrees_on_nothing():
+    """A server that is started with a clock behind what regions agreed on by it, and a replica that is promoted: new tombstones are not among the old ones."""
+    how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port(), clock=1)
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        for each in (s, replica):
+            each("CONFIG", "SET", "roost.tombstone-retention", 20)
+        now = tell(s, "HELLO", 0)["time"]
+        s.set_clock(1000)
+        wait_for(lambda: tell(s, "HELLO", 0)["time"] > now + 500, "the clock")
+        agreed = tell(s, "HELLO", 0)["time"]
+        tell(s, "AGREED", agreed, 7, 50)
+        s.set_clock(1)
+        caught_up(replica, s)
+        s.restart(), s("CONFIG", "SET", "roost.tombstone-retention", 20), replica("REPLICAOF", "NO", "ONE")
+        for one in (s, replica):
+            delete(one, "gone")
+            one.set_clock(2000)
+            wait_for(lambda: tell(one, "HELLO", 0)["time"] > agreed + 500, "the clock")
+            tell(one, "HOLD", 7), age(one)
+            assert tombstones(one) == 1, "region 7 has not had it"
+
+
 def test_tombstones_are_dropped():
     how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how) as (s, replica):
