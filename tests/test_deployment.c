@@ -342,7 +342,7 @@ static void look_ups_are_bounded(void **state)
     struct resolver *resolver = resolver_new(loop), *other = resolver_new(loop);
     struct inquiry many = {.loop = loop, .stop_after = 21};
     struct lookup *lookups[21];
-    char name[16];
+    char name[32];
     (void)state;
     name_server_answers(false);
     name_server.most = 0;
