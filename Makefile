@@ -3,6 +3,7 @@
 #   make            the program at build/roost, the library below build/src, the module for Redis and Valkey at build/roost.so
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
+#   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make run-redis  three servers with the module, links between them, a partition and its healing
@@ -19,7 +20,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -43,6 +44,9 @@ check: all
 	@packaging/apart header build || true
 	@packaging/dependencies cross || echo "roost: without compilers for other machines"
 	@tests/run
+
+check-long:
+	@ROOST_LONG=1 $(MAKE) --no-print-directory check
 
 run-redis: module
 	@packaging/dependencies redis

@@ -2,7 +2,7 @@
  * A tiny universe, exhausted with the real code: a few buckets, fingerprints of one to three bits, two or three
  * replicas; every add, every merge, every order, every random choice of every insertion, to a given depth.
  *
- *     exhaust [--deep]
+ *     exhaust [--deep | --shallow]
  *
  * A world is what all replicas hold: for each the slots of its table, its stash, and beside them the exact model, the
  * set of classes added. Worlds are deduplicated, so what is explored is the graph of reachable layouts. Each operation
@@ -334,17 +334,17 @@ static void run_universe(struct cuckoo_geometry geometry, uint32_t classes, uint
 
 int main(int argc, char **argv)
 {
-    bool deep = argc > 1 && strcmp(argv[1], "--deep") == 0;
+    const char *form = argc > 1 ? argv[1] : "";
     for (uint32_t buckets = 2; buckets <= 4; buckets += 2)
         for (uint32_t bits = 1; bits <= 3; bits++)
             for (uint32_t size = 1; size <= 2; size++) {
                 struct cuckoo_geometry geometry = {buckets, bits, size, 0, 0, 0};
                 for (uint32_t capacity = 1; capacity <= 4; capacity += 3) {
-                    run_universe(geometry, 4, 2, capacity, deep ? 10 : 6);
-                    run_universe(geometry, 4, 3, capacity, deep ? 7 : 5);
-                    run_universe(geometry, MOST_CLASSES, 2, capacity, deep ? 6 : 4);
+                    run_universe(geometry, 4, 2, capacity, depth_of(form, 6, 10));
+                    run_universe(geometry, 4, 3, capacity, depth_of(form, 5, 7));
+                    run_universe(geometry, MOST_CLASSES, 2, capacity, depth_of(form, 4, 6));
                 }
-                run_universe(geometry, MOST_CLASSES, 3, 2, deep ? 5 : 4);
+                run_universe(geometry, MOST_CLASSES, 3, 2, depth_of(form, 4, 5));
             }
     printf("%llu layouts checked, %llu merges, %llu adds refused, %llu layouts with overflow: every law held\n",
            (unsigned long long)checked, (unsigned long long)merged, (unsigned long long)refused,

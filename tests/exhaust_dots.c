@@ -3,7 +3,7 @@
  * few classes, a table of two buckets; every addition, removal, merge, delta, loss, late delivery, restart and restored
  * backup, in every order, with every random choice of every insertion, to a given depth.
  *
- *     exhaust-dots [--deep]
+ *     exhaust-dots [--deep | --shallow]
  *
  * A world is what all replicas hold: for each the slots of its table, its stash, its causal context, what its journal
  * has for each reader, and one message that is on its way. The model beside it is two sets of dots for each replica,
@@ -1300,10 +1300,10 @@ static const struct setting settings[] = {
 
 static uint64_t total_refused, total_overflowed, total_merged, total_delivered, total_removed, total_restarts;
 
-static void run_setting(const struct setting *setting, bool deep)
+static void run_setting(const struct setting *setting, const char *form)
 {
     struct universe universe;
-    uint32_t depth = deep ? setting->deep : setting->depth;
+    uint32_t depth = depth_of(form, setting->depth, setting->deep);
     universe_open(&universe, setting);
     explore(&universe, depth);
     printf("ok - %s: %u buckets of %u, %u bits, %u classes, %u replicas, capacity %u, depth %u: %zu worlds, %llu "
@@ -1323,9 +1323,8 @@ static void run_setting(const struct setting *setting, bool deep)
 
 int main(int argc, char **argv)
 {
-    bool deep = argc > 1 && strcmp(argv[1], "--deep") == 0;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        run_setting(&settings[i], deep);
+        run_setting(&settings[i], argc > 1 ? argv[1] : "");
     must(total_refused > 1000 && total_overflowed > 1000 && total_merged > 1000 && total_delivered > 1000 &&
              total_removed > 1000 && total_restarts > 1000,
          "the walk did real work");

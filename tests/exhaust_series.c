@@ -4,7 +4,7 @@
  * class in the first table and two in the next; every addition, removal, loan, merge and delta, delivered at once,
  * late, twice or never, in every order, to a given depth.
  *
- *     exhaust-series [--deep]
+ *     exhaust-series [--deep | --shallow]
  *
  * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
  * unseen, live or dead; for every table and class whether it is there; for every entry of the quota its amount. What
@@ -783,10 +783,10 @@ static const struct setting settings[] = {
 
 static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_grown, total_shrunk, total_lent;
 
-static void run_setting(const struct setting *setting, bool deep)
+static void run_setting(const struct setting *setting, const char *form)
 {
     static struct universe universe;
-    uint32_t depth = deep ? setting->deep : setting->depth;
+    uint32_t depth = depth_of(form, setting->depth, setting->deep);
     universe_open(&universe, setting);
     struct world world = first_world(&universe);
     explore(&universe, &world, depth);
@@ -813,9 +813,8 @@ static void run_setting(const struct setting *setting, bool deep)
 
 int main(int argc, char **argv)
 {
-    bool deep = argc > 1 && strcmp(argv[1], "--deep") == 0;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        run_setting(&settings[i], deep);
+        run_setting(&settings[i], argc > 1 ? argv[1] : "");
     must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
              total_grown > 1000 && total_shrunk > 100 && total_lent > 50,
          "the walk did real work");

@@ -6,9 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "filter/cuckoo_geometry.h"
+
+/* Operations in a row: `--deep` as many as an hour allows, `--shallow` one less than otherwise, for `make check`. */
+static inline uint32_t depth_of(const char *form, uint32_t depth, uint32_t deep)
+{
+    return strcmp(form, "--deep") == 0 ? deep : strcmp(form, "--shallow") == 0 ? depth - 1 : depth;
+}
 
 static inline void must(bool holds, const char *law)
 {

@@ -504,6 +504,7 @@ static void rush(struct world *world, struct random_source *random, uint32_t wri
 static void writers_keep_the_rate(void **state)
 {
     (void)state;
+    only_as_shipped();
     struct random_source random = random_from_seed(test_seed(9));
     static struct world world;
     double nearest = 0;
@@ -590,6 +591,7 @@ static void heal(const roost_config *config, uint64_t replicas, const uint64_t *
 static void partitions_heal_within_the_promise(void **state)
 {
     (void)state;
+    only_as_shipped();
     for (uint64_t number = 0; number < SERIES; number++) {
         roost_config config = series_config(number, 500);
         static const uint64_t even[] = {1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500};
@@ -769,6 +771,7 @@ static void growth_goes_far(void **state)
 static void low_rates_grow(void **state)
 {
     (void)state;
+    only_as_shipped();
     enum { N = 220000 };
     for (uint64_t number = 2; number < SERIES; number++) {
         roost_config config = series_config(number, 1000);
@@ -851,7 +854,7 @@ static void folding_shows_nowhere(void **state)
 {
     (void)state;
     for (uint64_t number = 2; number < SERIES; number++)
-        for (uint32_t size = 1; size <= 8; size *= 2) {
+        for (uint32_t size = 1; size <= 8; size *= is_brief() ? 8 : 2) {
             enum { N = 40000 };
             roost_config config = series_config(number, 2000);
             config.growth = 8;

@@ -137,6 +137,7 @@ static void test_config(roost_config config)
 static void test_bloom(void **state)
 {
     (void)state;
+    only_as_shipped();
     test_config(bloom_config(ROOST_BLOCKED, 800000000, 0.01));
     test_config(bloom_config(ROOST_CLASSIC, 800000000, 0.01));
 }
