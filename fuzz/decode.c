@@ -3,8 +3,8 @@
  * checksum are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so
  * that the fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very
  * bytes that it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The
- * same for multisets, and for messages of a gossip. What a frame costs to read, beyond the table that its configuration
- * asks for within the memory limit, is in proportion to its bytes (cost.h).
+ * same for multisets, and for messages of a gossip. What each of them costs to read, beyond the table that its
+ * configuration asks for within the memory limit, is in proportion to its bytes (cost.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +265,9 @@ static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t
     write_byte(&replica, 1);
     write_bytes(&replica, bytes, size);
     write_fixed64(&replica, checksum_bytes(replica.buffer.data, replica.buffer.size));
+    struct measured measured = measure(&cost);
     roost_status status = roost_filter_restore_replica(sleeper, replica.buffer.data, replica.buffer.size);
+    must(cost_is_fair(&measured, replica.buffer.size, 0));
     must(status == ROOST_OK || (roost_filter_actor(sleeper) == 0 && sleeper->journal->room == 0));
     must(roost_filter_check(sleeper) == ROOST_OK && same_state(sleeper, filter));
     roost_cursor oldest = {sleeper->journal->incarnation, sleeper->journal->oldest};
@@ -294,7 +296,10 @@ static void try_multiset(const uint8_t *body, size_t size)
     write_bytes(&writer, body, size);
     write_fixed64(&writer, checksum_bytes(writer.buffer.data, writer.buffer.size));
     must(!writer.failed);
-    if (roost_multiset_decode(&multiset, writer.buffer.data, writer.buffer.size, &environment) == ROOST_OK) {
+    struct measured measured = measure(&cost);
+    roost_status status = roost_multiset_decode(&multiset, writer.buffer.data, writer.buffer.size, &environment);
+    must(cost_is_fair(&measured, writer.buffer.size, MEMORY_LIMIT));
+    if (status == ROOST_OK) {
         roost_buffer again;
         must(roost_multiset_check(multiset) == ROOST_OK && roost_multiset_encode(multiset, &again) == ROOST_OK);
         must(same_bytes(&again, writer.buffer.data, writer.buffer.size));
@@ -323,7 +328,9 @@ static void try_gossip(uint8_t type, const uint8_t *body, size_t size)
     uint64_t seed = pair_seed(GOSSIP_HERE, GOSSIP_THERE, 0) ^ ROOST_ROUND_MAPPING ^ rotate_left(ROOST_DEFAULT_SEED, 1);
     write_fixed64(&writer, hash_bytes(seed, writer.buffer.data, writer.buffer.size).low);
     must(!writer.failed);
+    struct measured measured = measure(&cost);
     roost_status status = roost_gossip_receive(gossip, &reply, NULL, writer.buffer.data, writer.buffer.size);
+    must(cost_is_fair(&measured, writer.buffer.size, 0));
     must(status == ROOST_OK || (reply.size == 0 && roost_gossip_count(gossip) == 1));
     must(roost_gossip_contains(gossip, "swift", 5));
     roost_buffer_release(&reply);

@@ -29,9 +29,9 @@ struct cost {
 /* Of this process; 0 for ever where the library does not count. */
 static uint64_t cost_work;
 
-#ifdef COUNTS_WORK
-void __sanitizer_cov_trace_pc(void);
-__attribute__((no_sanitize("undefined"))) void __sanitizer_cov_trace_pc(void)
+#ifdef COUNTS_WORK /* the name of the hook */
+void COUNTS_WORK(void);
+__attribute__((no_sanitize("undefined"))) void COUNTS_WORK(void)
 {
     cost_work++;
 }
