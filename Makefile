@@ -12,6 +12,7 @@
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
+#   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
 #   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
 
 PREFIX ?= /usr/local
@@ -20,7 +21,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers fuzz-module format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -130,6 +131,13 @@ fuzz: fuzzers
 	    build-fuzz/fuzz/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -max_len=600 -entropic=0 -print_final_stats=1 \
 	        -timeout=60 -malloc_limit_mb=64 -rss_limit_mb=2048 -artifact_prefix=build-fuzz/finds/$$name- \
 	        build-fuzz/corpus/$$name fuzz/corpus/$$name || exit 1; done
+
+fuzz-module: module
+	@packaging/dependencies redis
+	@test -f build-sanitize/build.ninja || meson setup build-sanitize -Dwerror=true -Dbuildtype=debugoptimized \
+	    -Db_sanitize=address,undefined >/dev/null
+	@ninja -C build-sanitize --quiet roost.so
+	@ROOST_MODULE=$(CURDIR)/build-sanitize/roost.so tests/module/hostile.py --seconds $(FUZZ_SECONDS)
 
 simulate: all
 	@packaging/dependencies check
