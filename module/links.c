@@ -461,6 +461,8 @@ static void take_pairs(const uint64_t *numbers, int count, uint64_t confirmed)
 
 static const char *join(const uint64_t *numbers, int count)
 {
+    if (count % 2)
+        return ERROR_UNKNOWN;
     if (registry.keys)
         return "ERR there are keys already";
     take_pairs(numbers, count, 0);
@@ -469,7 +471,9 @@ static const char *join(const uint64_t *numbers, int count)
 
 static const char *agreed(const uint64_t *numbers, int count)
 {
-    if (count < 1 || numbers[0] > links_time())
+    if (count % 2 == 0)
+        return ERROR_UNKNOWN;
+    if (numbers[0] > links_time())
         return "ERR the time is not of this server";
     take_pairs(numbers + 1, count - 1, numbers[0]);
     known.trusted = 0;
@@ -488,8 +492,10 @@ static const char *hold(const uint64_t *numbers, int count)
 static const char *trust(const uint64_t *numbers, int count)
 {
     (void)numbers;
+    if (count)
+        return ERROR_UNKNOWN;
     known.trusted = 1;
-    return count ? ERROR_UNKNOWN : NULL;
+    return NULL;
 }
 
 static const struct subcommand {
@@ -529,11 +535,14 @@ int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         if (argument_is(argv[2], subcommands[i].word))
             found = &subcommands[i];
     const uint64_t *numbers = read_numbers(ctx, argv + 3, argc - 3);
+    struct knowledge before = known;
     const char *error = found && numbers ? found->act(numbers, argc - 3) : ERROR_UNKNOWN;
     if (!error && !keep_and_tell(ctx, argv[1]))
         error = REDISMODULE_ERRORMSG_WRONGTYPE;
-    if (error)
+    if (error) {
+        known = before;
         return RedisModule_ReplyWithError(ctx, error);
+    }
     graves_sweep(ctx);
     return reply_known(ctx);
 }

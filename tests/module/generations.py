@@ -1272,6 +1272,20 @@ def test_tombstones_are_dropped():
         s.error("ROOST.LINK", "birds", "HELLO", 0), s.error("ROOST.LINK", "roost:links", "STATE", b"x"), s.error("ROOST.LINK", "roost:links", "ELSE")
 
 
+def test_words_of_a_link_that_are_refused_change_nothing():
+    with server() as s:
+        tell(s, "HELLO", 7), tell(s, "AGREED", 5, 8, 50)
+        before = {**tell(s, "HELLO", 0), "time": 0}
+        for words in ("TRUST", 1), ("AGREED", 5, 9), ("AGREED", 5, 8, 60, 9), ("JOIN", 9), ("JOIN", 8, 60, 9), ("HOLD", 9, "x"), ("HELLO", 3, 4):
+            s.error("ROOST.LINK", "roost:links", *words)
+            assert {**tell(s, "HELLO", 0), "time": 0} == before, words
+        s("SET", "roost:links", "something else")
+        for words in ("HELLO", 3), ("TRUST",), ("HOLD", 9), ("AGREED", 5, 8, 70):
+            assert "WRONGTYPE" in s.error("ROOST.LINK", "roost:links", *words)
+        s("DEL", "roost:links")
+        assert {**tell(s, "HELLO", 0), "time": 0} == before
+
+
 def test_many_tombstones_take_little_memory():
     """Few are in the list that summaries tell; all are known by name, and to whoever asks for one."""
     with server("--appendonly", "yes", "--appendfsync", "no") as s:

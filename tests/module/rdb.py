@@ -219,5 +219,56 @@ def test_payloads_that_are_wrong():
         assert taken > MUTANTS // 50 and apart > MUTANTS // 3
 
 
+def edited(body):
+    """A body without a checksum: numbers at the ends of their ranges, bits, cuts, and more of the same."""
+    at, way = random.randrange(len(body) + 1), random.randrange(5)
+    if way == 0:
+        return flip(body, 1 + random.randrange(4))
+    if way == 1:
+        return body[:at] + random.choice((b"\0", b"\xff", b"\x7f", b"\x80")) * random.choice((1, 4, 8)) + body[at + 8:]
+    if way == 2:
+        return body[:at]
+    if way == 3:
+        return body[:at] + body[at // 2:]
+    return body + body[at:]
+
+
+def reserved_mutant(read):
+    check, header, body = read.parts[0], read.parts[1], b"".join(read.parts[2:])
+    if random.random() < 0.5:
+        body = edited(body)
+        header = with_size(header, len(body))
+    if random.random() < 0.5:
+        at = random.choice((8, 16, 24, 32, 40))  # a number of the header, or a part of it
+        header = with_check(header[:at] + random.choice((struct.pack("<Q", 1 << random.randrange(64)), bytes(8), b"\xff" * 8)) + header[at + 8:])
+    return read.payload([check, header, body])
+
+
+def test_tombstones_and_links_that_are_wrong():
+    with server() as s:
+        refused, taken, reserved = 0, 0, ("roost:generations", "roost:links")
+        s("CONFIG", "SET", "rdbcompression", "no"), s("ROOST.LINK", "roost:links", "HELLO", 7), s("ROOST.LINK", "roost:links", "AGREED", 5, 9, 3, 11, 4)
+        for i in range(40):
+            s("BF.ADD", f"gone-{i}" * (1 + i % 5), i), s("DEL", f"gone-{i}" * (1 + i % 5))
+        s("BF.ADD", "kept", 1)
+        reads, digest = {key: Reader(s("DUMP", key)) for key in reserved}, s.digest("kept")
+        used = s.client.info("memory")["used_memory"]
+        for i in range(MUTANTS // 2):
+            key = random.choice(reserved)
+            try:
+                s("RESTORE", random.choice((key, key, key, "elsewhere")), 0, reserved_mutant(reads[key]), "REPLACE")
+                taken += 1
+                s("ROOST.SUMMARY"), s("ROOST.PULL", "gone-0", "0"), s("ROOST.LINK", "roost:links", "HELLO", 0), s("INFO", "roost")
+            except redis.ResponseError as error:
+                assert "Bad data format" in str(error), error
+                refused += 1
+            if i % 500 == 499:
+                s("DEBUG", "RELOAD")
+        print(f"# {taken} taken, {refused} refused")
+        assert s.digest("kept") == digest and taken > MUTANTS // 50 and refused > MUTANTS // 50
+        s("DEL", *reserved, "elsewhere")
+        assert s.client.info("memory")["used_memory"] - used < 1 << 20
+
+
 if __name__ == "__main__":
     run(globals())
