@@ -51,9 +51,22 @@ static bool draw(void *context, void *bytes, size_t size)
     return true;
 }
 
+/* Windows and counters, of fixed size and those that grow. */
+static roost_config timed_config(uint8_t choice)
+{
+    roost_config config = roost_window_config(choice & 1 ? ROOST_COUNTER : ROOST_WINDOW, 60 * ROOST_SECOND);
+    config.layout = choice & 4 ? ROOST_BLOCKED : ROOST_CLASSIC;
+    config.scalable = choice & 2;
+    config.capacity = 40;
+    config.fpr = 0.01;
+    return config;
+}
+
 static roost_config config_of(uint8_t choice)
 {
     roost_config config = roost_config_default();
+    if (choice >= 248)
+        return timed_config(choice);
     config.capacity = 4 + choice / 8;
     config.scalable = choice % 8 < 4 && choice >= 192; /* some of them grow */
     switch (choice % 8) {
@@ -110,11 +123,24 @@ static void must_be_fair(const struct measured *measured, const roost_filter *fi
     must(cost_is_fair(measured, size, info.bytes_memory));
 }
 
+/* Where there is time, it passes with the keys: some of the others are forgotten then. */
+static void add(roost_filter *filter, uint8_t key)
+{
+    bool applied;
+    uint64_t time = (1000 + 4 * key) * ROOST_SECOND;
+    if (filter->config.kind == ROOST_WINDOW)
+        (void)roost_window_add(filter, NULL, &key, 1, time);
+    else if (filter->config.kind == ROOST_COUNTER)
+        (void)roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
+    else
+        (void)roost_filter_add(filter, NULL, &key, 1);
+}
+
 static void change(roost_filter *filter, bool adds, uint8_t key)
 {
     key %= KEYS;
     if (adds)
-        (void)roost_filter_add(filter, NULL, &key, 1);
+        add(filter, key);
     else if (key & 1)
         (void)roost_filter_remove(filter, NULL, &key, 1);
     else
