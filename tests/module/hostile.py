@@ -1,19 +1,27 @@
 #!/usr/bin/python3
-"""What a stranger may send to a real server: messages of a sync, frames and pieces, made wrong in every way we can think of.
+"""Hostile input to a real server: mutated sync messages, frames and chunks.
 
-    hostile.py              a fixed number of mutants (ROOST_MUTANTS, of each kind of filter and way in)
-    hostile.py --seconds N  rounds of as many, with other seeds, for so long (make fuzz-module)
+    hostile.py              one round: ROOST_MUTANTS mutants for each kind of filter and each group of commands below
+    hostile.py --seconds N  as many rounds as N seconds have room for (make fuzz-module)
 
-Two keys of each kind of filter hold different things. A mutant is something that the server itself said, changed, and in most cases with
-a right checksum behind it, so that the reader has to look at every number. It goes in by
+For each kind of filter there are two keys with different elements. A mutant is something that the server itself sent, changed at random.
+Most mutants get a valid checksum, so that the decoder has to validate every number. The commands are
 
-    ROOST.SYNC, ROOST.ASK                          a message of a sync between the two keys, whichever it is
+    ROOST.SYNC, ROOST.ASK                          any one message of a sync between the two keys
     ROOST.MERGE, ROOST.PUSH                        a state or a delta
-    ROOST.RESTORE, BF.LOADCHUNK, CF.LOADCHUNK      a value in pieces
+    ROOST.RESTORE, BF.LOADCHUNK, CF.LOADCHUNK      a value in chunks
 
-and RESTORE in rdb.py. The server answers each, and lives on. An error has changed nothing. What was added is still there, where nothing
-can be removed. Keys that were not named hold what they held. What a mutant has taken is given back when its key goes, and meanwhile it
-is in proportion to what was sent and to roost.memory-limit.
+RESTORE is in rdb.py. After each mutant the test checks that
+
+    the server runs, and has answered
+    an error has changed nothing
+    grow-only filters hold every element that they held, and a sync that nobody tampers with makes the two keys equal
+
+and after each group, or round, that
+
+    other keys have the digests that they had
+    the memory that mutants took is free once their keys are deleted; at no time was it more than a multiple of roost.memory-limit and of
+    the bytes that were sent (resident memory, which is measured only without sanitizers)
 """
 import ctypes
 import itertools
@@ -190,7 +198,7 @@ class Victims:
         first, header = say("ROOST.DUMP", "there", 0)
         second, body = say("ROOST.DUMP", "there", first)
         assert say("ROOST.DUMP", "there", second) == [0, b""]
-        self.pieces, self.iterators = (header, body), (first, second)
+        self.chunks, self.iterators = (header, body), (first, second)
         self.key = key_of_messages(self.frames[0])
         self.dumps = {key: say("DUMP", key) for key in ("here", "there")}
         self.held = {"here": items("both", 30) + items("a"), "there": items("both", 30) + items("b") + items("late", 10)}
@@ -272,11 +280,11 @@ def try_messages(victims, donors):
     return outcomes
 
 
-# ---- frames and pieces -----------------------------------------------------------------------------------------------
+# ---- frames and chunks -----------------------------------------------------------------------------------------------
 
 
 def exercise(victims, key):
-    """What became of a key that a mutant has made, if it has: sound, or still waiting for pieces."""
+    """What became of a key that a mutant has made, if it has: sound, or still waiting for chunks."""
     say = victims.say
     digest = say("ROOST.DIGEST", key)
     if isinstance(digest, Exception):
@@ -303,9 +311,9 @@ def try_frames(victims, donors):
     return outcomes
 
 
-def bad_pieces(victims, donors):
-    """A header and a body, as a list of (iterator, piece)."""
-    header, body = victims.pieces
+def bad_chunks(victims, donors):
+    """A header and a body, as a list of (iterator, chunk)."""
+    header, body = victims.chunks
     first, second = victims.iterators
     way = random.randrange(5)
     if way == 0:
@@ -322,13 +330,13 @@ def bad_pieces(victims, donors):
     return random.choice(([(0, header + body)], [(first, header), (second, body)], [(first, header), (second, body[:cut]), (second + cut, body[cut:])]))
 
 
-def try_pieces(victims, donors):
+def try_chunks(victims, donors):
     outcomes = {}
     for _ in range(MUTANTS):
         victims.again()
         command = random.choice(("ROOST.RESTORE", "ROOST.RESTORE", "BF.LOADCHUNK", "CF.LOADCHUNK"))
-        for iterator, piece in bad_pieces(victims, donors):
-            answer = must_be_harmless(victims.say, "made", command, "made", iterator, piece)
+        for iterator, chunk in bad_chunks(victims, donors):
+            answer = must_be_harmless(victims.say, "made", command, "made", iterator, chunk)
             outcomes[isinstance(answer, Exception)] = outcomes.get(isinstance(answer, Exception), 0) + 1
         exercise(victims, "made")
     return outcomes
@@ -367,7 +375,7 @@ def one_round(s, say, donors):
     totals = {}
     for kind in KINDS:
         victims = Victims(say, kind)
-        for try_some in try_messages, try_frames, try_pieces:
+        for try_some in try_messages, try_frames, try_chunks:
             memory = Memory(s)
             for outcome, count in try_some(victims, donors).items():
                 totals[try_some.__name__, outcome] = totals.get((try_some.__name__, outcome), 0) + count
