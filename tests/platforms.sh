@@ -118,7 +118,7 @@ emulated() { # machine, byte order
     cross_file "$1" "$2"
     local options=()
     [ "$form" = all ] && options=(-Doptimization=2) || options=(-Doptimization=1)
-    one_machine "$1" "$1-linux-gnu-gcc" "qemu-$1 -L /usr/$1-linux-gnu" --cross-file "$things/$1/cross" "${options[@]}"
+    ROOST_MOST_FAULTS=50000 one_machine "$1" "$1-linux-gnu-gcc" "qemu-$1 -L /usr/$1-linux-gnu" --cross-file "$things/$1/cross" "${options[@]}"
 }
 
 if [ "$form" = golden ]; then

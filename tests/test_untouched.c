@@ -9,7 +9,7 @@
 #include "check.h"
 #include "roost/incremental.h"
 
-enum { KEYS = 20, MOST_FAULTS = 3000, LARGE = 1 << 16 };
+enum { KEYS = 20, LARGE = 1 << 16 };
 
 /* Large pieces come from the kernel untouched, whatever watches over malloc. The size stands before the piece. */
 static void *allocate(void *context, size_t size)
@@ -44,12 +44,19 @@ static long faults(void)
     return usage.ru_minflt;
 }
 
+/* An emulator has tables of its own for what is mapped, about a hundredth of it: tests/platforms.sh allows for them. */
+static long most_faults(void)
+{
+    const char *most = getenv("ROOST_MOST_FAULTS");
+    return most ? atol(most) : 3000;
+}
+
 /* What the step did, in pages. */
 #define few_faults(step)                                                                                               \
     do {                                                                                                               \
         long before = faults();                                                                                        \
         step;                                                                                                          \
-        assert_in_range(faults() - before, 0, MOST_FAULTS);                                                            \
+        assert_in_range(faults() - before, 0, most_faults());                                                          \
     } while (0)
 
 static const roost_environment environment = {.allocator = {NULL, allocate, release}};
