@@ -105,6 +105,7 @@ class Region:
     """What all shapes have. `promotions` counts the times at which what was not acknowledged may have been lost."""
     replicas = promotions = 0
     migrated = frozenset()  # keys that have moved from one node to another
+    evicts = False  # keys with an expiry, now and then
 
     clocks = ()  # servers whose clock can be set
 
@@ -208,6 +209,7 @@ class Single(Region):
         return "keys are evicted" if gone else "nothing is evicted"
 
     faults = (death, famine, eviction)
+    evicts = True
 
 
 class Pair(Region):
