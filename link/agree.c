@@ -1,5 +1,5 @@
 /*
- * See agree.h; what servers make of it is in module/links.h.
+ * See agree.h; what servers make of it is in module/registry/links.h.
  *
  * A link greets every primary before anything of it is merged (HELLO). From then on the server remembers deletions. The
  * answer has the number of the region, how far it has dropped tombstones, and for each other region how far it had all

@@ -18,7 +18,7 @@
  * A listing is through when the server says so (`listed`): all that there was when it began has been told, and what
  * changes meanwhile comes in later pages, as changes always do. So a region can be worked on however fast it changes.
  *
- * Pages advance (module/change_cursor.h); but servers with an older module may answer the same page for ever. So each
+ * Pages advance (module/registry/change_cursor.h); but servers with an older module may answer the same page for ever. So each
  * page is checked: a mark that is not further than the one that was sent, or a page of which everything was told before
  * in the same listing, is a *stall*. It is reported, and after a pause that doubles everything is
  * listed anew, in pages twice as large, until one is large enough. Where a server says that we may have missed

@@ -1,18 +1,18 @@
 /* The module is loaded: settings first, since they say which commands there are; then the data type, then commands. */
-#include "server.h"
+#include "module/base/server.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "asking.h"
-#include "commands.h"
-#include "departures.h"
-#include "dumps.h"
-#include "registry.h"
-#include "report.h"
-#include "settings.h"
-#include "value.h"
+#include "module/command/ask.h"
+#include "module/command/commands.h"
+#include "module/registry/key_removals.h"
+#include "module/command/dumps.h"
+#include "module/registry/registry.h"
+#include "module/command/info.h"
+#include "module/base/settings.h"
+#include "module/value/value.h"
 
 #define MODULE_VERSION 1
 

@@ -35,7 +35,7 @@
 #include "link/engine.h"
 #include "link/metrics.h"
 #include "cli/base/machine.h"
-#include "../module/change_cursor.h"
+#include "module/registry/change_cursor.h"
 
 enum {
     MOST_SERVERS = 4,

@@ -1,0 +1,22 @@
+/*
+ * What the server offers to modules: one header for Redis 7.0 and later and for Valkey, and what only newer servers
+ * have, looked up by name when the module is loaded and NULL where it is missing.
+ */
+#ifndef MODULE_BASE_SERVER_H
+#define MODULE_BASE_SERVER_H
+
+#include <redismodule.h>
+#include <roost.h>
+
+struct newer_calls {
+    int (*add_acl_category)(RedisModuleCtx *ctx, const char *name);
+    int (*set_command_acl_categories)(RedisModuleCommand *command, const char *categories);
+    void *(*try_calloc)(size_t count, size_t size);
+    int (*add_post_notification_job)(RedisModuleCtx *ctx, void (*job)(RedisModuleCtx *ctx, void *data), void *data,
+                                     void (*free_data)(void *data));
+};
+extern struct newer_calls newer;
+
+void find_newer_calls(void);
+
+#endif

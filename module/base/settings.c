@@ -1,0 +1,193 @@
+/*
+ * See settings.h.
+ *
+ * memory-limit has a default that keeps one command from taking the machine: half of maxmemory, or a quarter of the
+ * machine's memory (of what its control group allows) where maxmemory is not set. It follows maxmemory until somebody
+ * sets it.
+ */
+#include "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "module/value/timed.h"
+
+#define MOST_CAPACITY (1LL << 40)
+
+struct settings settings;
+static long long memory_limit, automatic_limit;
+
+static struct rate_setting {
+    const char *name, *otherwise;
+    double *place;
+    RedisModuleString *text;
+} rates[] = {
+    {"bf-error-rate", "0.01", &settings.bf_error_rate, NULL},
+    {"window-fpr", "0.000001", &settings.window_fpr, NULL},
+};
+
+/* What the control group allows; UINT64_MAX where it does not say. */
+static uint64_t group_memory(void)
+{
+    unsigned long long bytes = 0;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    bool limited = file && fscanf(file, "%llu", &bytes) == 1 && bytes > 0;
+    if (file)
+        fclose(file);
+    return limited ? bytes : UINT64_MAX;
+}
+
+/* Asked for once: the kernel takes its time, and every filter wants to know. */
+uint64_t settings_machine_memory(void)
+{
+    static uint64_t memory;
+    if (memory)
+        return memory;
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+    uint64_t machine = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_C(1) << 40;
+    uint64_t group = group_memory();
+    memory = machine < group ? machine : group;
+    return memory;
+}
+
+/* ---- memory-limit --------------------------------------------------------------------------------------------------
+ */
+
+/* 0: there is none. */
+static long long maxmemory(RedisModuleCtx *ctx)
+{
+    long long bytes = 0;
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "CONFIG", "cc", "GET", "maxmemory");
+    RedisModuleCallReply *value = reply && RedisModule_CallReplyType(reply) == REDISMODULE_REPLY_ARRAY
+                                      ? RedisModule_CallReplyArrayElement(reply, 1)
+                                      : NULL;
+    RedisModuleString *text = value ? RedisModule_CreateStringFromCallReply(value) : NULL;
+    if (text && RedisModule_StringToLongLong(text, &bytes) != REDISMODULE_OK)
+        bytes = 0;
+    if (text)
+        RedisModule_FreeString(ctx, text);
+    if (reply)
+        RedisModule_FreeCallReply(reply);
+    return bytes;
+}
+
+static long long safe_limit(RedisModuleCtx *ctx)
+{
+    long long most = maxmemory(ctx);
+    return most > 0 ? (most + 1) / 2 : (long long)(settings_machine_memory() / 4);
+}
+
+static void use_limit(long long limit)
+{
+    memory_limit = limit ? limit : automatic_limit;
+    settings.memory_limit = (size_t)memory_limit;
+}
+
+static void config_changed(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t kind, void *data)
+{
+    const RedisModuleConfigChangeV1 *change = data;
+    bool automatic = memory_limit == automatic_limit;
+    (void)event;
+    (void)kind;
+    for (uint32_t i = 0; i < change->num_changes; i++)
+        if (strcmp(change->config_names[i], "maxmemory") == 0)
+            automatic_limit = safe_limit(ctx);
+    if (automatic)
+        use_limit(0);
+}
+
+static long long get_number(const char *name, void *place)
+{
+    (void)name;
+    return *(long long *)place;
+}
+
+static int set_number(const char *name, long long number, void *place, RedisModuleString **error)
+{
+    (void)name;
+    (void)error;
+    *(long long *)place = number;
+    use_limit(memory_limit);
+    return REDISMODULE_OK;
+}
+
+static RedisModuleString *get_rate(const char *name, void *place)
+{
+    (void)name;
+    return ((struct rate_setting *)place)->text;
+}
+
+static int set_rate(const char *name, RedisModuleString *text, void *place, RedisModuleString **error)
+{
+    struct rate_setting *setting = place;
+    double rate;
+    (void)name;
+    if (RedisModule_StringToDouble(text, &rate) != REDISMODULE_OK || !(rate > 0 && rate < 1)) {
+        *error = RedisModule_CreateString(NULL, "must be above 0 and below 1", 27);
+        return REDISMODULE_ERR;
+    }
+    if (setting->text)
+        RedisModule_FreeString(NULL, setting->text);
+    setting->text = RedisModule_CreateStringFromString(NULL, text);
+    *setting->place = rate;
+    return REDISMODULE_OK;
+}
+
+static int get_switch(const char *name, void *place)
+{
+    (void)name;
+    return *(bool *)place;
+}
+
+static int set_switch(const char *name, int on, void *place, RedisModuleString **error)
+{
+    (void)name;
+    (void)error;
+    *(bool *)place = on;
+    return REDISMODULE_OK;
+}
+
+static const struct number_setting {
+    const char *name;
+    long long *place, otherwise, least, most;
+    unsigned flags;
+} numbers[] = {
+    /* `otherwise` is below 0 where it is found out */
+    {"bf-capacity", &settings.bf_capacity, 100, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
+    {"bf-expansion", &settings.bf_expansion, 2, 1, 32768, REDISMODULE_CONFIG_DEFAULT},
+    {"bf-writers", &settings.bf_writers, 1, 1, 1024, REDISMODULE_CONFIG_DEFAULT},
+    {"cf-capacity", &settings.cf_capacity, 1024, 2, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
+    {"cf-bucket-size", &settings.cf_bucket_size, 2, 1, 255, REDISMODULE_CONFIG_DEFAULT},
+    {"cf-max-iterations", &settings.cf_max_iterations, 20, 1, 65535, REDISMODULE_CONFIG_DEFAULT},
+    {"cf-expansion", &settings.cf_expansion, 1, 0, 32768, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ms", &settings.window, 60000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"counter-window-ms", &settings.counter_window, 3600000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ahead-ms", &settings.window_ahead, 60000, 0, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-capacity", &settings.window_capacity, 100000, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
+    {"tombstone-retention", &settings.tombstone_retention, 864000, 0, 1LL << 31, REDISMODULE_CONFIG_DEFAULT},
+    {"memory-limit", &memory_limit, -1, 0, 1LL << 50, REDISMODULE_CONFIG_MEMORY},
+};
+
+int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    bool bf_cf = !(argc == 2 && argument_is(argv[0], "bf-cf") && argument_is(argv[1], "no"));
+    if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", bf_cf, REDISMODULE_CONFIG_IMMUTABLE, get_switch, set_switch, NULL,
+                                       &settings.bf_cf) != REDISMODULE_OK)
+        return REDISMODULE_ERR;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (RedisModule_RegisterStringConfig(ctx, rates[i].name, rates[i].otherwise, REDISMODULE_CONFIG_DEFAULT,
+                                             get_rate, set_rate, NULL, &rates[i]) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+    automatic_limit = safe_limit(ctx);
+    RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Config, config_changed);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (RedisModule_RegisterNumericConfig(ctx, numbers[i].name,
+                                              numbers[i].otherwise < 0 ? automatic_limit : numbers[i].otherwise,
+                                              numbers[i].flags, numbers[i].least, numbers[i].most, get_number,
+                                              set_number, NULL, numbers[i].place) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+    return RedisModule_LoadConfigs(ctx);
+}

@@ -1,0 +1,24 @@
+/* The module's configuration: CONFIG GET roost.*; a new value counts from the next command on. docs/module.md. */
+#ifndef MODULE_BASE_SETTINGS_H
+#define MODULE_BASE_SETTINGS_H
+
+#include "server.h"
+
+struct settings {
+    bool bf_cf; /* whether the BF.* and CF.* names are taken; only when the module is loaded */
+    double bf_error_rate, window_fpr;
+    long long bf_capacity, bf_expansion, bf_writers;
+    long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
+    long long window, counter_window, window_ahead; /* milliseconds */
+    long long window_capacity;
+    long long tombstone_retention; /* seconds; 0: for ever */
+    size_t memory_limit;           /* bytes that one filter may take: never 0 */
+};
+extern struct settings settings;
+
+/* Also reads the arguments of loadmodule: "bf-cf no". */
+int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+uint64_t settings_machine_memory(void);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * BF.*: Bloom filters as client libraries know them, over the library's scalable series, and over one of fixed size
+ * where NONSCALING or EXPANSION 0 is asked for.
+ *
+ * Where the filter is not quite what was asked for: EXPANSION is rounded up to 2, 4 or 8, since that many tables at
+ * most make a series; INFO shows what was asked. Below a rate of 1e-5 the layout is the classic one, which is much
+ * smaller there.
+ */
+#include <math.h>
+
+#include "module/base/arguments.h"
+#include "module/job/batch.h"
+#include "commands.h"
+#include "load_chunk.h"
+#include "dumps.h"
+#include "module/base/replies.h"
+#include "module/base/settings.h"
+#include "module/key/target.h"
+
+#define LEAST_BLOCKED_RATE 1e-5
+#define MOST_EXPANSION     32768
+#define MOST_CAPACITY      (1LL << 40)
+#define REFUSAL            "ERR could not create filter"
+
+struct reserve {
+    double rate;
+    long long capacity, expansion;
+    bool fixed, no_create, expansion_given;
+};
+
+static bool is_ours(const struct target *target)
+{
+    return is_bloom(target->filter);
+}
+
+static struct reserve defaults(void)
+{
+    return (struct reserve){
+        .rate = settings.bf_error_rate, .capacity = settings.bf_capacity, .expansion = settings.bf_expansion};
+}
+
+static roost_config bloom_config(const struct reserve *reserve)
+{
+    roost_config config = roost_config_default();
+    config.layout = reserve->rate < LEAST_BLOCKED_RATE ? ROOST_CLASSIC : ROOST_BLOCKED;
+    config.fpr = reserve->rate;
+    config.capacity = (uint64_t)reserve->capacity;
+    config.scalable = !reserve->fixed;
+    if (!config.scalable)
+        return config;
+    config.writers = (uint32_t)settings.bf_writers;
+    config.growth = reserve->expansion <= 2 ? 2 : reserve->expansion <= 4 ? 4 : 8;
+    if (config.capacity < config.writers)
+        config.capacity = config.writers;
+    return config;
+}
+
+static roost_status create(struct target *target, const void *options)
+{
+    const struct reserve *reserve = options;
+    roost_config config = bloom_config(reserve);
+    return target_create(target, &config, (struct shown){.expansion = (uint32_t)reserve->expansion});
+}
+
+/* ---- arguments -----------------------------------------------------------------------------------------------------
+ */
+
+/* NULL, or the error. */
+static const char *read_rate(struct reserve *reserve, RedisModuleString *argument)
+{
+    enum rate_argument read = argument_rate(argument, &reserve->rate);
+    return read == RATE_BAD            ? "ERR bad error rate"
+           : read == RATE_OUT_OF_RANGE ? "ERR (0 < error rate range < 1)"
+                                       : NULL;
+}
+
+static const char *read_capacity(struct reserve *reserve, RedisModuleString *argument)
+{
+    if (RedisModule_StringToLongLong(argument, &reserve->capacity) != REDISMODULE_OK)
+        return "ERR bad capacity";
+    return reserve->capacity <= 0              ? "ERR (capacity should be larger than 0)"
+           : reserve->capacity > MOST_CAPACITY ? ERROR_MEMORY
+                                               : NULL;
+}
+
+static const char *read_expansion(struct reserve *reserve, RedisModuleString *argument)
+{
+    if (RedisModule_StringToLongLong(argument, &reserve->expansion) != REDISMODULE_OK ||
+        reserve->expansion > MOST_EXPANSION)
+        return "ERR bad expansion";
+    reserve->expansion_given = reserve->expansion > 0;
+    reserve->fixed |= reserve->expansion == 0;
+    return reserve->expansion < 0 ? "ERR expansion should be greater or equal to 0" : NULL;
+}
+
+enum option { CAPACITY, ERROR, EXPANSION, NOCREATE, NONSCALING, ITEMS };
+static const char *const option_words[] = {"CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS", NULL};
+
+static const char *read_option(struct reserve *reserve, int option, RedisModuleString *value)
+{
+    if (option <= EXPANSION && !value)
+        return ERROR_UNKNOWN;
+    switch (option) {
+    case CAPACITY:
+        return read_capacity(reserve, value);
+    case ERROR:
+        return read_rate(reserve, value);
+    case EXPANSION:
+        return read_expansion(reserve, value);
+    case NOCREATE:
+        reserve->no_create = true;
+        return NULL;
+    case NONSCALING:
+        reserve->fixed = true;
+        return NULL;
+    default:
+        return ERROR_UNKNOWN;
+    }
+}
+
+/* Options from *at on, up to the end or behind ITEMS. `allowed` is a set of options. */
+static const char *read_options(struct reserve *reserve, int *at, RedisModuleString **argv, int argc, unsigned allowed)
+{
+    while (*at < argc) {
+        int option = argument_among(argv[*at], option_words);
+        if (option < 0 || !(allowed >> option & 1))
+            return ERROR_UNKNOWN;
+        ++*at;
+        if (option == ITEMS)
+            break;
+        const char *error = read_option(reserve, option, *at < argc ? argv[*at] : NULL);
+        if (error)
+            return error;
+        *at += option <= EXPANSION;
+    }
+    return reserve->fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
+}
+
+/* ---- BF.RESERVE ----------------------------------------------------------------------------------------------------
+ */
+
+static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    int at = 4;
+    if (argc < 4)
+        return RedisModule_WrongArity(ctx);
+    const char *error = read_rate(&reserve, argv[2]);
+    if (!error)
+        error = read_capacity(&reserve, argv[3]);
+    if (!error)
+        error = read_options(&reserve, &at, argv, argc, 1u << EXPANSION | 1u << NONSCALING);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (target.filter)
+        error = is_bloom(target.filter) ? ERROR_EXISTS : REDISMODULE_ERRORMSG_WRONGTYPE;
+    else if (!target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_status status = error ? ROOST_OK : create(&target, &reserve);
+    if (!error && status == ROOST_OK)
+        target_changed(&target, "bf.reserve");
+    target_close(&target);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
+}
+
+/* ---- additions -----------------------------------------------------------------------------------------------------
+ */
+
+/* One at a time, where a filter of fixed size may be full: what it holds already is no addition. */
+static roost_status add_within_capacity(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                                        RedisModuleString **items, size_t count)
+{
+    struct filter_value *filter = target->filter;
+    roost_status status = ROOST_OK;
+    size_t taken;
+    for (*done = 0; *done < count && status == ROOST_OK; *done += status == ROOST_OK) {
+        const roost_bytes *key = &keys[*done];
+        if (roost_filter_contains(filter->filter, key->data, key->size))
+            continue;
+        if (filter_value_inserted(filter) >= config_of(filter)->capacity)
+            return ROOST_FULL;
+        status = target_add(target, &changed[*done], &taken, key, &items[*done], 1);
+    }
+    return status;
+}
+
+static roost_status add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                        RedisModuleString **items, size_t count)
+{
+    const roost_config *config = config_of(target->filter);
+    bool roomy =
+        config->scalable || target->mirrored || filter_value_inserted(target->filter) + count <= config->capacity;
+    target->as_it_came &= roomy;
+    roost_status status = roomy ? target_add(target, changed, done, keys, items, count)
+                                : add_within_capacity(target, changed, done, keys, items, count);
+    for (size_t i = 0; i < *done; i++)
+        if (changed[i]) {
+            target_changed(target, "bf.add");
+            break;
+        }
+    return status;
+}
+
+static const char *add_error(const struct target *target, roost_status status)
+{
+    (void)target;
+    return status == ROOST_FULL                                     ? ERROR_BF_FULL
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+                                                                    : "ERR problem inserting into filter";
+}
+
+static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
+                        const struct reserve *reserve)
+{
+    struct adding adding = {is_ours, create, REFUSAL, reserve, reserve->no_create};
+    return target_open_to_add(target, ctx, name, &adding);
+}
+
+static roost_status add_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    bool changed[BATCH_SLICE] = {false};
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    batch_keys(&items, keys);
+    roost_status status = add(target, changed, done, keys, items.items, items.count);
+    batch_results(&items, changed, *done);
+    return status;
+}
+
+static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
+
+static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    bool changed = false;
+    size_t done;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_add(&target, ctx, argv[1], &reserve))
+        return REDISMODULE_OK;
+    roost_bytes key = argument_bytes(argv[2]);
+    target.as_it_came = true;
+    roost_status status = add(&target, &changed, &done, &key, argv + 2, 1);
+    target_close(&target);
+    return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed)
+                              : RedisModule_ReplyWithError(ctx, add_error(&target, status));
+}
+
+static int madd_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_add(&target, ctx, argv[1], &reserve))
+        return REDISMODULE_OK;
+    return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
+}
+
+static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    int at = 2;
+    if (argc < 4)
+        return RedisModule_WrongArity(ctx);
+    const char *error = read_options(&reserve, &at, argv, argc, ~0u);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    if (at >= argc)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_add(&target, ctx, argv[1], &reserve))
+        return REDISMODULE_OK;
+    return batch_run(&target, &add_verb, argv + at, (size_t)(argc - at));
+}
+
+/* ---- questions -----------------------------------------------------------------------------------------------------
+ */
+
+/* A key that is missing, or holds something else, contains nothing. */
+static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    target_open(target, ctx, name, REDISMODULE_READ);
+    return target->filter && is_bloom(target->filter);
+}
+
+static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
+}
+
+static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
+}
+
+static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    bool bloom = open_to_ask(&target, ctx, argv[1]);
+    if (!bloom && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    long long inserted = bloom ? (long long)filter_value_inserted(target.filter) : 0;
+    target_close(&target);
+    return RedisModule_ReplyWithLongLong(ctx, inserted);
+}
+
+/* ---- BF.INFO -------------------------------------------------------------------------------------------------------
+ */
+
+enum fact { FACT_CAPACITY, FACT_SIZE, FACT_FILTERS, FACT_ITEMS, FACT_EXPANSION, FACTS };
+static const char *const fact_words[] = {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", NULL};
+static const char *const fact_names[] = {"Capacity", "Size", "Number of filters", "Number of items inserted",
+                                         "Expansion rate"};
+
+static void reply_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
+{
+    if (fact == FACT_EXPANSION && !config_of(filter)->scalable) {
+        RedisModule_ReplyWithNull(ctx);
+        return;
+    }
+    long long number = fact == FACT_CAPACITY  ? (long long)filter_value_capacity(filter)
+                       : fact == FACT_SIZE    ? (long long)filter->value.bytes
+                       : fact == FACT_FILTERS ? filter_value_tables(filter)
+                       : fact == FACT_ITEMS   ? (long long)filter_value_inserted(filter)
+                                              : filter->shown.expansion;
+    RedisModule_ReplyWithLongLong(ctx, number);
+}
+
+static void reply_named_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
+{
+    reply_name(ctx, fact_names[fact]);
+    reply_fact(ctx, filter, fact);
+}
+
+/* One fact alone has no name in RESP2. */
+static void reply_single_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
+{
+    if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3) {
+        RedisModule_ReplyWithMap(ctx, 1);
+        reply_named_fact(ctx, filter, fact);
+    } else {
+        RedisModule_ReplyWithArray(ctx, 1);
+        reply_fact(ctx, filter, fact);
+    }
+}
+
+static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 2 && argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_ask(&target, ctx, argv[1]))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    int single = argc == 3 ? argument_among(argv[2], fact_words) : FACTS;
+    if (single < 0) {
+        RedisModule_ReplyWithError(ctx, "Invalid information value");
+    } else if (single < FACTS) {
+        reply_single_fact(ctx, target.filter, (enum fact)single);
+    } else {
+        reply_map_begin(ctx, FACTS);
+        for (int fact = 0; fact < FACTS; fact++)
+            reply_named_fact(ctx, target.filter, (enum fact)fact);
+    }
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------
+ */
+
+static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    long long iterator;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, "Second argument must be numeric");
+    if (!open_to_ask(&target, ctx, argv[1]))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    return reply_piece(&target, iterator, "Invalid position");
+}
+
+static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return load_piece(ctx, argv, argc,
+                      &(struct load_errors){.number = "Second argument must be numeric",
+                                            .position = ERROR_BAD_DATA,
+                                            .data = ERROR_BAD_DATA,
+                                            .event = "bf.loadchunk",
+                                            .kind = ROOST_BLOOM});
+}
+
+const struct command bf_commands[] = {
+    {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Makes an empty Bloom filter", "O(1)"},
+    {"bf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item, and makes the filter if there is none",
+     "O(k), k hash functions"},
+    {"bf.madd", madd_command, "write deny-oom", ONE_KEY, -3, "Adds several items", "O(k * n), n items"},
+    {"bf.insert", insert_command, "write deny-oom", ONE_KEY, -4,
+     "Adds items, and makes the filter as the options say if there is none", "O(k * n), n items"},
+    {"bf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Tells whether an item is (probably) in",
+     "O(k), k hash functions"},
+    {"bf.mexists", mexists_command, "readonly", ONE_KEY, -3, "Tells of several items whether they are in",
+     "O(k * n), n items"},
+    {"bf.card", card_command, "readonly fast", ONE_KEY, 2, "How many items were added that were new", "O(1)"},
+    {"bf.info", info_command, "readonly fast", ONE_KEY, -2, "Capacity, size and fill of a filter", "O(1)"},
+    {"bf.scandump", scandump_command, "readonly", ONE_KEY, 3, "The filter in pieces, for BF.LOADCHUNK",
+     "O(n), n bytes of the filter"},
+    {"bf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that BF.SCANDUMP gave",
+     "O(n), n bytes of the filter"},
+    {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
+};

@@ -1,0 +1,429 @@
+/*
+ * CF.*: cuckoo filters as client libraries know them, over the library's observed-remove filter in multiset mode: each
+ * addition is an entry of its own, CF.COUNT counts them, CF.DEL takes one out.
+ *
+ * Where the filter is not quite what was asked for: BUCKETSIZE is rounded up to 1, 2, 4 or 8; EXPANSION to 2, 4 or 8;
+ * MAXITERATIONS is at least the library's own. INFO shows what was asked. Fingerprints are of 24 bits and more, so that
+ * CF.DEL of an item that was never added, and that CF.EXISTS reports nevertheless, is next to impossible.
+ */
+#include "module/base/arguments.h"
+#include "module/job/batch.h"
+#include "commands.h"
+#include "load_chunk.h"
+#include "dumps.h"
+#include "module/base/replies.h"
+#include "module/base/settings.h"
+#include "module/key/target.h"
+
+#define MOST_CAPACITY    (1LL << 40)
+#define MOST_EXPANSION   32768
+#define MOST_BUCKET_SIZE 255
+#define MOST_ITERATIONS  65535
+#define WRITERS          4
+#define REFUSAL          "Couldn't create filter!"
+
+struct reserve {
+    long long capacity, bucket_size, iterations, expansion;
+    bool no_create;
+};
+
+static struct reserve defaults(void)
+{
+    return (struct reserve){.capacity = settings.cf_capacity,
+                            .bucket_size = settings.cf_bucket_size,
+                            .iterations = settings.cf_max_iterations,
+                            .expansion = settings.cf_expansion};
+}
+
+static uint32_t power_of_two(long long number, uint32_t least, uint32_t most)
+{
+    uint32_t power = least;
+    while (power < most && power < number)
+        power *= 2;
+    return power;
+}
+
+static roost_status create(struct target *target, const void *options)
+{
+    const struct reserve *reserve = options;
+    roost_config config = roost_config_default();
+    config.kind = ROOST_ORCUCKOO;
+    config.multiset = true;
+    config.capacity = (uint64_t)reserve->capacity;
+    config.bucket_size = power_of_two(reserve->bucket_size, 1, 8);
+    config.scalable = reserve->expansion > 0;
+    if (config.scalable) {
+        config.writers = WRITERS;
+        config.growth = power_of_two(reserve->expansion, 2, 8);
+        if (config.capacity < WRITERS)
+            config.capacity = WRITERS;
+    }
+    struct shown shown = {.expansion = power_of_two(reserve->expansion, reserve->expansion > 0, MOST_EXPANSION),
+                          .bucket_size = (uint32_t)reserve->bucket_size,
+                          .iterations = (uint32_t)reserve->iterations};
+    return target_create(target, &config, shown);
+}
+
+static bool is_ours(const struct target *target)
+{
+    return target->filter && config_of(target->filter)->kind == ROOST_ORCUCKOO && config_of(target->filter)->multiset;
+}
+
+/* ---- CF.RESERVE ----------------------------------------------------------------------------------------------------
+ */
+
+static const char *read_capacity(struct reserve *reserve, const RedisModuleString *argument)
+{
+    if (!argument_number(argument, &reserve->capacity, 1, INT64_MAX))
+        return "Bad capacity";
+    return reserve->capacity > MOST_CAPACITY ? ERROR_MEMORY : NULL;
+}
+
+static const char *read_reserve_option(struct reserve *reserve, const RedisModuleString *name,
+                                       const RedisModuleString *value)
+{
+    static const char *const words[] = {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION", NULL};
+    switch (argument_among(name, words)) {
+    case 0:
+        return argument_number(value, &reserve->bucket_size, 1, MOST_BUCKET_SIZE) ? NULL : "Bad bucket size";
+    case 1:
+        return argument_number(value, &reserve->iterations, 1, MOST_ITERATIONS)
+                   ? NULL
+                   : "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.";
+    case 2:
+        return argument_number(value, &reserve->expansion, 0, MOST_EXPANSION)
+                   ? NULL
+                   : "EXPANSION: value must be an integer between 0 and 32768, inclusive.";
+    default:
+        return ERROR_UNKNOWN;
+    }
+}
+
+static const char *read_reserve(struct reserve *reserve, RedisModuleString **argv, int argc)
+{
+    const char *error = read_capacity(reserve, argv[2]);
+    for (int i = 3; i < argc && !error; i += 2)
+        error = read_reserve_option(reserve, argv[i], argv[i + 1]);
+    if (!error && reserve->bucket_size * 2 > reserve->capacity)
+        error = "Capacity must be at least (BucketSize * 2)";
+    return error;
+}
+
+static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    if (argc < 3 || argc % 2 == 0)
+        return RedisModule_WrongArity(ctx);
+    const char *error = read_reserve(&reserve, argv, argc);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (is_ours(&target)) {
+        target_close(&target);
+        return RedisModule_ReplyWithError(ctx, ERROR_EXISTS);
+    }
+    if (!target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_status status = create(&target, &reserve);
+    if (status == ROOST_OK)
+        target_changed(&target, "cf.reserve");
+    target_close(&target);
+    return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
+}
+
+/* ---- additions -----------------------------------------------------------------------------------------------------
+ */
+
+static const char *add_error(const struct target *target, roost_status status)
+{
+    if (status == ROOST_FULL)
+        return config_of(target->filter)->scalable ? ERROR_CF_EXPANSION : ERROR_CF_FULL;
+    return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY : ERROR_CF_FULL;
+}
+
+static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,
+                        const struct reserve *reserve)
+{
+    struct adding adding = {is_ours, create, REFUSAL, reserve, reserve->no_create};
+    return target_open_to_add(target, ctx, name, &adding);
+}
+
+static bool is_in(const struct target *target, roost_bytes key)
+{
+    return roost_filter_contains(target->filter->filter, key.data, key.size);
+}
+
+static roost_status add_one(struct target *target, bool *added, RedisModuleString **item, bool only_new)
+{
+    size_t done;
+    roost_bytes key = argument_bytes(*item);
+    *added = false;
+    if (only_new && is_in(target, key))
+        return ROOST_OK;
+    roost_status status = target_add(target, added, &done, &key, item, 1);
+    *added = status == ROOST_OK;
+    return status;
+}
+
+static int add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool only_new)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    bool added;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_add(&target, ctx, argv[1], &reserve))
+        return REDISMODULE_OK;
+    roost_status status = add_one(&target, &added, argv + 2, only_new);
+    const char *error = status == ROOST_OK ? NULL : add_error(&target, status);
+    if (added)
+        target_changed(&target, "cf.add");
+    target_close(&target);
+    return error ? RedisModule_ReplyWithError(ctx, error) : RedisModule_ReplyWithBool(ctx, added);
+}
+
+static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return add(ctx, argv, argc, false);
+}
+
+static int addnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return add(ctx, argv, argc, true);
+}
+
+/* Up to ITEMS; the place behind it, or 0 with the error. */
+static int read_insert_options(struct reserve *reserve, const char **error, RedisModuleString **argv, int argc)
+{
+    static const char *const words[] = {"CAPACITY", "NOCREATE", "ITEMS", NULL};
+    *error = NULL;
+    for (int i = 2; i < argc; i++) {
+        int option = argument_among(argv[i], words);
+        if (option == 2)
+            return i + 1;
+        if (option == 0 && i + 1 < argc)
+            *error = read_capacity(reserve, argv[++i]);
+        else if (option == 1)
+            reserve->no_create = true;
+        else
+            *error = ERROR_UNKNOWN;
+        if (*error)
+            return 0;
+    }
+    return argc;
+}
+
+/* Results: 1 added, 0 there already (INSERTNX), -1 no room; one that is refused does not keep others out. */
+static void insert_one_by_one(struct target *target, struct batch_items items, bool only_new)
+{
+    for (size_t i = 0; i < items.count; i++) {
+        bool added;
+        roost_status status = add_one(target, &added, items.items + i, only_new);
+        items.results[i] = status == ROOST_OK ? added : -1;
+    }
+}
+
+static roost_status insert_new_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    insert_one_by_one(target, items, true);
+    target_changed(target, "cf.insert");
+    *done = items.count;
+    return ROOST_OK;
+}
+
+/* Together, as long as there is room: several times as fast. */
+static roost_status insert_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    bool changed[BATCH_SLICE];
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    batch_keys(&items, keys);
+    (void)target_add(target, changed, done, keys, items.items, items.count);
+    for (size_t i = 0; i < *done; i++)
+        items.results[i] = 1;
+    insert_one_by_one(target, (struct batch_items){items.items + *done, items.results + *done, items.count - *done},
+                      false);
+    target_changed(target, "cf.insert");
+    *done = items.count;
+    return ROOST_OK;
+}
+
+static int reply_insert_new(RedisModuleCtx *ctx, const int *results, size_t count, roost_status status,
+                            const char *error)
+{
+    (void)status;
+    (void)error;
+    RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count; i++)
+        RedisModule_ReplyWithLongLong(ctx, results[i]);
+    return REDISMODULE_OK;
+}
+
+static int reply_insert(RedisModuleCtx *ctx, const int *results, size_t count, roost_status status, const char *error)
+{
+    if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3))
+        return reply_insert_new(ctx, results, count, status, error);
+    RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t i = 0; i < count; i++)
+        RedisModule_ReplyWithBool(ctx, results[i] == 1);
+    return REDISMODULE_OK;
+}
+
+static const struct batch_verb insert_verb = {insert_slice, reply_insert, add_error};
+static const struct batch_verb insert_new_verb = {insert_new_slice, reply_insert_new, add_error};
+
+static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool only_new)
+{
+    struct target target;
+    struct reserve reserve = defaults();
+    const char *error;
+    if (argc < 4)
+        return RedisModule_WrongArity(ctx);
+    int at = read_insert_options(&reserve, &error, argv, argc);
+    if (!error && reserve.capacity < reserve.bucket_size * 2)
+        error = "Capacity must be at least (BucketSize * 2)";
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    if (at >= argc)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_add(&target, ctx, argv[1], &reserve))
+        return REDISMODULE_OK;
+    return batch_run(&target, only_new ? &insert_new_verb : &insert_verb, argv + at, (size_t)(argc - at));
+}
+
+static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return insert(ctx, argv, argc, false);
+}
+
+static int insertnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return insert(ctx, argv, argc, true);
+}
+
+/* ---- questions and removal -----------------------------------------------------------------------------------------
+ */
+
+static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
+}
+
+static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
+}
+
+static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    roost_bytes key = argument_bytes(argv[2]);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    uint64_t count = is_ours(&target) ? roost_filter_count(target.filter->filter, key.data, key.size) : 0;
+    target_close(&target);
+    return RedisModule_ReplyWithLongLong(ctx, (long long)count);
+}
+
+static int del_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    bool removed = false;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!is_ours(&target))
+        return target_refuse(&target, "Not found");
+    roost_bytes key = argument_bytes(argv[2]);
+    roost_status status = is_in(&target, key) ? target_remove(&target, &removed, &key, 1, true) : ROOST_OK;
+    if (removed)
+        target_changed(&target, "cf.del");
+    target_close(&target);
+    return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, removed) : reply_status(ctx, status);
+}
+
+static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    roost_info info;
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!is_ours(&target))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    const struct filter_value *filter = target.filter;
+    roost_filter_brief(filter->filter, &info);
+    reply_map_begin(ctx, 8);
+    reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
+    reply_number_pair(ctx, "Number of buckets", info.buckets);
+    reply_number_pair(ctx, "Number of filters", filter_value_tables(filter));
+    reply_number_pair(ctx, "Number of items inserted", (long long)info.inserted);
+    reply_number_pair(ctx, "Number of items deleted", (long long)(info.dots - info.entries));
+    reply_number_pair(ctx, "Bucket size", filter->shown.bucket_size);
+    reply_number_pair(ctx, "Expansion rate", filter->shown.expansion);
+    reply_number_pair(ctx, "Max iterations", filter->shown.iterations);
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------
+ */
+
+/* Clients know an empty filter by its null. */
+static int reply_nothing(RedisModuleCtx *ctx)
+{
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, 0);
+    return RedisModule_ReplyWithNull(ctx);
+}
+
+static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    roost_info info;
+    long long iterator;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, "Invalid position");
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!is_ours(&target))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_filter_brief(target.filter->filter, &info);
+    if (info.entries > 0 || iterator != 0)
+        return reply_piece(&target, iterator, "Invalid position");
+    target_close(&target);
+    return reply_nothing(ctx);
+}
+
+static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return load_piece(ctx, argv, argc,
+                      &(struct load_errors){.number = "Invalid position",
+                                            .position = "Invalid position",
+                                            .data = "Couldn't load chunk!",
+                                            .event = "cf.loadchunk",
+                                            .kind = ROOST_ORCUCKOO});
+}
+
+const struct command cf_commands[] = {
+    {"cf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -3, "Makes an empty cuckoo filter", "O(1)"},
+    {"cf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item once more", "O(1)"},
+    {"cf.addnx", addnx_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item unless it is (probably) in", "O(1)"},
+    {"cf.insert", insert_command, "write deny-oom", ONE_KEY, -4,
+     "Adds items, and makes the filter as the options say if there is none", "O(n), n items"},
+    {"cf.insertnx", insertnx_command, "write deny-oom", ONE_KEY, -4, "Adds those items that are not in yet",
+     "O(n), n items"},
+    {"cf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Tells whether an item is (probably) in", "O(1)"},
+    {"cf.mexists", mexists_command, "readonly", ONE_KEY, -3, "Tells of several items whether they are in",
+     "O(n), n items"},
+    {"cf.del", del_command, "write fast", ONE_KEY, 3, "Takes one copy of an item out", "O(1)"},
+    {"cf.count", count_command, "readonly fast", ONE_KEY, 3, "How often an item was added, and not taken out", "O(1)"},
+    {"cf.info", info_command, "readonly fast", ONE_KEY, 2, "Sizes and fill of a filter", "O(1)"},
+    {"cf.scandump", scandump_command, "readonly", ONE_KEY, 3, "The filter in pieces, for CF.LOADCHUNK",
+     "O(n), n bytes of the filter"},
+    {"cf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that CF.SCANDUMP gave",
+     "O(n), n bytes of the filter"},
+    {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
+};

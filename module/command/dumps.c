@@ -1,0 +1,346 @@
+/* See dumps.h. */
+#include "dumps.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "module/value/chunks.h"
+#include "module/base/replies.h"
+#include "module/base/settings.h"
+#include "module/job/job.h"
+
+#define MOST_DUMPS     8
+#define MOST_BYTES     ((size_t)64 << 20)
+#define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
+#define FIRST_POSITION 1
+#define FORGET_AFTER   300000 /* milliseconds in which nobody asks for the next piece */
+#define IN_USE         10000  /* milliseconds after a piece in which the next one is expected */
+#define LARGE_FILTER   ((size_t)2 << 20)
+#define PAGES_A_STEP   64
+
+#define ERROR_BUSY "ERR too many dumps are being read: try again in ten seconds, or when they are complete"
+
+/* ---- snapshots -----------------------------------------------------------------------------------------------------
+ */
+
+static struct dump {
+    long long serial; /* 0: none */
+    uint8_t *bytes;
+    size_t size;
+    long long touched;
+    uint64_t object; /* whose state it is, */
+    roost_digest digest;
+    uint64_t readers; /* and how many have begun and not ended */
+} dumps[MOST_DUMPS];
+static long long last_serial;
+static bool watched; /* a timer looks after them */
+
+static void end_dump(struct dump *dump)
+{
+    RedisModule_Free(dump->bytes);
+    *dump = (struct dump){0};
+}
+
+void forget_dumps(void)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        end_dump(&dumps[i]);
+}
+
+uint64_t dumps_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < MOST_DUMPS; i++)
+        bytes += dumps[i].size;
+    return bytes;
+}
+
+/* Drops what nobody has asked for in a while, and comes again as long as there is anything. */
+static void watch(RedisModuleCtx *ctx, void *unused)
+{
+    (void)unused;
+    watched = false;
+    for (int i = 0; i < MOST_DUMPS; i++) {
+        if (dumps[i].serial && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
+            end_dump(&dumps[i]);
+        watched |= dumps[i].serial != 0;
+    }
+    if (watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+}
+
+static struct dump *find_dump(long long serial)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        if (serial > 0 && dumps[i].serial == serial)
+            return &dumps[i];
+    return NULL;
+}
+
+static struct dump *find_same(uint64_t object, roost_digest digest)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        if (dumps[i].serial && dumps[i].object == object && memcmp(&dumps[i].digest, &digest, sizeof digest) == 0)
+            return &dumps[i];
+    return NULL;
+}
+
+/* The one that was read longest ago, unless it is in use. */
+static struct dump *oldest_idle(void)
+{
+    struct dump *oldest = NULL;
+    for (int i = 0; i < MOST_DUMPS; i++)
+        if (dumps[i].serial && (!oldest || dumps[i].touched < oldest->touched))
+            oldest = &dumps[i];
+    return oldest && RedisModule_Milliseconds() - oldest->touched >= IN_USE ? oldest : NULL;
+}
+
+static struct dump *free_place(void)
+{
+    for (int i = 0; i < MOST_DUMPS; i++)
+        if (!dumps[i].serial)
+            return &dumps[i];
+    return NULL;
+}
+
+/* A place, with room for so many bytes; NULL where others need it. */
+static struct dump *make_room(size_t size)
+{
+    while (!free_place() || (dumps_bytes() > 0 && dumps_bytes() + size > MOST_BYTES)) {
+        struct dump *oldest = oldest_idle();
+        if (!oldest)
+            return NULL;
+        end_dump(oldest);
+    }
+    return free_place();
+}
+
+/* What was told, by header and body, becomes a dump; NULL, and it is freed, where there is no room. */
+static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, uint64_t object, roost_digest digest)
+{
+    struct dump *dump = make_room(size);
+    if (!dump) {
+        RedisModule_Free(bytes);
+        return NULL;
+    }
+    last_serial = last_serial + 1 < MOST_SERIALS ? last_serial + 1 : 1;
+    *dump = (struct dump){.serial = last_serial, .bytes = bytes, .size = size, .object = object, .digest = digest};
+    if (!watched)
+        RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
+    watched = true;
+    return dump;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------
+ */
+
+/* Where the piece of a position begins. */
+static size_t piece_begin(long long position)
+{
+    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * DUMPED_PIECE;
+}
+
+static int reply_part(RedisModuleCtx *ctx, const struct dump *dump, long long position)
+{
+    size_t begin = piece_begin(position), end = piece_begin(position + 1);
+    end = end < dump->size ? end : dump->size;
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, dump->serial << POSITION_BITS | position);
+    return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
+}
+
+/* The last reader takes it along. */
+static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
+{
+    if (dump->readers <= 1)
+        end_dump(dump);
+    else
+        dump->readers--;
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, 0);
+    return RedisModule_ReplyWithStringBuffer(ctx, "", 0);
+}
+
+static int reply_at(RedisModuleCtx *ctx, struct dump *dump, long long position)
+{
+    dump->touched = RedisModule_Milliseconds();
+    return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
+}
+
+static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
+{
+    if (!dump)
+        return RedisModule_ReplyWithError(ctx, ERROR_BUSY);
+    dump->readers++;
+    return reply_at(ctx, dump, FIRST_POSITION);
+}
+
+/* ---- a snapshot in steps -------------------------------------------------------------------------------------------
+ *
+ * A copy in steps (roost/incremental.h), which a thread encodes.
+ */
+
+struct dump_job {
+    struct job job;
+    struct value memory; /* counts the copy, and limits it */
+    roost_copying *copying;
+    roost_filter *copy;
+    uint8_t header[HEADER_BYTES];
+    pthread_t thread;
+    bool begun; /* the thread */
+    atomic_bool encoded;
+    uint8_t *bytes; /* header and body */
+    size_t size;
+    roost_digest digest;
+    roost_status status;
+    const char *error;
+    long long serial;
+};
+
+static void *encode(void *context)
+{
+    struct dump_job *dump = context;
+    roost_buffer body = {0};
+    dump->status = roost_filter_encode(dump->copy, &body);
+    dump->digest = roost_filter_digest(dump->copy);
+    roost_filter_free(dump->copy);
+    dump->copy = NULL;
+    if (dump->status == ROOST_OK) {
+        header_end(dump->header, (struct header_place){dump->header}, body.size);
+        dump->size = HEADER_BYTES + body.size;
+        dump->bytes = RedisModule_Alloc(dump->size);
+        memcpy(dump->bytes, dump->header, HEADER_BYTES);
+        memcpy(dump->bytes + HEADER_BYTES, body.data, body.size);
+    }
+    roost_buffer_release(&body);
+    atomic_store(&dump->encoded, true);
+    return NULL;
+}
+
+static roost_status copy_some(struct dump_job *dump, struct filter_value *filter)
+{
+    roost_environment environment = {.allocator = value_allocator(&dump->memory),
+                                     .memory_limit = settings_machine_memory()};
+    roost_status status = ROOST_OK;
+    bool done = false;
+    if (!dump->copying)
+        status = roost_copying_new(&dump->copying, filter->filter, &environment);
+    if (status == ROOST_OK)
+        status = roost_copying_step(dump->copying, filter->filter, PAGES_A_STEP, &done);
+    if (status != ROOST_OK || done)
+        filter->copier = NULL;
+    if (status != ROOST_OK || !done)
+        return status;
+    dump->copy = roost_copying_take(dump->copying);
+    dump->copying = NULL;
+    filter_value_header(filter, dump->header, TELL_COPY);
+    dump->begun = pthread_create(&dump->thread, NULL, encode, dump) == 0;
+    return dump->begun ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static enum progress copy_step(RedisModuleCtx *ctx, struct dump_job *dump)
+{
+    struct target target;
+    bool waits = false;
+    if (!job_open(ctx, &dump->job, &target, REDISMODULE_READ))
+        dump->error = "STALE the key has changed while it was read";
+    else if (target.filter->copier && target.filter->copier != dump)
+        waits = true;
+    else {
+        target.filter->copier = dump;
+        dump->status = copy_some(dump, target.filter);
+    }
+    target_close(&target);
+    bool over = dump->error || dump->status != ROOST_OK;
+    return over ? ALL_DONE : waits || dump->begun ? NOTHING_TO_DO_NOW : MORE_TO_DO;
+}
+
+/* One after the other, so that readers make the server hold one copy and no more. */
+static const struct dump_job *at_work;
+
+static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
+{
+    struct dump_job *dump = (struct dump_job *)job;
+    if (at_work && at_work != dump)
+        return NOTHING_TO_DO_NOW;
+    at_work = dump;
+    if (!dump->begun)
+        return copy_step(ctx, dump);
+    if (!atomic_load(&dump->encoded))
+        return NOTHING_TO_DO_NOW;
+    pthread_join(dump->thread, NULL);
+    if (dump->status != ROOST_OK)
+        return ALL_DONE;
+    struct dump *kept = find_same(job->object, dump->digest);
+    if (!kept) {
+        kept = keep_dump(ctx, dump->bytes, dump->size, job->object, dump->digest);
+        dump->bytes = NULL;
+    }
+    if (kept)
+        kept->touched = RedisModule_Milliseconds();
+    dump->serial = kept ? kept->serial : 0;
+    return ALL_DONE;
+}
+
+static int reply_dump(RedisModuleCtx *ctx, struct job *job)
+{
+    const struct dump_job *dump = (const struct dump_job *)job;
+    if (dump->error)
+        return RedisModule_ReplyWithError(ctx, dump->error);
+    return dump->status == ROOST_OK ? reply_first(ctx, find_dump(dump->serial)) : reply_status(ctx, dump->status);
+}
+
+static void free_dump(struct job *job)
+{
+    struct dump_job *dump = (struct dump_job *)job;
+    at_work = at_work == dump ? NULL : at_work;
+    roost_copying_free(dump->copying);
+    roost_filter_free(dump->copy);
+    RedisModule_Free(dump->bytes);
+    RedisModule_Free(dump);
+}
+
+static const struct job_class dump_class = {dump_step, reply_dump, free_dump};
+
+static int begin_in_steps(struct target *target)
+{
+    struct dump_job *dump = RedisModule_Calloc(1, sizeof *dump);
+    dump->job.class = &dump_class;
+    return job_begin(target->ctx, &dump->job, target);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------------------
+ */
+
+static int begin_at_once(struct target *target, const char *error)
+{
+    size_t size;
+    struct filter_value *filter = target->filter;
+    roost_digest digest = roost_filter_digest(filter->filter);
+    struct dump *dump = find_same(filter->object, digest);
+    if (!dump) {
+        uint8_t *bytes = value_tell_whole(&filter->value, &size, TELL_COPY);
+        if (!bytes) {
+            target_close(target);
+            return RedisModule_ReplyWithError(target->ctx, error);
+        }
+        dump = keep_dump(target->ctx, bytes, size, filter->object, digest);
+    }
+    target_close(target);
+    return reply_first(target->ctx, dump);
+}
+
+int reply_piece(struct target *target, long long iterator, const char *error)
+{
+    if (iterator == 0 && target->filter->value.bytes > LARGE_FILTER && can_wait(target->ctx))
+        return begin_in_steps(target);
+    if (iterator == 0)
+        return begin_at_once(target, error);
+    uint64_t object = target->filter->object;
+    target_close(target);
+    struct dump *dump = iterator > 0 ? find_dump(iterator >> POSITION_BITS) : NULL;
+    if (!dump || dump->object != object) /* whoever may read one key may not read another's dump */
+        return RedisModule_ReplyWithError(target->ctx, error);
+    return reply_at(target->ctx, dump, (iterator & ((1LL << POSITION_BITS) - 1)) + 1);
+}

@@ -1,0 +1,55 @@
+/*
+ * See load_piece.h. Pieces are passed on to replicas as they came: what they make is decided by their bytes alone.
+ */
+#include "load_chunk.h"
+
+#include "module/base/arguments.h"
+#include "module/value/chunks.h"
+#include "module/registry/registry.h"
+#include "module/base/replies.h"
+#include "module/key/target.h"
+
+static const char *error_of(roost_status status, const struct load_errors *errors)
+{
+    return status == ROOST_INVALID                                  ? errors->position
+           : status == ROOST_UNSUPPORTED                            ? ERROR_RESERVED
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+                                                                    : errors->data;
+}
+
+static void note_loaded(RedisModuleCtx *ctx, RedisModuleString *name, const char *event)
+{
+    struct target target;
+    target_open(&target, ctx, name, REDISMODULE_READ);
+    struct value *value = target.staged ? NULL : RedisModule_ModuleTypeGetValue(target.key);
+    uint64_t generation = registry_generation(ctx, name);
+    if (value && value->generation < generation)
+        value->generation = generation;
+    if (value)
+        registry_name(ctx, value, name);
+    if (target.filter)
+        target_changed(&target, event);
+    target_close(&target);
+}
+
+int load_piece(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors)
+{
+    struct target target;
+    long long iterator;
+    if (argc != 4)
+        return RedisModule_WrongArity(ctx);
+    if (!argument_number(argv[2], &iterator, 0, INT64_MAX))
+        return RedisModule_ReplyWithError(ctx, errors->number);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.missing && !target.reserved && !target.filter && !target.staged)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_bytes piece = argument_bytes(argv[3]);
+    roost_status status = take_piece(target.key, iterator, piece.data, piece.size,
+                                     target.mirrored ? TELL_MIRROR : TELL_COPY, errors->kind);
+    target_close(&target);
+    if (status != ROOST_OK)
+        return RedisModule_ReplyWithError(ctx, error_of(status, errors));
+    note_loaded(ctx, argv[1], errors->event);
+    RedisModule_ReplicateVerbatim(ctx);
+    return reply_ok(ctx);
+}

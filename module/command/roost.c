@@ -1,0 +1,203 @@
+/* ROOST.*: elements of filters of every kind, in batches. What passes between deployments is in exchange.c. */
+#include "module/base/arguments.h"
+#include "ask.h"
+#include "module/job/batch.h"
+#include "commands.h"
+#include "create.h"
+#include "exchange.h"
+#include "module/registry/tombstones.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/base/replies.h"
+#include "info.h"
+#include "summary.h"
+#include "module/key/target.h"
+#include "module/value/timed.h"
+#include "transfer.h"
+#include "window.h"
+
+static const char *add_error(const struct target *target, roost_status status)
+{
+    (void)target;
+    return status == ROOST_FULL                                     ? "ERR the filter is full"
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+                                                                    : "ERR no further actor can be had";
+}
+
+static int refuse_timed(struct target *target)
+{
+    bool window = config_of(target->filter)->kind == ROOST_WINDOW;
+    target_close(target);
+    return RedisModule_ReplyWithError(target->ctx, window ? "ERR the key holds a window: ROOST.SEEN adds to it"
+                                                          : "ERR the key holds a counter: ROOST.INCR counts there");
+}
+
+static roost_status add_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return batch_add(target, done, items, "roost.add");
+}
+
+static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
+
+static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
+    if (is_timed(target.filter))
+        return refuse_timed(&target);
+    return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
+}
+
+static roost_status remove_slice(struct target *target, size_t *done, struct batch_items items, bool one)
+{
+    bool changed[BATCH_SLICE] = {false};
+    roost_bytes keys[BATCH_SLICE] = {{0}};
+    if (config_of(target->filter)->kind != ROOST_ORCUCKOO)
+        return ROOST_UNSUPPORTED;
+    batch_keys(&items, keys);
+    roost_status status = target_remove(target, changed, keys, items.count, one);
+    batch_results(&items, changed, items.count);
+    if (status == ROOST_OK)
+        target_changed(target, "roost.rem");
+    *done = items.count;
+    return status;
+}
+
+static roost_status rem_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return remove_slice(target, done, items, false);
+}
+
+static roost_status remone_slice(struct target *target, size_t *done, struct batch_items items)
+{
+    return remove_slice(target, done, items, true);
+}
+
+static const char *no_error(const struct target *target, roost_status status)
+{
+    (void)target;
+    (void)status;
+    return NULL;
+}
+
+static int reply_removed(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
+{
+    return status == ROOST_OK ? batch_reply_switches(ctx, results, done, status, error) : reply_status(ctx, status);
+}
+
+static const struct batch_verb rem_verb = {rem_slice, reply_removed, no_error};
+static const struct batch_verb remone_verb = {remone_slice, reply_removed, no_error};
+
+/* ROOST.REM takes all copies, ROOST.REMONE one. */
+static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct batch_verb *verb)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
+    return batch_run(&target, verb, argv + 2, (size_t)argc - 2);
+}
+
+static int rem_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return remove_items(ctx, argv, argc, &rem_verb);
+}
+
+static int remone_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return remove_items(ctx, argv, argc, &remone_verb);
+}
+
+static bool is_filter(const struct target *target)
+{
+    return target->filter;
+}
+
+static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_filter, .refuses_others = true});
+}
+
+static uint64_t count_of(const struct filter_value *filter, roost_bytes key)
+{
+    bool found;
+    if (!is_timed(filter))
+        return roost_filter_count(filter->filter, key.data, key.size);
+    timed_contains(filter, &found, &key, 1);
+    return found;
+}
+
+static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!target.filter && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    RedisModule_ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) {
+        roost_bytes key = argument_bytes(argv[i]);
+        uint64_t count = target.filter ? count_of(target.filter, key) : 0;
+        RedisModule_ReplyWithLongLong(ctx, (long long)count);
+    }
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
+const struct command roost_commands[] = {
+    {"roost.create", create_command, "write deny-oom fast", ONE_KEY, -2, "Makes an empty filter of any kind", "O(1)"},
+    {"roost.add", add_command, "write deny-oom", ONE_KEY, -3, "Adds items", "O(n), n items"},
+    {"roost.rem", rem_command, "write", ONE_KEY, -3,
+     "Takes all that was seen of items out of an observed-remove filter", "O(n), n items"},
+    {"roost.remone", remone_command, "write", ONE_KEY, -3, "Takes one copy of each item out of a multiset",
+     "O(n), n items"},
+    {"roost.exists", exists_command, "readonly", ONE_KEY, -3, "Tells of items whether they are (probably) in",
+     "O(n), n items"},
+    {"roost.count", count_command, "readonly", ONE_KEY, -3, "How many copies of items there are", "O(n), n items"},
+    {"roost.seen", seen_command, "write deny-oom fast", ONE_KEY, -3,
+     "Tells whether an id came within the window, and notes that it came now", "O(k), k hash functions"},
+    {"roost.mseen", mseen_command, "write deny-oom", ONE_KEY, -3, "Tells and notes that of several ids",
+     "O(k * n), n ids"},
+    {"roost.incr", incr_command, "write deny-oom fast", ONE_KEY, 4,
+     "Counts an operation unless its id was counted within the window", "O(k), k hash functions"},
+    {"roost.get", get_command, "readonly fast", ONE_KEY, 2, "The value of a counter",
+     "O(n), n lives of servers that have counted"},
+    {"roost.merge", merge_command, "write deny-oom", ONE_KEY, 3, "Takes in what a frame holds: a state or a delta",
+     "O(n), n bytes of the frame"},
+    {"roost.mergestore", mergestore_command, "write deny-oom", KEYS_FROM_FIRST, -3,
+     "Stores what several filters hold together", "O(n), n bytes of the filters"},
+    {"roost.delta", delta_command, "readonly", ONE_KEY, 3,
+     "What changed since a cursor, as a frame, and the next cursor", "O(n), n changes"},
+    {"roost.digest", digest_command, "readonly", ONE_KEY, 2, "32 digits that are equal where filters are",
+     "O(n), n bytes that changed since the last one"},
+    {"roost.dump", dump_command, "readonly", ONE_KEY, 3, "A value in pieces, for ROOST.RESTORE",
+     "O(n), n bytes of the value"},
+    {"roost.restore", restore_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that ROOST.DUMP gave",
+     "O(n), n bytes of the value"},
+    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, -3, "Answers one message of a sync",
+     "O(n), n bytes that differ"},
+    {"roost.ask", ask_command, "write deny-oom", ONE_KEY, -3, "The asking side of a sync, one message at a time",
+     "O(n), n bytes that differ"},
+    {"roost.pull", pull_command, "readonly", ONE_KEY, -3,
+     "What changed since a cursor, with generation, cursor and digest of now", "O(n), n changes"},
+    {"roost.push", push_command, "write", ONE_KEY, -4,
+     "Takes in what another deployment holds at a generation: a state, a delta, or that it was deleted",
+     "O(n), n bytes of the frame"},
+    {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",
+     "O(1), with FULL O(n)"},
+    {"roost.summary", summary_command, "readonly", NO_KEY, -1,
+     "One digest over all names, and which of them changed since a mark; may wait for a change",
+     "O(n), n changes since the mark"},
+    {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
+     "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
+    {"roost.link", link_command, "write fast", ONE_KEY, -3,
+     "What a link tells a region: that it is there, what regions agree on; not for clients", "O(n), n regions"},
+    {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, -4,
+     "Tells replicas of a name that what it held was deleted; not for clients", "O(log n), n deleted names"},
+    {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
+};

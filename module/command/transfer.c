@@ -1,0 +1,313 @@
+/*
+ * See transfer.h.
+ *
+ * A *span* is a stretch of the journal in which one push was taken in: from the cursor before it to the cursor after.
+ * Whoever pushed knows those changes and has them left out of what he pulls.
+ *
+ * A delta is worth something only to a value of its own generation. Where there is none, the push is answered with
+ * `whole`, and the caller comes again with the whole state.
+ */
+#include "transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "module/base/arguments.h"
+#include "cursors.h"
+#include "module/registry/tombstones.h"
+#include "module/registry/links.h"
+#include "module/job/merging.h"
+#include "module/registry/registry.h"
+#include "module/base/replies.h"
+#include "module/job/job.h"
+#include "module/key/target.h"
+#include "module/job/digest_job.h"
+
+static void reply_cursor_if(RedisModuleCtx *ctx, bool there, roost_cursor cursor)
+{
+    if (there)
+        reply_cursor(ctx, cursor);
+    else
+        RedisModule_ReplyWithNull(ctx);
+}
+
+static void reply_digest_if(RedisModuleCtx *ctx, bool there, roost_digest digest)
+{
+    if (there)
+        reply_digest(ctx, digest);
+    else
+        RedisModule_ReplyWithNull(ctx);
+}
+
+/* ---- ROOST.PULL ----------------------------------------------------------------------------------------------------
+ */
+
+/* Which changes are asked for. */
+struct pull {
+    roost_cursor since;
+    roost_span *spans;
+    size_t count;
+};
+
+static bool read_span(roost_span *span, const RedisModuleString *argument)
+{
+    roost_cursor numbers;
+    bool good = read_cursor(&numbers, argument) && numbers.incarnation <= numbers.sequence;
+    *span = (roost_span){numbers.incarnation, numbers.sequence};
+    return good;
+}
+
+/* NULL, or the error. The spans are to be freed. */
+static const char *read_pull(struct pull *pull, RedisModuleString **argv, int argc)
+{
+    *pull = (struct pull){.count = (size_t)argc - 3};
+    if (!read_cursor(&pull->since, argv[2]))
+        return "ERR invalid cursor";
+    pull->spans = RedisModule_Alloc(sizeof *pull->spans * (pull->count + 1));
+    for (size_t i = 0; i < pull->count; i++)
+        if (!read_span(&pull->spans[i], argv[3 + i]))
+            return "ERR invalid span";
+    return NULL;
+}
+
+/* Empty where the cursor is not known. */
+static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, const struct pull *pull)
+{
+    roost_cursor next;
+    return pull->since.incarnation
+               ? roost_filter_delta_without(filter->filter, frame, &next, &pull->since, pull->spans, pull->count)
+               : roost_filter_encode(filter->filter, frame);
+}
+
+/* What is told. */
+struct pulled {
+    roost_status status;
+    uint64_t generation;
+    uint64_t time;      /* when the last deletion was written down */
+    bool there, placed; /* a value; a cursor */
+    roost_cursor cursor;
+    roost_digest digest;
+    RedisModuleString *frame;
+};
+
+static void act_pull(struct target *target, void *outcome, RedisModuleString **argv, int argc)
+{
+    struct pulled *pulled = outcome;
+    struct pull pull;
+    roost_buffer frame = {0};
+    read_pull(&pull, argv, argc);
+    pulled->there = true;
+    pulled->generation = target_generation(target);
+    pulled->time = graves_time(RedisModule_GetSelectedDb(target->ctx), target->name);
+    pulled->status = frame_of(target->filter, &frame, &pull);
+    pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
+    pulled->digest = roost_filter_digest(target->filter->filter);
+    pulled->frame = outcome_bytes(&frame);
+    RedisModule_Free(pull.spans);
+}
+
+static int reply_pulled(RedisModuleCtx *ctx, const void *outcome)
+{
+    const struct pulled *pulled = outcome;
+    if (pulled->status != ROOST_OK)
+        return reply_status(ctx, pulled->status);
+    RedisModule_ReplyWithArray(ctx, 5);
+    RedisModule_ReplyWithLongLong(ctx, (long long)pulled->generation);
+    reply_cursor_if(ctx, pulled->placed, pulled->cursor);
+    reply_digest_if(ctx, pulled->there, pulled->digest);
+    if (pulled->frame)
+        RedisModule_ReplyWithString(ctx, pulled->frame);
+    else
+        RedisModule_ReplyWithNull(ctx);
+    return RedisModule_ReplyWithLongLong(ctx, (long long)pulled->time);
+}
+
+static void release_pulled(void *outcome)
+{
+    outcome_release(((struct pulled *)outcome)->frame);
+}
+
+static const struct digest_verb pull_verb = {sizeof(struct pulled), REDISMODULE_READ, act_pull, reply_pulled,
+                                             release_pulled};
+
+int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct pull pull;
+    if (argc < 3)
+        return RedisModule_WrongArity(ctx);
+    const char *error = read_pull(&pull, argv, argc);
+    RedisModule_Free(pull.spans);
+    if (error)
+        return RedisModule_ReplyWithError(ctx, error);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (target.filter)
+        return digest_run(&target, &pull_verb, argv, argc);
+    if (!target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    struct pulled nothing = {.generation = target_generation(&target),
+                             .time = graves_time(RedisModule_GetSelectedDb(ctx), argv[1])};
+    target_close(&target);
+    return reply_pulled(ctx, &nothing);
+}
+
+/* ---- ROOST.PUSH ----------------------------------------------------------------------------------------------------
+ */
+
+/* What became of a push. */
+struct push {
+    const char *outcome;
+    roost_cursor from;
+};
+
+static void reply_pushed(struct target *target, const struct push *push)
+{
+    roost_cursor to = {0, 0};
+    bool there = target->filter, placed = there && filter_value_cursor(target->filter, &to) == ROOST_OK;
+    RedisModule_ReplyWithArray(target->ctx, 5);
+    RedisModule_ReplyWithCString(target->ctx, push->outcome);
+    RedisModule_ReplyWithLongLong(target->ctx, (long long)target_generation(target));
+    reply_digest_if(target->ctx, there, there ? roost_filter_digest(target->filter->filter) : (roost_digest){{0}});
+    reply_cursor_if(target->ctx, placed || push->from.incarnation, push->from.incarnation ? push->from : to);
+    reply_cursor_if(target->ctx, placed, to);
+}
+
+static roost_status push_whole(struct target *target, struct push *push, uint64_t generation, roost_bytes frame)
+{
+    struct filter_value *filter;
+    roost_status status = filter_value_decode(&filter, frame.data, frame.size);
+    if (status != ROOST_OK)
+        return status;
+    target_put_at(target, filter, generation);
+    target_changed(target, "roost.push");
+    push->outcome = "merged";
+    return ROOST_OK;
+}
+
+static roost_status push_into(struct target *target, struct push *push, roost_bytes frame)
+{
+    bool changed;
+    roost_status status = filter_value_cursor(target->filter, &push->from);
+    if (status == ROOST_OK)
+        status = target_merge(target, &changed, frame.data, frame.size);
+    if (status != ROOST_OK)
+        return status;
+    if (changed)
+        target_changed(target, "roost.push");
+    push->outcome = changed ? "merged" : "same";
+    return ROOST_OK;
+}
+
+static roost_status push_burial(struct target *target, struct push *push, uint64_t generation)
+{
+    push->outcome = generation > target_generation(target) ? "merged" : "same";
+    if (generation > target_generation(target))
+        target_bury(target, generation);
+    return ROOST_OK;
+}
+
+static roost_status push(struct target *target, struct push *push, uint64_t generation, roost_bytes frame)
+{
+    uint64_t here = target_generation(target);
+    *push = (struct push){.outcome = generation < here ? "stale" : "whole"};
+    if (generation < here)
+        return ROOST_OK;
+    if (frame.size == 0)
+        return push_burial(target, push, generation);
+    if (generation == here && target->filter)
+        return push_into(target, push, frame);
+    return roost_frame_is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
+}
+
+/* A frame that is to be merged, or to take the place of what is there, where that or the digest afterwards is long. */
+static bool goes_in_steps(struct target *target, uint64_t generation, roost_bytes frame)
+{
+    uint64_t here = target_generation(target);
+    bool whole = !target->filter || generation > here;
+    if (frame.size == 0 || generation < here || (whole && roost_frame_is_delta(frame.data, frame.size)))
+        return false;
+    return (merge_is_long(target, frame) || (!whole && digest_is_long(target))) && can_wait(target->ctx);
+}
+
+static int reply_pushed_in_steps(RedisModuleCtx *ctx, const struct merged *merged)
+{
+    RedisModule_ReplyWithArray(ctx, 5);
+    RedisModule_ReplyWithCString(ctx, merged->changed ? "merged" : "same");
+    RedisModule_ReplyWithLongLong(ctx, (long long)merged->generation);
+    reply_digest(ctx, merged->digest);
+    reply_cursor(ctx, merged->from);
+    return reply_cursor(ctx, merged->to);
+}
+
+static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_in_steps};
+
+/* A deletion is welcome at any time, where there is something to delete. */
+static bool is_out_of_memory(const struct target *target, roost_bytes frame)
+{
+    return (frame.size || target->missing) && RedisModule_GetContextFlags(target->ctx) & REDISMODULE_CTX_FLAGS_OOM;
+}
+
+/*
+ * `REGION number time`: the generation was written down in that region at that time. If we had all from before a later
+ * time, we had this deletion and have dropped it (links.h): what is here was made afterwards, and stays, at the
+ * generation that others still know. Where nothing is here, nothing needs to be written down again.
+ */
+static bool read_origin(bool *had, RedisModuleString **argv, int argc)
+{
+    long long region, time;
+    *had = false;
+    if (argc == 4)
+        return true;
+    if (argc != 7 || !argument_is(argv[4], "REGION") || !argument_number(argv[5], &region, 1, INT64_MAX) ||
+        !argument_number(argv[6], &time, 0, UINT32_MAX))
+        return false;
+    *had = links_had((uint64_t)region, (uint64_t)time);
+    return true;
+}
+
+static int reply_dropped(struct target *target, long long generation)
+{
+    target_close(target);
+    RedisModule_ReplyWithArray(target->ctx, 5);
+    RedisModule_ReplyWithCString(target->ctx, "same");
+    RedisModule_ReplyWithLongLong(target->ctx, generation);
+    for (int i = 0; i < 3; i++)
+        RedisModule_ReplyWithNull(target->ctx);
+    return REDISMODULE_OK;
+}
+
+int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    struct push pushed;
+    long long generation;
+    bool had;
+    if (argc < 4)
+        return RedisModule_WrongArity(ctx);
+    if (!read_origin(&had, argv, argc))
+        return RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN);
+    if (!argument_number(argv[2], &generation, 0, LAST_GENERATION))
+        return RedisModule_ReplyWithError(ctx, "ERR the generation must be from 0 to 281474976710656");
+    target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
+    if (!target.filter && !target.missing)
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_bytes frame = argument_bytes(argv[3]);
+    if (is_out_of_memory(&target, frame)) {
+        target_close(&target);
+        return RedisModule_ReplyWithError(ctx, ERROR_MAXMEMORY);
+    }
+    bool dropped = had && (uint64_t)generation > target_generation(&target);
+    if (dropped && target.missing && frame.size == 0)
+        return reply_dropped(&target, generation);
+    if (dropped && target.filter)
+        graves_raise(ctx, argv[1], (uint64_t)generation);
+    if (goes_in_steps(&target, (uint64_t)generation, frame))
+        return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);
+    roost_status status = push(&target, &pushed, (uint64_t)generation, frame);
+    if (status == ROOST_OK)
+        reply_pushed(&target, &pushed);
+    else
+        reply_status(ctx, status);
+    target_close(&target);
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,19 @@
+/*
+ * ROOST.PULL and ROOST.PUSH: how a go-between (`roost link`) carries what a name holds from one deployment to another.
+ *
+ * What a name holds is a pair: a generation, and a value or nothing. A higher generation wins over a lower one,
+ * whatever it holds; at equal generations values merge, and nothing is less than any value. So pairs can be carried in
+ * any order, and twice.
+ *
+ *     ROOST.PULL key cursor [from-to ...]    [generation, cursor, digest, frame]
+ *     ROOST.PUSH key generation frame        [outcome, generation, digest, from, to]
+ */
+#ifndef MODULE_COMMAND_TRANSFER_H
+#define MODULE_COMMAND_TRANSFER_H
+
+#include "module/base/server.h"
+
+int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+#endif

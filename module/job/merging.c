@@ -1,0 +1,437 @@
+/*
+ * See merging.h.
+ *
+ * The frame is read and cut by a thread (roost/incremental.h), part by part it is merged in the turns of steps.h, and each
+ * part is told to replicas as a ROOST.MERGE of its own, so that they are held no longer than their primary. What the
+ * frame is read into goes away on a thread as well.
+ *
+ * Windows and counters are not cut: they are merged at once.
+ *
+ * Filters of other keys are copied first, page by page in the same turns (roost/incremental.h), each as it is when its copy
+ * is complete; a thread joins and cuts the copies, and the rest is as for a frame. What the key held goes when the
+ * parts begin to come in, so that whoever asks meanwhile finds some of them.
+ *
+ * What may happen meanwhile:
+ *
+ *     the key is deleted, replaced or renamed   the merge ends with an error; what was merged went with the object
+ *     a missing key is made by somebody else    an error
+ *     others change the filter                  the span of the journal that is told as the merge's own begins after it
+ *     the client goes away                      the merge goes on
+ *     the server becomes a replica              the merge ends with an error, and its primary knows nothing of the rest
+ *     writes are paused, for a failover         the merge waits
+ *     memory ends                               an error; what was merged stays, and the same frame can be sent again
+ */
+#include "merging.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "module/base/replies.h"
+#include "module/base/settings.h"
+#include "job.h"
+#include "digest_job.h"
+#include "module/value/timed.h"
+
+#define LONG_FRAME ((size_t)4 << 10)
+#define LONG_SPARSE                                                                                                    \
+    ((size_t)1 << 10)                   /* for a large filter, where each entry may find pages that were never touched \
+                                         */
+#define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are taken in as they are */
+#define LARGE_FILTER ((size_t)4 << 20)
+/* Of a sparse array each byte may be a page that is touched for the first time. */
+#define PART_BYTES   ((size_t)4 << 10)
+#define PAGES_A_STEP 64 /* that are copied */
+
+/* Filters of other keys. */
+struct sources {
+    RedisModuleString **names;
+    uint64_t *objects;
+    roost_filter **copies;
+    int count, copied;
+    roost_copying *copying; /* of the next one */
+    struct shown shown;     /* of the first one */
+};
+
+struct merge_job {
+    struct job job;
+    struct sources *sources; /* NULL: a frame */
+    struct value memory;     /* counts what the frame is read into, and limits it */
+    const struct merge_verb *verb;
+    roost_merging *merging;
+    RedisModuleString *frame;
+    roost_bytes bytes;
+    pthread_t thread;
+    atomic_bool read;
+    bool begun, joined;  /* the thread */
+    bool begins;         /* the frame has a filter of its own yet to be made, */
+    uint64_t generation; /* of this generation */
+    bool all_in;
+    roost_cursor so_far; /* after the last step */
+    struct merged merged;
+};
+
+/* What a frame costs is not its size: a few kilobytes may be thousands of entries, each of which finds pages of memory
+   that were never touched. */
+static size_t long_for(const struct target *target, roost_bytes frame)
+{
+    uint64_t bytes = target->filter             ? target->filter->value.bytes
+                     : frame.size > LONG_SPARSE ? roost_frame_memory(frame.data, frame.size)
+                                                : 0;
+    bool words = target->filter && is_bloom(target->filter);
+    return bytes > LARGE_FILTER ? LONG_SPARSE : words ? LONG_WORDS : LONG_FRAME;
+}
+
+bool merge_is_long(const struct target *target, roost_bytes frame)
+{
+    if (target->filter && is_timed(target->filter))
+        return false;
+    if (frame.size > long_for(target, frame))
+        return true;
+    return target->filter && target->filter->value.bytes > LARGE_FILTER &&
+           !roost_frame_is_delta(frame.data, frame.size);
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------------
+ */
+
+static roost_status join_sources(struct merge_job *merge)
+{
+    struct sources *sources = merge->sources;
+    roost_status status = ROOST_OK;
+    for (int i = 1; i < sources->count && status == ROOST_OK; i++) {
+        status = roost_filter_merge(sources->copies[0], NULL, sources->copies[i]);
+        roost_filter_free(sources->copies[i]);
+        sources->copies[i] = NULL;
+    }
+    if (status != ROOST_OK)
+        return status;
+    roost_filter *joined = sources->copies[0];
+    sources->copies[0] = NULL;
+    return roost_merging_take(merge->merging, joined, PART_BYTES);
+}
+
+static void *read_frame(void *context)
+{
+    struct merge_job *merge = context;
+    merge->merged.status = merge->sources
+                               ? join_sources(merge)
+                               : roost_merging_read(merge->merging, merge->bytes.data, merge->bytes.size, PART_BYTES);
+    atomic_store(&merge->read, true);
+    return NULL;
+}
+
+static void free_sources(struct sources *sources)
+{
+    if (!sources)
+        return;
+    roost_copying_free(sources->copying);
+    for (int i = 0; i < sources->count; i++)
+        roost_filter_free(sources->copies[i]);
+    RedisModule_Free(sources->copies);
+    RedisModule_Free(sources->objects);
+    RedisModule_Free(sources);
+}
+
+static void *release(void *context)
+{
+    struct merge_job *merge = context;
+    roost_merging_free(merge->merging);
+    free_sources(merge->sources);
+    RedisModule_Free(merge);
+    return NULL;
+}
+
+static void free_merge(struct job *job)
+{
+    pthread_t thread;
+    struct merge_job *merge = (struct merge_job *)job;
+    if (merge->frame)
+        RedisModule_FreeString(NULL, merge->frame);
+    for (int i = 0; merge->sources && i < merge->sources->count; i++)
+        RedisModule_FreeString(NULL, merge->sources->names[i]);
+    if (merge->sources)
+        RedisModule_Free(merge->sources->names);
+    if (pthread_create(&thread, NULL, release, merge) == 0)
+        pthread_detach(thread);
+    else
+        release(merge);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------
+ */
+
+/* An empty filter for a frame that gets one of its own; a window, which is not cut, comes whole. */
+static roost_status make_filter(struct merge_job *merge, struct filter_value **filter)
+{
+    roost_status status = filter_value_open(filter, merge->merging);
+    if (status != ROOST_OK || !is_timed(*filter))
+        return status;
+    value_free(&(*filter)->value);
+    merge->all_in = true;
+    return filter_value_decode(filter, merge->bytes.data, merge->bytes.size);
+}
+
+static roost_status create(struct merge_job *merge, struct target *target)
+{
+    struct filter_value *filter;
+    roost_status status = make_filter(merge, &filter);
+    if (status != ROOST_OK)
+        return status;
+    if (merge->sources) {
+        filter->shown = merge->sources->shown;
+        target_put(target, filter);
+    } else {
+        target_put_at(target, filter, merge->generation);
+    }
+    merge->job.object = filter->object;
+    merge->job.generation = filter->value.generation;
+    merge->begins = false;
+    merge->merged.changed = true;
+    return ROOST_OK;
+}
+
+static bool is_same(roost_cursor a, roost_cursor b)
+{
+    return a.incarnation == b.incarnation && a.sequence == b.sequence;
+}
+
+/* Before a step: is the filter as the last one has left it? */
+static roost_status look_for_others(struct merge_job *merge, struct target *target)
+{
+    roost_cursor now;
+    if (!merge->verb->tells_state)
+        return ROOST_OK;
+    roost_status status = filter_value_cursor(target->filter, &now);
+    if (status == ROOST_OK && !is_same(now, merge->so_far))
+        merge->merged.from = now;
+    return status;
+}
+
+static roost_status merge_part(struct merge_job *merge, struct target *target)
+{
+    bool changed = false;
+    roost_status status = merge->begins ? create(merge, target) : ROOST_OK;
+    if (status != ROOST_OK || merge->all_in)
+        return status;
+    status = look_for_others(merge, target);
+    if (status == ROOST_OK)
+        status = target_merge_step(target, &changed, &merge->all_in, merge->merging);
+    merge->merged.changed |= changed;
+    if (status == ROOST_OK && merge->verb->tells_state)
+        status = filter_value_cursor(target->filter, &merge->so_far);
+    return status;
+}
+
+static enum progress merge_some(struct merge_job *merge, struct target *target)
+{
+    merge->merged.status = merge_part(merge, target);
+    bool over = merge->all_in || merge->merged.status != ROOST_OK;
+    if (over && merge->merged.changed && target->filter)
+        target_changed(target, merge->verb->event);
+    return merge->merged.status != ROOST_OK || (over && !merge->verb->tells_state) ? ALL_DONE : MORE_TO_DO;
+}
+
+/* The digest is long to compute, too. */
+static enum progress tell_state(struct merge_job *merge, struct target *target)
+{
+    struct merged *merged = &merge->merged;
+    if (digest_step(target))
+        return MORE_TO_DO;
+    merged->generation = target_generation(target);
+    merged->digest = roost_filter_digest(target->filter->filter);
+    merged->status = filter_value_cursor(target->filter, &merged->to);
+    if (!is_same(merged->to, merge->so_far) || merged->from.incarnation != merged->to.incarnation)
+        merged->from = merged->to;
+    return ALL_DONE;
+}
+
+/* What filters of other keys are stored over may be anything. */
+static bool open_receiver(RedisModuleCtx *ctx, struct merge_job *merge, struct target *target)
+{
+    return job_open(ctx, &merge->job, target, REDISMODULE_READ | REDISMODULE_WRITE) ||
+           (merge->sources && merge->begins);
+}
+
+static enum progress work_on(RedisModuleCtx *ctx, struct merge_job *merge)
+{
+    struct target target;
+    enum progress progress = ALL_DONE;
+    if (!open_receiver(ctx, merge, &target))
+        merge->merged.error = "STALE the key has changed while it was merged";
+    else
+        progress = merge->all_in ? tell_state(merge, &target) : merge_some(merge, &target);
+    target_close(&target);
+    return progress;
+}
+
+/* ---- copies --------------------------------------------------------------------------------------------------------
+ */
+
+static bool begin_thread(struct merge_job *merge)
+{
+    return pthread_create(&merge->thread, NULL, read_frame, merge) == 0;
+}
+
+static roost_environment reading_environment(struct merge_job *merge)
+{
+    return (roost_environment){.allocator = value_allocator(&merge->memory), .memory_limit = settings_machine_memory()};
+}
+
+/* Two that copied one filter at a time would begin anew again and again. */
+static bool wait_for_turn(struct filter_value *filter, const struct merge_job *merge)
+{
+    if (filter->copier && filter->copier != merge)
+        return true;
+    filter->copier = merge;
+    return false;
+}
+
+static roost_status copy_pages(struct merge_job *merge, struct filter_value *filter, bool *done)
+{
+    struct sources *sources = merge->sources;
+    roost_environment environment = reading_environment(merge);
+    roost_status status = ROOST_OK;
+    *done = false;
+    if (!sources->copying)
+        status = roost_copying_new(&sources->copying, filter->filter, &environment);
+    if (status == ROOST_OK)
+        status = roost_copying_step(sources->copying, filter->filter, PAGES_A_STEP, done);
+    if (*done || status != ROOST_OK)
+        filter->copier = NULL;
+    return status;
+}
+
+static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
+{
+    struct sources *sources = merge->sources;
+    struct target source;
+    bool done = false, waits = false;
+    target_open(&source, ctx, sources->names[sources->copied], REDISMODULE_READ);
+    if (!source.filter || source.filter->object != sources->objects[sources->copied])
+        merge->merged.error = "STALE a key has changed while it was copied";
+    else if (!(waits = wait_for_turn(source.filter, merge)))
+        merge->merged.status = copy_pages(merge, source.filter, &done);
+    target_close(&source);
+    if (done && merge->merged.status == ROOST_OK) {
+        sources->copies[sources->copied++] = roost_copying_take(sources->copying);
+        sources->copying = NULL;
+    }
+    return merge->merged.error || merge->merged.status != ROOST_OK ? ALL_DONE : waits ? NOTHING_TO_DO_NOW : MORE_TO_DO;
+}
+
+/* The thread begins when all are there. */
+static enum progress copy_sources(RedisModuleCtx *ctx, struct merge_job *merge)
+{
+    if (merge->sources->copied < merge->sources->count)
+        return copy_source(ctx, merge);
+    merge->begun = begin_thread(merge);
+    if (merge->begun)
+        return NOTHING_TO_DO_NOW;
+    merge->merged.status = ROOST_NO_MEMORY;
+    return ALL_DONE;
+}
+
+static enum progress merge_step(RedisModuleCtx *ctx, struct job *job)
+{
+    struct merge_job *merge = (struct merge_job *)job;
+    if (!merge->begun)
+        return copy_sources(ctx, merge);
+    if (!merge->joined) {
+        if (!atomic_load(&merge->read))
+            return NOTHING_TO_DO_NOW;
+        pthread_join(merge->thread, NULL);
+        merge->joined = true;
+    }
+    if (merge->merged.status != ROOST_OK)
+        return ALL_DONE;
+    if (may_write(ctx, &merge->merged.error))
+        return work_on(ctx, merge);
+    return merge->merged.error ? ALL_DONE : NOTHING_TO_DO_NOW;
+}
+
+static int reply_merge(RedisModuleCtx *ctx, struct job *job)
+{
+    const struct merge_job *merge = (const struct merge_job *)job;
+    if (merge->merged.error)
+        return RedisModule_ReplyWithError(ctx, merge->merged.error);
+    return merge->merged.status == ROOST_OK ? merge->verb->reply(ctx, &merge->merged)
+                                            : reply_status(ctx, merge->merged.status);
+}
+
+static const struct job_class merge_class = {merge_step, reply_merge, free_merge};
+
+/* ---- the beginning -------------------------------------------------------------------------------------------------
+ */
+
+static roost_status begin(struct merge_job *merge, struct target *target)
+{
+    roost_environment environment = reading_environment(merge);
+    roost_status status = ROOST_OK;
+    if (merge->verb->tells_state && !merge->begins)
+        status = filter_value_cursor(target->filter, &merge->so_far);
+    merge->merged.from = merge->so_far;
+    if (status == ROOST_OK)
+        status = roost_merging_new(&merge->merging, merge->begins ? NULL : target->filter->filter, &environment);
+    if (status == ROOST_OK && !merge->sources) {
+        merge->begun = begin_thread(merge);
+        status = merge->begun ? ROOST_OK : ROOST_NO_MEMORY;
+    }
+    return status;
+}
+
+static int begin_or_refuse(struct merge_job *merge, struct target *target)
+{
+    roost_status status = begin(merge, target);
+    if (status == ROOST_OK)
+        return job_begin(target->ctx, &merge->job, target);
+    target_close(target);
+    free_merge(&merge->job);
+    return reply_status(target->ctx, status);
+}
+
+int merge_in_steps(struct target *target, RedisModuleString *frame, uint64_t generation, const struct merge_verb *verb)
+{
+    struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
+    merge->job.class = &merge_class;
+    merge->verb = verb;
+    merge->memory.limit = settings.memory_limit;
+    merge->frame = RedisModule_HoldString(NULL, frame);
+    merge->bytes.data = RedisModule_StringPtrLen(merge->frame, &merge->bytes.size);
+    merge->begins = !target->filter || target_generation(target) < generation;
+    merge->generation = generation;
+    return begin_or_refuse(merge, target);
+}
+
+static void add_source(struct sources *sources, RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    struct target source;
+    target_open(&source, ctx, name, REDISMODULE_READ);
+    if (sources->count == 0)
+        sources->shown = source.filter->shown;
+    sources->names[sources->count] = RedisModule_CreateStringFromString(NULL, name);
+    sources->objects[sources->count++] = source.filter->object;
+    target_close(&source);
+}
+
+int merge_filters_in_steps(struct target *target, RedisModuleString **names, int count, const struct merge_verb *verb)
+{
+    struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
+    struct sources *sources = RedisModule_Calloc(1, sizeof *sources);
+    const size_t places = (size_t)count;
+    *merge = (struct merge_job){.job.class = &merge_class, .sources = sources, .verb = verb, .begins = true};
+    sources->names = RedisModule_Alloc(places * sizeof *sources->names);
+    sources->objects = RedisModule_Alloc(places * sizeof *sources->objects);
+    sources->copies = RedisModule_Calloc(places, sizeof(roost_filter *));
+    merge->memory.limit =
+        settings.memory_limit > SIZE_MAX / (places + 1) ? SIZE_MAX : settings.memory_limit * (places + 1);
+    for (int i = 0; i < count; i++)
+        if (RedisModule_StringCompare(names[i], target->name) != 0)
+            add_source(sources, target->ctx, names[i]);
+        else
+            merge->begins = false;
+    if (sources->count > 0)
+        return begin_or_refuse(merge, target);
+    target_close(target); /* it holds what it holds */
+    free_merge(&merge->job);
+    return verb->reply(target->ctx, &(struct merged){.status = ROOST_OK});
+}

@@ -1,0 +1,18 @@
+/* Slots of a cluster: where a name belongs. */
+#ifndef MODULE_REGISTRY_SLOTS_H
+#define MODULE_REGISTRY_SLOTS_H
+
+#include "module/base/server.h"
+
+#define SLOTS 16384
+
+/* Of a name, or of the part of it that is in braces. */
+unsigned slot_of(const char *name, size_t size);
+/* A number whose digits fall into the slot. */
+unsigned slot_tag(unsigned slot);
+/* A slot that this server serves; 0 where it serves none. */
+unsigned slot_of_ours(RedisModuleCtx *ctx);
+/* Whether this server serves the slot, or is just taking it over. */
+bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot);
+
+#endif

@@ -1,0 +1,286 @@
+/* See tombstones.h. */
+#include "tombstone_table.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#define FIXED      10 /* bytes of a record before the size */
+#define LONG       1024
+#define MOST_DEPTH 30
+
+struct bucket {
+    uint32_t used;
+    uint8_t depth; /* bits of the hash that all names in it have in common */
+    uint8_t records[];
+};
+
+struct tombstones {
+    struct bucket **directory;
+    unsigned depth;
+    uint64_t seed, count;
+    size_t bytes;
+};
+
+/* ---- records -------------------------------------------------------------------------------------------------------
+ */
+
+static size_t bytes_of_size(size_t size)
+{
+    size_t bytes = 1;
+    for (; size > 127; size >>= 7)
+        bytes++;
+    return bytes;
+}
+
+static size_t record_size(const struct tombstone *tombstone)
+{
+    return FIXED + bytes_of_size(tombstone->size) + tombstone->size;
+}
+
+static void write_record(uint8_t *record, const struct tombstone *tombstone)
+{
+    uint64_t generation = tombstone->generation - 1;
+    uint32_t time = tombstone->time;
+    for (int i = 0; i < 6; i++, generation >>= 8)
+        *record++ = (uint8_t)generation;
+    for (int i = 0; i < 4; i++, time >>= 8)
+        *record++ = (uint8_t)time;
+    size_t size = tombstone->size;
+    for (; size > 127; size >>= 7)
+        *record++ = (uint8_t)(size | 128);
+    *record++ = (uint8_t)size;
+    if (tombstone->size)
+        memcpy(record, tombstone->name, tombstone->size);
+}
+
+/* What follows it. */
+static const uint8_t *read_record(struct tombstone *tombstone, const uint8_t *record)
+{
+    *tombstone = (struct tombstone){0};
+    for (int i = 0; i < 6; i++)
+        tombstone->generation |= (uint64_t)*record++ << (8 * i);
+    tombstone->generation++;
+    for (int i = 0; i < 4; i++)
+        tombstone->time |= (uint32_t)*record++ << (8 * i);
+    for (unsigned shift = 0;; shift += 7) {
+        tombstone->size |= (size_t)(*record & 127) << shift;
+        if (*record++ < 128)
+            break;
+    }
+    tombstone->name = record;
+    return record + tombstone->size;
+}
+
+/* ---- hashes --------------------------------------------------------------------------------------------------------
+ */
+
+/* With a seed of its own: names may be chosen by an enemy. */
+static uint64_t hash_of(const struct tombstones *tombstones, const uint8_t *name, size_t size)
+{
+    uint64_t hash = tombstones->seed ^ size;
+    for (; size >= 8; size -= 8, name += 8) {
+        uint64_t word;
+        memcpy(&word, name, 8);
+        hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
+        hash ^= hash >> 32 ^ tombstones->seed >> 7;
+    }
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ name[i]) * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
+    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash ^ hash >> 31;
+}
+
+static size_t place_in(unsigned depth, uint64_t hash)
+{
+    return depth ? (size_t)(hash >> (64 - depth)) : 0;
+}
+
+static struct bucket **bucket_of(const struct tombstones *tombstones, uint64_t hash)
+{
+    return &tombstones->directory[place_in(tombstones->depth, hash)];
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------------
+ */
+
+static struct bucket *new_bucket(struct tombstones *tombstones, unsigned depth, size_t used)
+{
+    struct bucket *bucket = RedisModule_Alloc(sizeof *bucket + used);
+    *bucket = (struct bucket){.used = 0, .depth = (uint8_t)depth};
+    tombstones->bytes += RedisModule_MallocSize(bucket);
+    return bucket;
+}
+
+static void free_bucket(struct tombstones *tombstones, struct bucket *bucket)
+{
+    tombstones->bytes -= RedisModule_MallocSize(bucket);
+    RedisModule_Free(bucket);
+}
+
+static struct bucket *resize(struct tombstones *tombstones, struct bucket *bucket, size_t used)
+{
+    tombstones->bytes -= RedisModule_MallocSize(bucket);
+    bucket = RedisModule_Realloc(bucket, sizeof *bucket + used);
+    tombstones->bytes += RedisModule_MallocSize(bucket);
+    return bucket;
+}
+
+/* All places of the directory that lead to a bucket of this depth, of which this hash is one. */
+static void point(struct tombstones *tombstones, uint64_t hash, unsigned depth, struct bucket *bucket)
+{
+    size_t count = (size_t)1 << (tombstones->depth - depth);
+    size_t first = place_in(depth, hash) * count;
+    for (size_t i = 0; i < count; i++)
+        tombstones->directory[first + i] = bucket;
+}
+
+struct tombstones *tombstones_new(void)
+{
+    struct tombstones *tombstones = RedisModule_Calloc(1, sizeof *tombstones);
+    if (getrandom(&tombstones->seed, sizeof tombstones->seed, 0) != sizeof tombstones->seed)
+        tombstones->seed = (uint64_t)(uintptr_t)tombstones;
+    tombstones->directory = RedisModule_Alloc(sizeof *tombstones->directory);
+    tombstones->bytes = RedisModule_MallocSize(tombstones) + RedisModule_MallocSize(tombstones->directory);
+    tombstones->directory[0] = new_bucket(tombstones, 0, 0);
+    return tombstones;
+}
+
+/* The bucket at a place, if it begins there; the place after it. */
+static struct bucket *bucket_at(const struct tombstones *tombstones, size_t place, size_t *after)
+{
+    struct bucket *bucket = tombstones->directory[place];
+    size_t count = (size_t)1 << (tombstones->depth - bucket->depth);
+    *after = (place / count + 1) * count;
+    return bucket;
+}
+
+void tombstones_free(struct tombstones *tombstones)
+{
+    size_t places = (size_t)1 << tombstones->depth;
+    for (size_t place = 0, after; place < places; place = after)
+        RedisModule_Free(bucket_at(tombstones, place, &after));
+    RedisModule_Free(tombstones->directory);
+    RedisModule_Free(tombstones);
+}
+
+uint64_t tombstones_count(const struct tombstones *tombstones)
+{
+    return tombstones->count;
+}
+
+size_t tombstones_bytes(const struct tombstones *tombstones)
+{
+    return tombstones->bytes;
+}
+
+/* ---- growth --------------------------------------------------------------------------------------------------------
+ */
+
+static void double_directory(struct tombstones *tombstones)
+{
+    size_t places = (size_t)1 << tombstones->depth;
+    tombstones->bytes -= RedisModule_MallocSize(tombstones->directory);
+    struct bucket **twice = RedisModule_Realloc(tombstones->directory, 2 * places * sizeof *twice);
+    for (size_t place = places; place-- > 0;)
+        twice[2 * place] = twice[2 * place + 1] = twice[place];
+    tombstones->directory = twice;
+    tombstones->depth++;
+    tombstones->bytes += RedisModule_MallocSize(twice);
+}
+
+/* The bucket, which may have moved. */
+static struct bucket *append(struct tombstones *tombstones, struct bucket *bucket, const struct tombstone *tombstone)
+{
+    size_t size = record_size(tombstone);
+    bucket = resize(tombstones, bucket, bucket->used + size);
+    write_record(bucket->records + bucket->used, tombstone);
+    bucket->used += (uint32_t)size;
+    return bucket;
+}
+
+static void cut_in_two(struct tombstones *tombstones, uint64_t hash)
+{
+    struct bucket *old = *bucket_of(tombstones, hash);
+    unsigned depth = old->depth + 1u;
+    if (depth > tombstones->depth)
+        double_directory(tombstones);
+    struct bucket *halves[2] = {new_bucket(tombstones, depth, 0), new_bucket(tombstones, depth, 0)};
+    struct tombstone tombstone;
+    for (const uint8_t *at = old->records, *end = at + old->used; at < end;) {
+        at = read_record(&tombstone, at);
+        uint64_t other = hash_of(tombstones, tombstone.name, tombstone.size);
+        struct bucket **half = &halves[other >> (64 - depth) & 1];
+        *half = append(tombstones, *half, &tombstone);
+    }
+    uint64_t last_bit = UINT64_C(1) << (64 - depth);
+    point(tombstones, hash & ~last_bit, depth, halves[0]);
+    point(tombstones, hash | last_bit, depth, halves[1]);
+    free_bucket(tombstones, old);
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------
+ */
+
+static const uint8_t *find_in(const struct bucket *bucket, struct tombstone *found, const void *name, size_t size)
+{
+    for (const uint8_t *at = bucket->records, *end = at + bucket->used, *next; at < end; at = next) {
+        next = read_record(found, at);
+        if (found->size == size && (size == 0 || memcmp(found->name, name, size) == 0))
+            return at;
+    }
+    return NULL;
+}
+
+bool tombstones_find(const struct tombstones *tombstones, struct tombstone *found, const void *name, size_t size)
+{
+    return find_in(*bucket_of(tombstones, hash_of(tombstones, name, size)), found, name, size);
+}
+
+void tombstones_put(struct tombstones *tombstones, const struct tombstone *tombstone)
+{
+    struct tombstone found;
+    uint64_t hash = hash_of(tombstones, tombstone->name, tombstone->size);
+    struct bucket *bucket = *bucket_of(tombstones, hash);
+    const uint8_t *record = find_in(bucket, &found, tombstone->name, tombstone->size);
+    if (record) { /* the name and its size stay as they are */
+        uint8_t fixed[FIXED + 1];
+        write_record(fixed, &(struct tombstone){.generation = tombstone->generation, .time = tombstone->time});
+        memcpy((uint8_t *)(uintptr_t)record, fixed, FIXED);
+        return;
+    }
+    bucket = append(tombstones, bucket, tombstone);
+    point(tombstones, hash, bucket->depth, bucket);
+    tombstones->count++;
+    if (bucket->used > LONG && bucket->used > record_size(tombstone) && bucket->depth < MOST_DEPTH)
+        cut_in_two(tombstones, hash);
+}
+
+void tombstones_remove(struct tombstones *tombstones, const void *name, size_t size)
+{
+    struct tombstone found;
+    uint64_t hash = hash_of(tombstones, name, size);
+    struct bucket *bucket = *bucket_of(tombstones, hash);
+    uint8_t *record = (uint8_t *)(uintptr_t)find_in(bucket, &found, name, size);
+    if (!record)
+        return;
+    size_t length = record_size(&found), begin = (size_t)(record - bucket->records);
+    memmove(record, record + length, bucket->used - begin - length);
+    bucket->used -= (uint32_t)length;
+    bucket = resize(tombstones, bucket, bucket->used);
+    point(tombstones, hash, bucket->depth, bucket);
+    tombstones->count--;
+}
+
+bool tombstones_walk(const struct tombstones *tombstones, uint64_t *place,
+                     void (*visit)(void *context, const struct tombstone *tombstone), void *context)
+{
+    size_t after;
+    struct tombstone tombstone;
+    const struct bucket *bucket = bucket_at(tombstones, place_in(tombstones->depth, *place), &after);
+    for (const uint8_t *at = bucket->records, *end = at + bucket->used; at < end;) {
+        at = read_record(&tombstone, at);
+        visit(context, &tombstone);
+    }
+    *place = tombstones->depth ? (uint64_t)after << (64 - tombstones->depth) : 0;
+    return after < (size_t)1 << tombstones->depth;
+}

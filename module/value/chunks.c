@@ -1,0 +1,208 @@
+/* See pieces.h. Loading looks at positions alone; dumps.c gives them out. Pieces were of 16 MiB once and are shorter
+   now: any length will do. Position 0 means header and body in one, which is how replicas are told of a creation. */
+#include "chunks.h"
+
+#include <string.h>
+
+#include "module/base/checksum.h"
+#include "filter_value.h"
+#include "module/registry/tombstones.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/base/settings.h"
+
+#define FIRST_POSITION 1
+
+/* ---- staged values -------------------------------------------------------------------------------------------------
+ */
+
+struct staged {
+    struct value value;
+    uint8_t *bytes; /* header and body, as far as they have come */
+    size_t size;
+    uint64_t whole; /* what it will be */
+    long long next; /* the position that is expected */
+};
+
+static struct value *staged_make(void)
+{
+    struct staged *staged = RedisModule_Calloc(1, sizeof *staged);
+    staged->value.class = &staged_class;
+    staged->value.bytes = sizeof *staged;
+    return &staged->value;
+}
+
+static void staged_free(struct value *value)
+{
+    registry_orphan(value);
+    RedisModule_Free(((struct staged *)value)->bytes);
+    RedisModule_Free(value);
+}
+
+static void staged_append(struct staged *staged, const void *bytes, size_t size)
+{
+    staged->bytes = RedisModule_Realloc(staged->bytes, staged->size + size);
+    memcpy(staged->bytes + staged->size, bytes, size);
+    staged->size += size;
+    staged->value.bytes += size;
+}
+
+static roost_status staged_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct staged *staged = (struct staged *)value;
+    struct header_place place = header_begin(bytes->header, value, telling);
+    header_write(&place, (uint64_t)staged->next, 8);
+    header_end(bytes->header, place, staged->size);
+    bytes->body.allocator = value_allocator(value);
+    bytes->body.data = value_allocate(value, staged->size);
+    if (!bytes->body.data)
+        return ROOST_NO_MEMORY;
+    bytes->body.size = staged->size;
+    memcpy(bytes->body.data, staged->bytes, staged->size);
+    return ROOST_OK;
+}
+
+static roost_status staged_begin(struct staged *staged, const void *bytes, size_t size)
+{
+    uint64_t body;
+    if (size < HEADER_BYTES || !header_body_size(bytes, &body) || ((const uint8_t *)bytes)[5] == staged_class.code)
+        return ROOST_NOT_FRAME;
+    staged->whole = HEADER_BYTES + body;
+    staged->next = 2;
+    if (size > staged->whole)
+        return ROOST_CORRUPT;
+    staged_append(staged, bytes, size);
+    return ROOST_OK;
+}
+
+static roost_status staged_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                   enum telling telling)
+{
+    struct staged *staged = (struct staged *)value;
+    struct header_place place = header_open(header);
+    uint64_t next = header_read(&place, 8);
+    (void)telling;
+    roost_status status = staged_begin(staged, body, size);
+    staged->next = (long long)next;
+    bool fits = size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) &&
+                (next == 2) == (size == HEADER_BYTES) && (size - HEADER_BYTES) % DUMPED_PIECE == 0;
+    return status != ROOST_OK ? status : fits ? ROOST_OK : ROOST_CORRUPT;
+}
+
+static void staged_digest(struct value *value, uint8_t digest[16])
+{
+    const struct staged *staged = (const struct staged *)value;
+    sum128_bytes(checksum_wide(SUM128_START, staged->bytes, staged->size), digest);
+}
+
+const struct value_class staged_class = {.code = 255,
+                                         .name = "staged",
+                                         .free = staged_free,
+                                         .tell = staged_tell,
+                                         .take_in = staged_take_in,
+                                         .digest = staged_digest,
+                                         .make = staged_make};
+
+/* ---- loading -------------------------------------------------------------------------------------------------------
+ */
+
+static void leave_and_free(struct value *value)
+{
+    registry_leave(value);
+    value_free(value);
+}
+
+/* In the place of what the key holds, which keeps its time to live. */
+static void put_value(RedisModuleKey *key, struct value *value)
+{
+    void *old = NULL;
+    if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
+        RedisModule_ModuleTypeSetValue(key, value_type, value);
+    else if (RedisModule_ModuleTypeReplaceValue(key, value_type, value, &old) == REDISMODULE_OK)
+        leave_and_free(old);
+}
+
+static bool is_filter_of(const struct value *value, roost_kind kind)
+{
+    return value->class == &filter_class && config_of((const struct filter_value *)value)->kind == kind;
+}
+
+/* Before its body has come. */
+static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
+{
+    const RedisModuleString *name = RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key);
+    return (header[5] == graves_class.code) == graves_is_place(name) &&
+           (header[5] == links_class.code) == links_is_place(name);
+}
+
+/* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
+static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum telling telling,
+                           roost_kind kind)
+{
+    struct value *whole;
+    roost_status status = value_take_in_whole(&whole, bytes, size, telling);
+    if (status == ROOST_OK && kind && !is_filter_of(whole, kind))
+        status = ROOST_MISMATCH;
+    if (status == ROOST_OK && telling == TELL_COPY && !graves_allow(whole, RedisModule_GetKeyNameFromModuleKey(key)))
+        status = ROOST_UNSUPPORTED;
+    if (status == ROOST_OK)
+        put_value(key, whole);
+    else
+        value_free(whole);
+    return status;
+}
+
+static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum telling telling,
+                               roost_kind kind)
+{
+    struct staged *staged = (struct staged *)staged_make();
+    roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
+    if (status == ROOST_OK && telling == TELL_COPY && staged->whole > settings.memory_limit)
+        status = ROOST_TOO_LARGE;
+    if (status == ROOST_OK && telling == TELL_COPY && !may_begin(bytes, key))
+        status = ROOST_UNSUPPORTED;
+    if (status == ROOST_OK && staged->whole == HEADER_BYTES)
+        status = finish(key, bytes, size, telling, kind);
+    else if (status == ROOST_OK) {
+        put_value(key, &staged->value);
+        return ROOST_OK;
+    }
+    staged_free(&staged->value);
+    return status;
+}
+
+static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
+                              enum telling telling, roost_kind kind)
+{
+    uint64_t left = staged->whole - staged->size;
+    if (size == left ? size > PIECE : size > left || (size != PIECE && size != DUMPED_PIECE))
+        return ROOST_CORRUPT;
+    if (staged->next == 1 << POSITION_BITS)
+        return ROOST_TOO_LARGE;
+    if (size < left) {
+        staged_append(staged, bytes, size);
+        staged->next++;
+        return ROOST_OK;
+    }
+    size_t before = staged->size;
+    staged_append(staged, bytes, size);
+    roost_status status = finish(key, staged->bytes, staged->size, telling, kind);
+    if (status != ROOST_OK)
+        staged->size = before;
+    return status;
+}
+
+roost_status take_piece(RedisModuleKey *key, long long iterator, const void *bytes, size_t size, enum telling telling,
+                        roost_kind kind)
+{
+    long long position = iterator & ((1LL << POSITION_BITS) - 1);
+    bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
+    struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
+    if (iterator == 0)
+        return empty ? finish(key, bytes, size, telling, kind) : ROOST_INVALID;
+    if (position == FIRST_POSITION)
+        return empty ? take_first(key, bytes, size, telling, kind) : ROOST_INVALID;
+    if (empty || value->class != &staged_class || ((struct staged *)value)->next != position)
+        return ROOST_INVALID;
+    return take_next(key, (struct staged *)value, bytes, size, telling, kind);
+}

@@ -1,0 +1,382 @@
+/* See filter_value.h. */
+#include "filter_value.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "module/command/ask.h"
+#include "module/registry/tombstones.h"
+#include "module/registry/links.h"
+#include "chunks.h"
+#include "module/registry/registry.h"
+#include "module/base/settings.h"
+#include "timed.h"
+
+#define INSERTED_KNOWN 1
+#define CHANGES_SHIFT  8
+#define WRITTEN        256       /* in the header, where the room in the journal once stood */
+#define MOST_READ      65536     /* there */
+#define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
+#define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
+#define WORTH_TRYING   100000    /* elements */
+#define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may find a page that was never touched */
+#define RANDOM_POOL    1024
+
+/* ---- environment ---------------------------------------------------------------------------------------------------
+ */
+
+/* Numbers are drawn many at a time: asking the kernel costs more than making a small filter. */
+static bool draw_random(void *bytes, size_t size)
+{
+    static uint8_t pool[RANDOM_POOL];
+    static size_t left;
+    if (size > sizeof pool)
+        return false;
+    if (left < size && getrandom(pool, sizeof pool, 0) != (ssize_t)sizeof pool)
+        return false;
+    left = left < size ? sizeof pool : left;
+    left -= size;
+    memcpy(bytes, pool + left, size);
+    memset(pool + left, 0, size);
+    return true;
+}
+
+/* A scalable Bloom filter draws only when it needs an actor or begins a journal. */
+static bool draw(void *context, void *bytes, size_t size)
+{
+    const struct filter_value *filter = context;
+    if (filter->spending && filter->identity && size == sizeof filter->identity) {
+        memcpy(bytes, &filter->identity, size);
+        return true;
+    }
+    return draw_random(bytes, size);
+}
+
+static roost_environment environment_of(struct filter_value *filter)
+{
+    return (roost_environment){.allocator = value_allocator(&filter->value),
+                               .memory_limit = settings_machine_memory(),
+                               .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
+                               .entropy = {.context = filter, .draw = draw},
+                               .journal = MOST_CHANGES,
+                               .journal_part = PART_OF_MEMORY,
+                               .most_moved = MOST_MOVED};
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
+
+static struct value *filter_make(void)
+{
+    static uint64_t objects;
+    struct filter_value *filter = RedisModule_Calloc(1, sizeof *filter);
+    filter->object = __atomic_add_fetch(&objects, 1, __ATOMIC_RELAXED);
+    filter->value.class = &filter_class;
+    filter->value.bytes = RedisModule_MallocSize(filter);
+    return &filter->value;
+}
+
+static void filter_free(struct value *value)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    registry_orphan(value);
+    asking_forget(filter);
+    roost_filter_free(filter->filter);
+    RedisModule_Free(filter);
+}
+
+/* A scalable filter takes the memory of its first table with the first addition; a size that cannot be had is refused
+   now, by making one of fixed size for a moment. */
+static roost_status can_grow(const roost_config *config, const roost_environment *environment)
+{
+    roost_filter *table = NULL;
+    roost_config fixed = *config;
+    fixed.scalable = false;
+    fixed.writers = fixed.growth = fixed.schedule = 0;
+    if (!config->scalable || config->window ||
+        config->capacity < WORTH_TRYING) /* a window begins with next to nothing */
+        return ROOST_OK;
+    roost_status status = roost_filter_new(&table, &fixed, environment);
+    roost_filter_free(table);
+    return status == ROOST_INVALID ? ROOST_OK : status;
+}
+
+/* A window takes its memory later, and then must get it. */
+static roost_status check_grant(const struct filter_value *filter)
+{
+    return timed_grant(filter) > settings.memory_limit ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
+roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->shown = shown;
+    made->inserted_known = true;
+    made->value.limit = settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_config sized = *config;
+    timed_recall_sizes(&sized);
+    roost_status status = can_grow(config, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_new(&made->filter, &sized, &environment);
+    if (status == ROOST_OK) {
+        timed_note_sizes(config_of(made));
+        status = check_grant(made);
+    }
+    made->value.limit = 0;
+    if (status != ROOST_OK) {
+        filter_free(&made->value);
+        made = NULL;
+    }
+    *filter = made;
+    return status;
+}
+
+/* Without a filter yet, for what comes in a frame. */
+static struct filter_value *make_for_frame(roost_environment *environment)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->value.limit = settings.memory_limit;
+    *environment = environment_of(made);
+    return made;
+}
+
+static roost_status made_or_freed(struct filter_value **filter, struct filter_value *made, roost_status status)
+{
+    made->value.limit = 0;
+    if (status == ROOST_OK)
+        status = timed_is_ahead(made) ? ROOST_CLOCK : check_grant(made);
+    if (status != ROOST_OK)
+        filter_free(&made->value);
+    *filter = status == ROOST_OK ? made : NULL;
+    return status;
+}
+
+roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment);
+    return made_or_freed(filter, made, roost_filter_decode(&made->filter, frame, size, &environment));
+}
+
+roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging)
+{
+    roost_environment environment;
+    struct filter_value *made = make_for_frame(&environment);
+    return made_or_freed(filter, made, roost_merging_open(merging, &made->filter, &environment));
+}
+
+bool filter_value_identify(struct filter_value *filter)
+{
+    if (!spends_shares(filter) || filter->identity)
+        return false;
+    while (filter->identity == 0)
+        if (!draw_random(&filter->identity, sizeof filter->identity))
+            return false;
+    return true;
+}
+
+roost_status filter_value_add(struct filter_value *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                              size_t count)
+{
+    filter->spending = spends_shares(filter);
+    roost_status status = roost_filter_add_many(filter->filter, changed, done, keys, count);
+    filter->spending = false;
+    for (size_t i = 0; i < *done; i++)
+        filter->inserted += changed[i];
+    return status;
+}
+
+static roost_info brief_of(const struct filter_value *filter)
+{
+    roost_info info;
+    roost_filter_brief(filter->filter, &info);
+    return info;
+}
+
+uint64_t filter_value_inserted(struct filter_value *filter)
+{
+    roost_info info;
+    if (!is_bloom(filter) || spends_shares(filter))
+        return brief_of(filter).inserted;
+    if (!filter->inserted_known) {
+        roost_filter_estimate(filter->filter, &info);
+        filter->inserted = (uint64_t)llround(info.elements);
+        filter->inserted_known = true;
+    }
+    return filter->inserted;
+}
+
+uint32_t filter_value_tables(const struct filter_value *filter)
+{
+    uint32_t tables = brief_of(filter).tables;
+    return tables ? tables : 1;
+}
+
+uint64_t filter_value_capacity(const struct filter_value *filter)
+{
+    const roost_config *config = config_of(filter);
+    uint64_t capacity = 0, table = config->capacity;
+    for (uint32_t i = filter_value_tables(filter); i > 0; i--, table *= config->growth)
+        capacity += table;
+    return capacity;
+}
+
+/* ---- journal -------------------------------------------------------------------------------------------------------
+ */
+
+roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
+{
+    roost_status status = roost_filter_cursor(filter->filter, cursor);
+    filter->mark = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
+    return status;
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether the identity is part of what is told. */
+static bool tells_identity(const struct filter_value *filter, enum telling telling)
+{
+    return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
+}
+
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling)
+{
+    struct header_place place = header_begin(header, &filter->value, telling);
+    header_write(&place, filter->shown.expansion, 4);
+    header_write(&place, filter->shown.bucket_size, 4);
+    header_write(&place, filter->shown.iterations, 4);
+    header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
+    header_write(&place, filter->inserted, 8);
+    header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
+    header_end(header, place, 0);
+}
+
+static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    roost_status status = roost_filter_encode(filter->filter, &bytes->body);
+    filter_value_header(filter, bytes->header, telling);
+    header_end(bytes->header, (struct header_place){bytes->header}, bytes->body.size);
+    return status;
+}
+
+static bool read_fields(struct filter_value *filter, const uint8_t *header)
+{
+    struct header_place place = header_open(header);
+    filter->shown.expansion = (uint32_t)header_read(&place, 4);
+    filter->shown.bucket_size = (uint32_t)header_read(&place, 4);
+    filter->shown.iterations = (uint32_t)header_read(&place, 4);
+    uint64_t flags = header_read(&place, 4);
+    filter->inserted = header_read(&place, 8);
+    filter->identity = header_read(&place, 8);
+    filter->inserted_known = flags & INSERTED_KNOWN;
+    uint64_t written = flags >> CHANGES_SHIFT;
+    return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && written >= WRITTEN && written <= MOST_READ;
+}
+
+/* COPY and RESTORE pass their own way to replicas and into the AOF, and no limit counts there. */
+static bool is_decided_elsewhere(void)
+{
+    return RedisModule_GetContextFlags(NULL) &
+           (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
+}
+
+static roost_status filter_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                   enum telling telling)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    if (!read_fields(filter, header))
+        return ROOST_CORRUPT;
+    bool decided = telling == TELL_MIRROR || is_decided_elsewhere();
+    value->limit = decided ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(filter);
+    roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
+    value->limit = 0;
+    if (status == ROOST_OK && !decided)
+        status = check_grant(filter);
+    if (status == ROOST_OK && !tells_identity(filter, telling))
+        filter->identity = 0;
+    return status;
+}
+
+/* A copy of which nothing is encoded. */
+roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    roost_copying *copying = NULL;
+    bool decided = is_decided_elsewhere(), done = false;
+    made->shown = filter->shown;
+    made->inserted = filter->inserted;
+    made->inserted_known = filter->inserted_known;
+    made->identity = tells_identity(filter, TELL_COPY) ? filter->identity : 0;
+    made->value.limit = decided ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_copying_new(&copying, filter->filter, &environment);
+    if (status == ROOST_OK)
+        status = roost_copying_step(copying, filter->filter, decided ? UINT64_MAX >> 1 : pages, &done);
+    if (status == ROOST_OK && done)
+        made->filter = roost_copying_take(copying);
+    else
+        roost_copying_free(copying);
+    made->value.limit = 0;
+    if (status == ROOST_OK)
+        status = !done ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
+    if (status != ROOST_OK)
+        filter_free(&made->value);
+    *copy = status == ROOST_OK ? made : NULL;
+    return status;
+}
+
+/* What COPY copies in one go: a few milliseconds. */
+#define MOST_PAGES 1024
+
+static struct value *filter_copy(struct value *value)
+{
+    struct filter_value *copy;
+    roost_status status = filter_value_copy(&copy, (struct filter_value *)value, MOST_PAGES);
+    if (status == ROOST_TOO_LARGE)
+        RedisModule_Log(NULL, "warning",
+                        "COPY of a filter of %zu bytes is refused: it would hold the server, or pass "
+                        "roost.memory-limit. ROOST.MERGESTORE destination source does it while others are served",
+                        value->bytes);
+    return status == ROOST_OK ? &copy->value : NULL;
+}
+
+static void filter_digest(struct value *value, uint8_t digest[16])
+{
+    memcpy(digest, roost_filter_digest(((struct filter_value *)value)->filter).bytes, 16);
+}
+
+static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
+{
+    return filter_value_cursor((struct filter_value *)value, cursor);
+}
+
+/* A session of ROOST.ASK knows where the filter is. */
+static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
+{
+    struct filter_value *filter = (struct filter_value *)value;
+    return !asking_is_about(filter) && roost_filter_move(&filter->filter, move, context, place);
+}
+
+static bool filter_tidy(struct value *value, uint64_t effort)
+{
+    return roost_filter_precompute_digest(((struct filter_value *)value)->filter, effort);
+}
+
+const struct value_class filter_class = {.code = 1,
+                                         .name = "filter",
+                                         .free = filter_free,
+                                         .tell = filter_tell,
+                                         .take_in = filter_take_in,
+                                         .digest = filter_digest,
+                                         .cursor = filter_cursor,
+                                         .tidy = filter_tidy,
+                                         .move = filter_move,
+                                         .copy = filter_copy,
+                                         .make = filter_make};
+
+const struct value_class *const value_classes[] = {&filter_class, &graves_class, &links_class, &staged_class, NULL};

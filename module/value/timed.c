@@ -1,0 +1,98 @@
+/* See timed.h. */
+#include "timed.h"
+
+#include <stdio.h>
+
+#include "module/base/settings.h"
+
+#define MICROSECONDS    1000 /* in a millisecond */
+#define BASE_BYTES      32768
+#define JOURNAL_BYTES   (256 * 17) /* a longer one is taken only where there is room */
+#define SLOT_OVERHEAD   64         /* one byte in so many, beside the bits of a slot, */
+#define SLOT_BASE_BYTES 8192
+
+roost_config timed_config(roost_kind kind, long long window)
+{
+    roost_config config = roost_window_config(kind, (uint64_t)window * MICROSECONDS);
+    config.capacity = (uint64_t)settings.window_capacity;
+    config.fpr = settings.window_fpr;
+    return config;
+}
+
+static roost_config last; /* that was made, with nothing left to derive */
+
+void timed_recall_sizes(roost_config *config)
+{
+    if (config->window == 0 || config->capacity != last.capacity || config->fpr != last.fpr ||
+        config->past != last.past || config->layout != last.layout)
+        return;
+    config->slot_bits = last.slot_bits;
+    config->slot_probes = last.slot_probes;
+}
+
+void timed_note_sizes(const roost_config *resolved)
+{
+    if (resolved->window)
+        last = *resolved;
+}
+
+uint64_t timed_now(void)
+{
+    return (uint64_t)RedisModule_Milliseconds() * MICROSECONDS;
+}
+
+/* The latest time that may be taken in from others. */
+static uint64_t latest_of(const struct filter_value *filter)
+{
+    uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = config_of(filter)->window;
+    return timed_now() + (ahead < window ? ahead : window);
+}
+
+void timed_bound(struct filter_value *filter, bool bounded)
+{
+    if (is_timed(filter))
+        roost_window_set_latest(filter->filter, bounded ? latest_of(filter) : 0);
+}
+
+bool timed_is_ahead(const struct filter_value *filter)
+{
+    roost_window_info info;
+    if (!is_timed(filter))
+        return false;
+    roost_window_info_of(filter->filter, &info);
+    return info.newest > latest_of(filter);
+}
+
+const char *timed_clock_error(const struct filter_value *filter)
+{
+    static char text[160];
+    roost_window_info info;
+    roost_window_info_of(filter->filter, &info);
+    uint64_t now = timed_now(), ahead = info.newest > now ? (info.newest - now) / MICROSECONDS / 1000 : 0;
+    snprintf(text, sizeof text,
+             "ERR the clock is wrong: the key holds times that are %llu s ahead of it, which is more than its window",
+             (unsigned long long)ahead);
+    return text;
+}
+
+uint64_t timed_grant(const struct filter_value *filter)
+{
+    const roost_config *config = config_of(filter);
+    if (!is_timed(filter) || config->scalable)
+        return 0;
+    uint64_t bits = config->slot_bits / 8, slot = bits + bits / SLOT_OVERHEAD + SLOT_BASE_BYTES;
+    return BASE_BYTES + JOURNAL_BYTES + (config->past + 3) * slot;
+}
+
+void timed_contains(const struct filter_value *filter, bool *found, const roost_bytes *keys, size_t count)
+{
+    if (is_timed(filter)) {
+        uint64_t now = timed_now();
+        for (size_t i = 0; i < count; i++)
+            found[i] = roost_window_contains(filter->filter, keys[i].data, keys[i].size, now);
+    } else if (count == 1) {
+        *found = roost_filter_contains(filter->filter, keys->data, keys->size);
+    } else {
+        roost_filter_contains_many(filter->filter, found, keys, count);
+    }
+}

@@ -1,0 +1,249 @@
+/*
+ * Values as the server sees them: the data type and its methods. Each is a few lines over the two parts of value.h.
+ *
+ * RDB, version 1: the header as one string; then the body in strings of PIECE bytes, the last one shorter; the header
+ * knows how many. Whatever is wrong with them, loading answers NULL, and the server decides what to do with its file.
+ *
+ * Who is who (docs/module.md). A value that the server loads from its own file, or a replica from its primary, is the
+ * same object as before and is told as a mirror; RESTORE and MIGRATE bring a copy. The server uses one callback for
+ * both, so a mirror's identity is tied to database and name of its key, and only taken up while the server is loading.
+ */
+#include "value.h"
+
+#include <string.h>
+
+#include "module/base/checksum.h"
+#include "module/registry/key_removals.h"
+#include "module/registry/tombstones.h"
+#include "chunks.h"
+#include "module/registry/registry.h"
+
+#define ENCODING_VERSION 1
+#define BYTES_AN_EFFORT  65536 /* of freeing; above 64 of them the server frees in the background */
+
+RedisModuleType *value_type;
+
+/* ---- RDB -----------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_loading(void)
+{
+    int flags = RedisModule_GetContextFlags(NULL);
+    return flags & (REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
+}
+
+/* A name that is not the one it was saved under makes a value a copy. */
+static uint64_t name_check(RedisModuleIO *io)
+{
+    const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
+    int database = RedisModule_GetDbIdFromIO(io);
+    size_t size = 0;
+    const char *bytes = name ? RedisModule_StringPtrLen(name, &size) : NULL;
+    return checksum(checksum(CHECKSUM_START, &database, sizeof database), bytes, size);
+}
+
+static void rdb_save(RedisModuleIO *io, void *value)
+{
+    struct value_bytes bytes;
+    if (value_tell(value, &bytes, TELL_MIRROR) != ROOST_OK) {
+        RedisModule_LogIOError(io, "warning", "no memory to save a filter");
+        return;
+    }
+    departures_note_copy(value);
+    RedisModule_SaveUnsigned(io, name_check(io));
+    RedisModule_SaveStringBuffer(io, (const char *)bytes.header, HEADER_BYTES);
+    for (size_t done = 0; done < bytes.body.size; done += PIECE) {
+        size_t left = bytes.body.size - done;
+        RedisModule_SaveStringBuffer(io, (const char *)bytes.body.data + done, left < PIECE ? left : PIECE);
+    }
+    roost_buffer_release(&bytes.body);
+}
+
+/* The next string, if it has just this size. */
+static char *load_exactly(RedisModuleIO *io, size_t wanted)
+{
+    size_t size = 0;
+    char *bytes = RedisModule_LoadStringBuffer(io, &size);
+    if (bytes && (RedisModule_IsIOError(io) || size != wanted)) {
+        RedisModule_Free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+/* Memory is asked for as pieces arrive, whatever the header claims. */
+static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
+{
+    uint8_t *body = RedisModule_Alloc(size > 0 && size < PIECE ? size : 1);
+    for (uint64_t done = 0; done < size;) {
+        size_t wanted = size - done < PIECE ? (size_t)(size - done) : PIECE;
+        char *piece = load_exactly(io, wanted);
+        if (!piece) {
+            RedisModule_Free(body);
+            return NULL;
+        }
+        body = RedisModule_Realloc(body, done + wanted);
+        memcpy(body + done, piece, wanted);
+        RedisModule_Free(piece);
+        done += wanted;
+    }
+    return body;
+}
+
+/* A value that comes from a client goes only where clients may put it. */
+static bool is_allowed(const struct value *value, RedisModuleIO *io)
+{
+    const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
+    bool decided = is_loading() || RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_SLAVE;
+    return decided || !name || graves_allow(value, name);
+}
+
+static void *rdb_load(RedisModuleIO *io, int version)
+{
+    struct value *value = NULL;
+    uint64_t size;
+    if (version != ENCODING_VERSION)
+        return NULL;
+    uint64_t check = RedisModule_LoadUnsigned(io);
+    bool mirror = is_loading() && check == name_check(io);
+    char *header = RedisModule_IsIOError(io) ? NULL : load_exactly(io, HEADER_BYTES);
+    uint8_t *body = header && header_body_size((const uint8_t *)header, &size) ? load_body(io, size) : NULL;
+    roost_status status = ROOST_CORRUPT;
+    if (body)
+        status = value_take_in(&value, (const uint8_t *)header, body, size, mirror ? TELL_MIRROR : TELL_COPY);
+    if (value && check != name_check(io))
+        value->generation = 0; /* that of another name */
+    if (status != ROOST_OK)
+        RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
+    if (value && !is_allowed(value, io)) {
+        RedisModule_LogIOError(io, "warning",
+                               "a value is refused: keys roost:generations and roost:links are reserved");
+        value_free(value);
+        value = NULL;
+    }
+    RedisModule_Free(header);
+    RedisModule_Free(body);
+    return value;
+}
+
+/* ---- AOF -----------------------------------------------------------------------------------------------------------
+ */
+
+static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
+{
+    struct value_bytes bytes;
+    if (value_tell(value, &bytes, TELL_MIRROR) != ROOST_OK) {
+        RedisModule_LogIOError(io, "warning", "no memory to rewrite a filter");
+        return;
+    }
+    RedisModule_EmitAOF(io, "ROOST.RESTORE", "slb", key, 1LL, (const char *)bytes.header, (size_t)HEADER_BYTES);
+    long long position = 2;
+    for (size_t done = 0; done < bytes.body.size; done += PIECE, position++) {
+        size_t left = bytes.body.size - done;
+        RedisModule_EmitAOF(io, "ROOST.RESTORE", "slb", key, position, (const char *)bytes.body.data + done,
+                            left < PIECE ? left : (size_t)PIECE);
+    }
+    roost_buffer_release(&bytes.body);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------------------
+ */
+
+static size_t memory_usage(const void *value)
+{
+    return ((const struct value *)value)->bytes;
+}
+
+static size_t free_effort(RedisModuleString *key, const void *value)
+{
+    (void)key;
+    return 1 + ((const struct value *)value)->bytes / BYTES_AN_EFFORT;
+}
+
+/* On the main thread, before a value may be freed on another one. FLUSHALL does without. */
+static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
+{
+    struct value *leaving = (struct value *)(uintptr_t)value;
+    registry_leave(leaving);
+    departures_note(leaving, RedisModule_GetKeyNameFromOptCtx(context), RedisModule_GetDbIdFromOptCtx(context));
+}
+
+static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
+{
+    (void)from;
+    struct value *copy = NULL, *copied = (struct value *)(uintptr_t)value;
+    struct value_bytes bytes;
+    if (!graves_allow(value, to))
+        return NULL;
+    if (copied->class->copy)
+        return copied->class->copy(copied);
+    if (value_tell(copied, &bytes, TELL_COPY) != ROOST_OK)
+        return NULL;
+    if (value_take_in(&copy, bytes.header, bytes.body.data, bytes.body.size, TELL_COPY) != ROOST_OK)
+        copy = NULL;
+    roost_buffer_release(&bytes.body);
+    return copy;
+}
+
+/* ---- defragmentation -----------------------------------------------------------------------------------------------
+ *
+ * All that a filter holds may move, but for the value itself, which others point to. Large arrays are offered as well;
+ * the server's allocator leaves them where they are, since they have pages of their own.
+ */
+
+static void *move_piece(void *context, void *memory)
+{
+    return RedisModule_DefragAlloc(context, memory);
+}
+
+static int defrag_value(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **place_of_value)
+{
+    struct value *value = *place_of_value;
+    unsigned long cursor = 0;
+    (void)key;
+    if (!value->class->move)
+        return 0;
+    if (RedisModule_DefragCursorGet(ctx, &cursor) != REDISMODULE_OK)
+        cursor = 0;
+    uint64_t place = cursor;
+    bool more = true;
+    while (more && !(place > cursor && RedisModule_DefragShouldStop(ctx)))
+        more = value->class->move(value, move_piece, ctx, &place);
+    if (more && RedisModule_DefragCursorSet(ctx, place) == REDISMODULE_OK)
+        return 1;
+    while (more) /* a small value, which has no cursor */
+        more = value->class->move(value, move_piece, ctx, &place);
+    return 0;
+}
+
+static void digest_value(RedisModuleDigest *digest, void *value)
+{
+    uint8_t bytes[16];
+    ((struct value *)value)->class->digest(value, bytes);
+    RedisModule_DigestAddStringBuffer(digest, (const char *)bytes, sizeof bytes);
+    RedisModule_DigestEndSequence(digest);
+}
+
+static void free_value(void *value)
+{
+    value_free(value);
+}
+
+int value_type_create(RedisModuleCtx *ctx)
+{
+    RedisModuleTypeMethods methods = {
+        .version = REDISMODULE_TYPE_METHOD_VERSION,
+        .rdb_load = rdb_load,
+        .rdb_save = rdb_save,
+        .aof_rewrite = aof_rewrite,
+        .mem_usage = memory_usage,
+        .digest = digest_value,
+        .free = free_value,
+        .free_effort = free_effort,
+        .unlink2 = unlink_value,
+        .copy = copy_value,
+        .defrag = defrag_value,
+    };
+    value_type = RedisModule_CreateDataType(ctx, "roostdata", ENCODING_VERSION, &methods);
+    return value_type ? REDISMODULE_OK : REDISMODULE_ERR;
+}
