@@ -139,7 +139,7 @@ def holding(s):
     print(f"\n{'a filter of 1 GiB':36}{'ms':>10}")
     for name, duration in worst.items():
         print(f"{name:36}{duration:10.2f}")
-    print(f"{'longest turn of a command in steps':36}{s.client.info('roost')['roost_longest_turn_usec'] / 1000:10.2f}")
+    print(f"{'longest time slice of a command':36}{s.client.info('roost')['roost_longest_slice_usec'] / 1000:10.2f}")
     print(f"\n{'in steps: until the answer':42}{'s':>4}")
     for name, duration in waits.items():
         print(f"{name:38}{duration:8.2f}")

@@ -180,7 +180,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (failed)
         RedisModule_Log(ctx, "warning", "cannot load: %s", failed);
     bool loaded = !failed && register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
-                  departures_begin(ctx) == REDISMODULE_OK && report_register(ctx) == REDISMODULE_OK;
+                  key_removals_begin(ctx) == REDISMODULE_OK && report_register(ctx) == REDISMODULE_OK;
     return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
 }
 
@@ -188,8 +188,8 @@ int RedisModule_OnUnload(RedisModuleCtx *ctx)
 {
     (void)ctx;
     forget_dumps();
-    asking_end();
+    sync_sessions_end();
     registry_end();
-    departures_end();
+    key_removals_end();
     return REDISMODULE_OK;
 }

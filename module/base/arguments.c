@@ -38,9 +38,9 @@ roost_bytes *argument_keys(RedisModuleCtx *ctx, RedisModuleString **argv, size_t
     return keys;
 }
 
-bool *pool_switches(RedisModuleCtx *ctx, size_t count)
+bool *pool_booleans(RedisModuleCtx *ctx, size_t count)
 {
-    bool *switches = RedisModule_PoolAlloc(ctx, count * sizeof *switches);
-    memset(switches, 0, count * sizeof *switches);
-    return switches;
+    bool *booleans = RedisModule_PoolAlloc(ctx, count * sizeof *booleans);
+    memset(booleans, 0, count * sizeof *booleans);
+    return booleans;
 }

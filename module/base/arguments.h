@@ -17,7 +17,7 @@ enum rate_argument argument_rate(const RedisModuleString *argument, double *rate
 
 /* The bytes of arguments; from the pool of the command. */
 roost_bytes *argument_keys(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count);
-bool *pool_switches(RedisModuleCtx *ctx, size_t count);
+bool *pool_booleans(RedisModuleCtx *ctx, size_t count);
 
 static inline roost_bytes argument_bytes(const RedisModuleString *argument)
 {

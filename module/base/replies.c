@@ -2,17 +2,17 @@
 
 #include <stdio.h>
 
-int reply_switches_until(RedisModuleCtx *ctx, const bool *switches, size_t done, const char *error)
+int reply_booleans_until(RedisModuleCtx *ctx, const bool *booleans, size_t done, const char *error)
 {
     RedisModule_ReplyWithArray(ctx, (long)(done + (error != NULL)));
     for (size_t i = 0; i < done; i++)
-        RedisModule_ReplyWithBool(ctx, switches[i]);
+        RedisModule_ReplyWithBool(ctx, booleans[i]);
     return error ? RedisModule_ReplyWithError(ctx, error) : REDISMODULE_OK;
 }
 
-int reply_switches(RedisModuleCtx *ctx, const bool *switches, size_t count)
+int reply_booleans(RedisModuleCtx *ctx, const bool *booleans, size_t count)
 {
-    return reply_switches_until(ctx, switches, count, NULL);
+    return reply_booleans_until(ctx, booleans, count, NULL);
 }
 
 int reply_status(RedisModuleCtx *ctx, roost_status status)

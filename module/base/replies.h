@@ -48,8 +48,8 @@ static inline int reply_ok(RedisModuleCtx *ctx)
 }
 
 /* An array of booleans; where an error (or NULL) ended the work, it ends the array too. */
-int reply_switches(RedisModuleCtx *ctx, const bool *switches, size_t count);
-int reply_switches_until(RedisModuleCtx *ctx, const bool *switches, size_t done, const char *error);
+int reply_booleans(RedisModuleCtx *ctx, const bool *booleans, size_t count);
+int reply_booleans_until(RedisModuleCtx *ctx, const bool *booleans, size_t done, const char *error);
 /* "ERR " and what the library says. */
 int reply_status(RedisModuleCtx *ctx, roost_status status);
 

@@ -136,13 +136,13 @@ static int set_rate(const char *name, RedisModuleString *text, void *place, Redi
     return REDISMODULE_OK;
 }
 
-static int get_switch(const char *name, void *place)
+static int get_boolean(const char *name, void *place)
 {
     (void)name;
     return *(bool *)place;
 }
 
-static int set_switch(const char *name, int on, void *place, RedisModuleString **error)
+static int set_boolean(const char *name, int on, void *place, RedisModuleString **error)
 {
     (void)name;
     (void)error;
@@ -174,8 +174,8 @@ static const struct number_setting {
 int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     bool bf_cf = !(argc == 2 && argument_is(argv[0], "bf-cf") && argument_is(argv[1], "no"));
-    if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", bf_cf, REDISMODULE_CONFIG_IMMUTABLE, get_switch, set_switch, NULL,
-                                       &settings.bf_cf) != REDISMODULE_OK)
+    if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", bf_cf, REDISMODULE_CONFIG_IMMUTABLE, get_boolean, set_boolean,
+                                       NULL, &settings.bf_cf) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         if (RedisModule_RegisterStringConfig(ctx, rates[i].name, rates[i].otherwise, REDISMODULE_CONFIG_DEFAULT,

@@ -46,7 +46,7 @@ static void end(struct session *session)
     pthread_mutex_unlock(&lock);
 }
 
-void asking_forget(const struct filter_value *filter)
+void sync_sessions_forget(const struct filter_value *filter)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_SESSIONS; i++)
@@ -55,7 +55,7 @@ void asking_forget(const struct filter_value *filter)
     pthread_mutex_unlock(&lock);
 }
 
-bool asking_is_about(const struct filter_value *filter)
+bool sync_sessions_use(const struct filter_value *filter)
 {
     bool found = false;
     pthread_mutex_lock(&lock);
@@ -65,7 +65,7 @@ bool asking_is_about(const struct filter_value *filter)
     return found;
 }
 
-void asking_end(void)
+void sync_sessions_end(void)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_SESSIONS; i++)

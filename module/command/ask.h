@@ -16,9 +16,9 @@
 int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 /* The filter is about to be freed, on any thread. */
-void asking_forget(const struct filter_value *filter);
-void asking_end(void);
+void sync_sessions_forget(const struct filter_value *filter);
+void sync_sessions_end(void);
 /* Whether there are sessions about it. */
-bool asking_is_about(const struct filter_value *filter);
+bool sync_sessions_use(const struct filter_value *filter);
 
 #endif

@@ -230,7 +230,7 @@ static roost_status add_slice(struct target *target, size_t *done, struct batch_
     return status;
 }
 
-static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
+static const struct batch_verb add_verb = {add_slice, batch_reply_booleans, add_error};
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -290,12 +290,12 @@ static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
+    return reply_contained(ctx, argv, argc, &(struct membership_query){.takes = is_ours, .single = true});
 }
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
+    return reply_contained(ctx, argv, argc, &(struct membership_query){.takes = is_ours});
 }
 
 static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -385,12 +385,12 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
         return RedisModule_ReplyWithError(ctx, "Second argument must be numeric");
     if (!open_to_ask(&target, ctx, argv[1]))
         return target_refuse(&target, ERROR_NOT_FOUND);
-    return reply_piece(&target, iterator, "Invalid position");
+    return reply_chunk(&target, iterator, "Invalid position");
 }
 
 static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return load_piece(ctx, argv, argc,
+    return load_chunk(ctx, argv, argc,
                       &(struct load_errors){.number = "Second argument must be numeric",
                                             .position = ERROR_BAD_DATA,
                                             .data = ERROR_BAD_DATA,

@@ -306,12 +306,12 @@ static int insertnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours, .single = true});
+    return reply_contained(ctx, argv, argc, &(struct membership_query){.takes = is_ours, .single = true});
 }
 
 static int mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_ours});
+    return reply_contained(ctx, argv, argc, &(struct membership_query){.takes = is_ours});
 }
 
 static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -392,14 +392,14 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_filter_brief(target.filter->filter, &info);
     if (info.entries > 0 || iterator != 0)
-        return reply_piece(&target, iterator, "Invalid position");
+        return reply_chunk(&target, iterator, "Invalid position");
     target_close(&target);
     return reply_nothing(ctx);
 }
 
 static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return load_piece(ctx, argv, argc,
+    return load_chunk(ctx, argv, argc,
                       &(struct load_errors){.number = "Invalid position",
                                             .position = "Invalid position",
                                             .data = "Couldn't load chunk!",

@@ -136,14 +136,14 @@ static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, 
  */
 
 /* Where the piece of a position begins. */
-static size_t piece_begin(long long position)
+static size_t chunk_begin(long long position)
 {
-    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * DUMPED_PIECE;
+    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * DUMPED_CHUNK;
 }
 
-static int reply_part(RedisModuleCtx *ctx, const struct dump *dump, long long position)
+static int reply_chunk_at(RedisModuleCtx *ctx, const struct dump *dump, long long position)
 {
-    size_t begin = piece_begin(position), end = piece_begin(position + 1);
+    size_t begin = chunk_begin(position), end = chunk_begin(position + 1);
     end = end < dump->size ? end : dump->size;
     RedisModule_ReplyWithArray(ctx, 2);
     RedisModule_ReplyWithLongLong(ctx, dump->serial << POSITION_BITS | position);
@@ -165,7 +165,7 @@ static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
 static int reply_at(RedisModuleCtx *ctx, struct dump *dump, long long position)
 {
     dump->touched = RedisModule_Milliseconds();
-    return piece_begin(position) < dump->size ? reply_part(ctx, dump, position) : reply_end(ctx, dump);
+    return chunk_begin(position) < dump->size ? reply_chunk_at(ctx, dump, position) : reply_end(ctx, dump);
 }
 
 static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
@@ -234,7 +234,7 @@ static roost_status copy_some(struct dump_job *dump, struct filter_value *filter
         return status;
     dump->copy = roost_copying_take(dump->copying);
     dump->copying = NULL;
-    filter_value_header(filter, dump->header, TELL_COPY);
+    filter_value_header(filter, dump->header, ENCODE_COPY);
     dump->begun = pthread_create(&dump->thread, NULL, encode, dump) == 0;
     return dump->begun ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -303,7 +303,7 @@ static void free_dump(struct job *job)
 
 static const struct job_class dump_class = {dump_step, reply_dump, free_dump};
 
-static int begin_in_steps(struct target *target)
+static int begin_incrementally(struct target *target)
 {
     struct dump_job *dump = RedisModule_Calloc(1, sizeof *dump);
     dump->job.class = &dump_class;
@@ -320,7 +320,7 @@ static int begin_at_once(struct target *target, const char *error)
     roost_digest digest = roost_filter_digest(filter->filter);
     struct dump *dump = find_same(filter->object, digest);
     if (!dump) {
-        uint8_t *bytes = value_tell_whole(&filter->value, &size, TELL_COPY);
+        uint8_t *bytes = value_encode_whole(&filter->value, &size, ENCODE_COPY);
         if (!bytes) {
             target_close(target);
             return RedisModule_ReplyWithError(target->ctx, error);
@@ -331,10 +331,10 @@ static int begin_at_once(struct target *target, const char *error)
     return reply_first(target->ctx, dump);
 }
 
-int reply_piece(struct target *target, long long iterator, const char *error)
+int reply_chunk(struct target *target, long long iterator, const char *error)
 {
     if (iterator == 0 && target->filter->value.bytes > LARGE_FILTER && can_wait(target->ctx))
-        return begin_in_steps(target);
+        return begin_incrementally(target);
     if (iterator == 0)
         return begin_at_once(target, error);
     uint64_t object = target->filter->object;

@@ -13,7 +13,7 @@
 #include "module/key/target.h"
 
 /* [next iterator, piece] of the filter of the target, which is closed. An iterator that leads nowhere: the error. */
-int reply_piece(struct target *target, long long iterator, const char *error);
+int reply_chunk(struct target *target, long long iterator, const char *error);
 
 void forget_dumps(void);
 

@@ -51,7 +51,7 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes frame = argument_bytes(argv[2]);
     if (merge_is_long(&target, frame) && can_wait(ctx))
-        return merge_in_steps(&target, argv[2], target_generation(&target), &merge_verb);
+        return merge_incrementally(&target, argv[2], target_generation(&target), &merge_verb);
     roost_status status =
         target.missing ? create_from_frame(&target, frame) : target_merge(&target, &changed, frame.data, frame.size);
     if (status == ROOST_OK && changed)
@@ -106,11 +106,11 @@ static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **names, int co
     return sound && large;
 }
 
-static int store_in_steps(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+static int store_incrementally(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    return merge_filters_in_steps(&target, argv + 2, argc - 2, &store_verb);
+    return merge_filters_incrementally(&target, argv + 2, argc - 2, &store_verb);
 }
 
 int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -121,10 +121,10 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const char *error = NULL;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    if (!is_mirrored(ctx) && is_any_place(argv[1]))
+    if (!is_mirrored(ctx) && is_reserved_key(argv[1]))
         return RedisModule_ReplyWithError(ctx, ERROR_RESERVED);
     if (can_wait(ctx) && store_is_long(ctx, argv + 2, argc - 2))
-        return store_in_steps(ctx, argv, argc);
+        return store_incrementally(ctx, argv, argc);
     for (int i = 2; i < argc && status == ROOST_OK && !error; i++)
         error = take_source(&result, &status, ctx, argv[i]);
     if (error || status != ROOST_OK) {
@@ -207,12 +207,12 @@ int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid iterator");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    return reply_piece(&target, iterator, "ERR invalid iterator");
+    return reply_chunk(&target, iterator, "ERR invalid iterator");
 }
 
 int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return load_piece(ctx, argv, argc,
+    return load_chunk(ctx, argv, argc,
                       &(struct load_errors){.number = "ERR invalid iterator",
                                             .position = "ERR not the piece that is due here",
                                             .data = ERROR_BAD_DATA,

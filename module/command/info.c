@@ -24,7 +24,7 @@ static void reply_double_pair(RedisModuleCtx *ctx, const char *name, double numb
     RedisModule_ReplyWithDouble(ctx, number);
 }
 
-static void reply_switch_pair(RedisModuleCtx *ctx, const char *name, bool on)
+static void reply_boolean_pair(RedisModuleCtx *ctx, const char *name, bool on)
 {
     reply_name(ctx, name);
     RedisModule_ReplyWithBool(ctx, on);
@@ -34,8 +34,8 @@ static void reply_switch_pair(RedisModuleCtx *ctx, const char *name, bool on)
 static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
 {
     reply_text_pair(ctx, "kind", kind_word(config->kind));
-    reply_switch_pair(ctx, "scalable", config->scalable);
-    reply_switch_pair(ctx, "multiset", config->multiset);
+    reply_boolean_pair(ctx, "scalable", config->scalable);
+    reply_boolean_pair(ctx, "multiset", config->multiset);
     reply_number_pair(ctx, "capacity", (long long)config->capacity);
     reply_double_pair(ctx, "fpr_promised", config->fpr);
     reply_number_pair(ctx, "seed", (long long)config->seed);
@@ -114,7 +114,7 @@ static void reply_full(RedisModuleCtx *ctx, struct filter_value *filter)
     reply_number_pair(ctx, "overflow", (long long)info.overflow);
     reply_double_pair(ctx, "load", info.load);
     reply_double_pair(ctx, "fpr_now", info.fpr_now);
-    reply_switch_pair(ctx, "promise_holds", info.promise_holds);
+    reply_boolean_pair(ctx, "promise_holds", info.promise_holds);
 }
 
 int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -151,14 +151,14 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddSection(info, "");
     RedisModule_InfoAddFieldCString(info, "version", roost_version());
     RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
-    RedisModule_InfoAddFieldULongLong(info, "graves", graves_count());
-    RedisModule_InfoAddFieldULongLong(info, "bytes_tombstones", graves_bytes());
+    RedisModule_InfoAddFieldULongLong(info, "tombstones", tombstones_count());
+    RedisModule_InfoAddFieldULongLong(info, "bytes_tombstones", tombstones_bytes());
     RedisModule_InfoAddFieldULongLong(info, "linked", links_speak());
     RedisModule_InfoAddFieldULongLong(info, "linked_regions", links_regions());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
     RedisModule_InfoAddFieldULongLong(info, "dumps_bytes", dumps_bytes());
-    RedisModule_InfoAddFieldULongLong(info, "longest_turn_usec", longest_turn());
+    RedisModule_InfoAddFieldULongLong(info, "longest_slice_usec", longest_slice());
 }
 
 int report_register(RedisModuleCtx *ctx)

@@ -1,5 +1,5 @@
 /*
- * See load_piece.h. Pieces are passed on to replicas as they came: what they make is decided by their bytes alone.
+ * See load_chunk.h. Pieces are passed on to replicas as they came: what they make is decided by their bytes alone.
  */
 #include "load_chunk.h"
 
@@ -32,7 +32,7 @@ static void note_loaded(RedisModuleCtx *ctx, RedisModuleString *name, const char
     target_close(&target);
 }
 
-int load_piece(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors)
+int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors)
 {
     struct target target;
     long long iterator;
@@ -43,9 +43,9 @@ int load_piece(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.missing && !target.reserved && !target.filter && !target.staged)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    roost_bytes piece = argument_bytes(argv[3]);
-    roost_status status = take_piece(target.key, iterator, piece.data, piece.size,
-                                     target.mirrored ? TELL_MIRROR : TELL_COPY, errors->kind);
+    roost_bytes chunk = argument_bytes(argv[3]);
+    roost_status status = chunks_load(target.key, iterator, chunk.data, chunk.size,
+                                      target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->kind);
     target_close(&target);
     if (status != ROOST_OK)
         return RedisModule_ReplyWithError(ctx, error_of(status, errors));

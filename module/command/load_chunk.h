@@ -9,6 +9,6 @@ struct load_errors {
     roost_kind kind; /* that a piece must be of; 0: any */
 };
 
-int load_piece(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors);
+int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors);
 
 #endif

@@ -37,7 +37,7 @@ static roost_status add_slice(struct target *target, size_t *done, struct batch_
     return batch_add(target, done, items, "roost.add");
 }
 
-static const struct batch_verb add_verb = {add_slice, batch_reply_switches, add_error};
+static const struct batch_verb add_verb = {add_slice, batch_reply_booleans, add_error};
 
 static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -85,7 +85,7 @@ static const char *no_error(const struct target *target, roost_status status)
 
 static int reply_removed(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
 {
-    return status == ROOST_OK ? batch_reply_switches(ctx, results, done, status, error) : reply_status(ctx, status);
+    return status == ROOST_OK ? batch_reply_booleans(ctx, results, done, status, error) : reply_status(ctx, status);
 }
 
 static const struct batch_verb rem_verb = {rem_slice, reply_removed, no_error};
@@ -119,7 +119,7 @@ static bool is_filter(const struct target *target)
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    return reply_contained(ctx, argv, argc, &(struct asking){.takes = is_filter, .refuses_others = true});
+    return reply_contained(ctx, argv, argc, &(struct membership_query){.takes = is_filter, .refuses_others = true});
 }
 
 static uint64_t count_of(const struct filter_value *filter, roost_bytes key)

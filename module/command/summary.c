@@ -66,7 +66,7 @@ static bool work_off(uint64_t microseconds)
     uint64_t begin = microseconds_now();
     while (registry.stale && microseconds_now() - begin < microseconds) {
         struct value *value = registry.stale->value;
-        if (!value || !value->class->tidy || !value->class->tidy(value, CHUNKS))
+        if (!value || !value->class->precompute_digest || !value->class->precompute_digest(value, CHUNKS))
             bring_up_to_date(registry.stale);
     }
     return registry.stale;
@@ -90,7 +90,7 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
 /* When the deletion of a name was written down; -1: it was, and is dropped. */
 static long long time_of(const struct registry_entry *entry)
 {
-    return entry->buried ? (long long)graves_time(entry->database, entry->name) : entry->dropped ? -1 : 0;
+    return entry->deleted ? (long long)tombstones_time(entry->database, entry->name) : entry->dropped ? -1 : 0;
 }
 
 /* The sixth part says why it holds nothing, where that is known; the seventh is the time of its tombstone. */
@@ -125,18 +125,18 @@ static void reply_for_links(RedisModuleCtx *ctx)
 }
 
 /* Up to where this many entries tell. */
-static uint64_t told_by(const struct registry_entry *entry, long long count)
+static uint64_t position_after(const struct registry_entry *entry, long long count)
 {
     while (entry && --count > 0)
         entry = entry->newer;
     return entry && entry->newer ? entry->sequence : registry.sequence;
 }
 
-static void reply_changed(RedisModuleCtx *ctx, const struct registry_entry *entry, uint64_t told)
+static void reply_changed(RedisModuleCtx *ctx, const struct registry_entry *entry, uint64_t sent)
 {
     long count = 0;
     RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (; entry && entry->sequence <= told; entry = entry->newer, count++)
+    for (; entry && entry->sequence <= sent; entry = entry->newer, count++)
         reply_entry(ctx, entry);
     RedisModule_ReplySetArrayLength(ctx, count);
 }
@@ -147,7 +147,7 @@ static bool is_nearly_full(RedisModuleCtx *ctx)
            RedisModule_GetUsedMemoryRatio() >= NEARLY_FULL;
 }
 
-static void reply_bool_pair(RedisModuleCtx *ctx, const char *name, bool value)
+static void reply_boolean_pair(RedisModuleCtx *ctx, const char *name, bool value)
 {
     reply_name(ctx, name);
     RedisModule_ReplyWithBool(ctx, value);
@@ -162,7 +162,7 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
         bring_up_to_date(registry.stale);
     sum128_bytes(registry.digest, sum.bytes);
     const struct registry_entry *first = registry_after(question->since.position);
-    next.position = told_by(first, question->count);
+    next.position = position_after(first, question->count);
     change_cursor_text(mark, &next);
     reply_map_begin(ctx, 10);
     reply_name(ctx, "digest");
@@ -172,10 +172,10 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
     reply_name(ctx, "changed");
     reply_changed(ctx, first, next.position);
     reply_for_links(ctx);
-    reply_bool_pair(ctx, "more", next.position != registry.sequence);
-    reply_bool_pair(ctx, "listed", change_cursor_has_listed(&next));
-    reply_bool_pair(ctx, "missed", change_cursor_has_missed(&question->since, registry.floor));
-    reply_bool_pair(ctx, "full", is_nearly_full(ctx));
+    reply_boolean_pair(ctx, "more", next.position != registry.sequence);
+    reply_boolean_pair(ctx, "listed", change_cursor_has_listed(&next));
+    reply_boolean_pair(ctx, "missed", change_cursor_has_missed(&question->since, registry.floor));
+    reply_boolean_pair(ctx, "full", is_nearly_full(ctx));
     return REDISMODULE_OK;
 }
 
@@ -245,11 +245,11 @@ static bool is_long_to_answer(void)
 
 static void wake_all(void)
 {
-    bool in_turns = is_long_to_answer();
+    bool incrementally = is_long_to_answer();
     registry_wake_at_change(NULL);
     for (struct summary_job *summary = all_waiting; summary; summary = summary->next) {
         if (!summary->woken)
-            (in_turns ? job_go_on : job_end)(&summary->job);
+            (incrementally ? job_go_on : job_end)(&summary->job);
         summary->woken = true;
     }
 }

@@ -98,7 +98,7 @@ static void act_pull(struct target *target, void *outcome, RedisModuleString **a
     read_pull(&pull, argv, argc);
     pulled->there = true;
     pulled->generation = target_generation(target);
-    pulled->time = graves_time(RedisModule_GetSelectedDb(target->ctx), target->name);
+    pulled->time = tombstones_time(RedisModule_GetSelectedDb(target->ctx), target->name);
     pulled->status = frame_of(target->filter, &frame, &pull);
     pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
     pulled->digest = roost_filter_digest(target->filter->filter);
@@ -146,7 +146,7 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     struct pulled nothing = {.generation = target_generation(&target),
-                             .time = graves_time(RedisModule_GetSelectedDb(ctx), argv[1])};
+                             .time = tombstones_time(RedisModule_GetSelectedDb(ctx), argv[1])};
     target_close(&target);
     return reply_pulled(ctx, &nothing);
 }
@@ -198,11 +198,11 @@ static roost_status push_into(struct target *target, struct push *push, roost_by
     return ROOST_OK;
 }
 
-static roost_status push_burial(struct target *target, struct push *push, uint64_t generation)
+static roost_status push_deletion(struct target *target, struct push *push, uint64_t generation)
 {
     push->outcome = generation > target_generation(target) ? "merged" : "same";
     if (generation > target_generation(target))
-        target_bury(target, generation);
+        target_delete(target, generation);
     return ROOST_OK;
 }
 
@@ -213,14 +213,14 @@ static roost_status push(struct target *target, struct push *push, uint64_t gene
     if (generation < here)
         return ROOST_OK;
     if (frame.size == 0)
-        return push_burial(target, push, generation);
+        return push_deletion(target, push, generation);
     if (generation == here && target->filter)
         return push_into(target, push, frame);
     return roost_frame_is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
 }
 
 /* A frame that is to be merged, or to take the place of what is there, where that or the digest afterwards is long. */
-static bool goes_in_steps(struct target *target, uint64_t generation, roost_bytes frame)
+static bool is_incremental(struct target *target, uint64_t generation, roost_bytes frame)
 {
     uint64_t here = target_generation(target);
     bool whole = !target->filter || generation > here;
@@ -229,7 +229,7 @@ static bool goes_in_steps(struct target *target, uint64_t generation, roost_byte
     return (merge_is_long(target, frame) || (!whole && digest_is_long(target))) && can_wait(target->ctx);
 }
 
-static int reply_pushed_in_steps(RedisModuleCtx *ctx, const struct merged *merged)
+static int reply_pushed_later(RedisModuleCtx *ctx, const struct merged *merged)
 {
     RedisModule_ReplyWithArray(ctx, 5);
     RedisModule_ReplyWithCString(ctx, merged->changed ? "merged" : "same");
@@ -239,7 +239,7 @@ static int reply_pushed_in_steps(RedisModuleCtx *ctx, const struct merged *merge
     return reply_cursor(ctx, merged->to);
 }
 
-static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_in_steps};
+static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_later};
 
 /* A deletion is welcome at any time, where there is something to delete. */
 static bool is_out_of_memory(const struct target *target, roost_bytes frame)
@@ -300,9 +300,9 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (dropped && target.missing && frame.size == 0)
         return reply_dropped(&target, generation);
     if (dropped && target.filter)
-        graves_raise(ctx, argv[1], (uint64_t)generation);
-    if (goes_in_steps(&target, (uint64_t)generation, frame))
-        return merge_in_steps(&target, argv[3], (uint64_t)generation, &push_verb);
+        tombstones_raise(ctx, argv[1], (uint64_t)generation);
+    if (is_incremental(&target, (uint64_t)generation, frame))
+        return merge_incrementally(&target, argv[3], (uint64_t)generation, &push_verb);
     roost_status status = push(&target, &pushed, (uint64_t)generation, frame);
     if (status == ROOST_OK)
         reply_pushed(&target, &pushed);

@@ -113,7 +113,7 @@ static roost_status see(struct target *target, bool *seen, size_t *done, const r
         size_t taken, slice = count - *done < SLICE ? count - *done : SLICE;
         status = see_some(target->filter, seen + *done, &taken, keys + *done, slice, now);
         *done += taken;
-        changed |= target_tell(target);
+        changed |= target_replicate(target);
     }
     if (changed)
         target_changed(target, "roost.seen");
@@ -166,10 +166,10 @@ int mseen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!open_to_change(&target, ctx, argv[1], &making))
         return REDISMODULE_OK;
     size_t count = (size_t)argc - 2;
-    bool *seen = pool_switches(ctx, count);
+    bool *seen = pool_booleans(ctx, count);
     const char *error = error_of(&target, see(&target, seen, &done, argument_keys(ctx, argv + 2, count), count));
     target_close(&target);
-    return reply_switches_until(ctx, seen, done, error);
+    return reply_booleans_until(ctx, seen, done, error);
 }
 
 /* ---- counters ------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ static roost_status count(struct target *target, bool *applied, roost_bytes id, 
     roost_status status = target_begin(target);
     if (status == ROOST_OK)
         status = count_some(target->filter, applied, id, amount);
-    if (status == ROOST_OK && target_tell(target))
+    if (status == ROOST_OK && target_replicate(target))
         target_changed(target, "roost.incr");
     return status;
 }

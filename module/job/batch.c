@@ -140,7 +140,7 @@ roost_status batch_add(struct target *target, size_t *done, struct batch_items i
 }
 
 /* An error ends the array: clients expect it in the place of the first item that was refused. */
-int batch_reply_switches(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
+int batch_reply_booleans(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
 {
     RedisModule_ReplyWithArray(ctx, (long)(done + (status != ROOST_OK)));
     for (size_t i = 0; i < done; i++)

@@ -34,6 +34,6 @@ void batch_results(const struct batch_items *items, const bool *changed, size_t 
 
 /* For verbs that answer with booleans: additions, which end where one is refused. */
 roost_status batch_add(struct target *target, size_t *done, struct batch_items items, const char *event);
-int batch_reply_switches(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error);
+int batch_reply_booleans(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error);
 
 #endif

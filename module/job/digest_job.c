@@ -15,7 +15,7 @@
 #define AT_ONCE   1000 /* chunks, in the command itself */
 #define IN_A_STEP 200
 
-struct tidy_job {
+struct digest_job {
     struct job job;
     const struct digest_verb *verb;
     RedisModuleString **argv;
@@ -48,50 +48,52 @@ bool digest_step(struct target *target)
     return roost_filter_precompute_digest(target->filter->filter, IN_A_STEP);
 }
 
-static enum progress tidy_step(RedisModuleCtx *ctx, struct job *job)
+static enum progress digest_job_step(RedisModuleCtx *ctx, struct job *job)
 {
-    struct tidy_job *tidy = (struct tidy_job *)job;
+    struct digest_job *later = (struct digest_job *)job;
     struct target target;
-    if (tidy->verb->mode & REDISMODULE_WRITE && !may_write(ctx, &tidy->error))
-        return tidy->error ? ALL_DONE : NOTHING_TO_DO_NOW;
-    bool there = job_open(ctx, job, &target, tidy->verb->mode), more = there && digest_step(&target);
+    if (later->verb->mode & REDISMODULE_WRITE && !may_write(ctx, &later->error))
+        return later->error ? ALL_DONE : NOTHING_TO_DO_NOW;
+    bool there = job_open(ctx, job, &target, later->verb->mode), more = there && digest_step(&target);
     if (!there)
-        tidy->error = "STALE the key has changed while it was read";
+        later->error = "STALE the key has changed while it was read";
     else if (!more)
-        tidy->verb->act(&target, tidy->outcome, tidy->argv, tidy->argc);
+        later->verb->act(&target, later->outcome, later->argv,
+                                     later->argc);
     target_close(&target);
     return more ? MORE_TO_DO : ALL_DONE;
 }
 
-static int reply_tidy(RedisModuleCtx *ctx, struct job *job)
+static int reply_digest_job(RedisModuleCtx *ctx, struct job *job)
 {
-    const struct tidy_job *tidy = (const struct tidy_job *)job;
-    return tidy->error ? RedisModule_ReplyWithError(ctx, tidy->error) : tidy->verb->reply(ctx, tidy->outcome);
+    const struct digest_job *later = (const struct digest_job *)job;
+    return later->error ? RedisModule_ReplyWithError(ctx, later->error)
+                                    : later->verb->reply(ctx, later->outcome);
 }
 
-static void free_tidy(struct job *job)
+static void free_digest_job(struct job *job)
 {
-    struct tidy_job *tidy = (struct tidy_job *)job;
-    if (tidy->verb->release)
-        tidy->verb->release(tidy->outcome);
-    for (int i = 0; i < tidy->argc; i++)
-        RedisModule_FreeString(NULL, tidy->argv[i]);
-    RedisModule_Free(tidy->argv);
-    RedisModule_Free(tidy->outcome);
-    RedisModule_Free(tidy);
+    struct digest_job *later = (struct digest_job *)job;
+    if (later->verb->release)
+        later->verb->release(later->outcome);
+    for (int i = 0; i < later->argc; i++)
+        RedisModule_FreeString(NULL, later->argv[i]);
+    RedisModule_Free(later->argv);
+    RedisModule_Free(later->outcome);
+    RedisModule_Free(later);
 }
 
-static const struct job_class tidy_class = {tidy_step, reply_tidy, free_tidy};
+static const struct job_class digest_job_class = {digest_job_step, reply_digest_job, free_digest_job};
 
 static int run_later(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc)
 {
-    struct tidy_job *tidy = RedisModule_Calloc(1, sizeof *tidy);
-    *tidy = (struct tidy_job){.job.class = &tidy_class, .verb = verb, .argc = argc};
-    tidy->outcome = RedisModule_Calloc(1, verb->size);
-    tidy->argv = RedisModule_Alloc((size_t)argc * sizeof(RedisModuleString *));
+    struct digest_job *later = RedisModule_Calloc(1, sizeof *later);
+    *later = (struct digest_job){.job.class = &digest_job_class, .verb = verb, .argc = argc};
+    later->outcome = RedisModule_Calloc(1, verb->size);
+    later->argv = RedisModule_Alloc((size_t)argc * sizeof(RedisModuleString *));
     for (int i = 0; i < argc; i++)
-        tidy->argv[i] = RedisModule_HoldString(NULL, argv[i]);
-    return job_begin(target->ctx, &tidy->job, target);
+        later->argv[i] = RedisModule_HoldString(NULL, argv[i]);
+    return job_begin(target->ctx, &later->job, target);
 }
 
 int digest_run(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc)

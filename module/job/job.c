@@ -5,8 +5,8 @@
 
 #include "module/base/replies.h"
 
-#define TURN  1000 /* microseconds */
-#define PAUSE 1    /* milliseconds */
+#define SLICE_MICROSECONDS 1000 /* microseconds */
+#define PAUSE              1    /* milliseconds */
 
 static struct {
     struct job *first, **last;
@@ -27,7 +27,7 @@ uint64_t microseconds_now(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t longest_turn(void)
+uint64_t longest_slice(void)
 {
     return jobs.longest;
 }
@@ -65,29 +65,29 @@ static enum progress work(RedisModuleCtx *ctx, struct job *job, uint64_t begin)
         return ALL_DONE;
     do
         progress = job->class->step(ctx, job);
-    while (progress == MORE_TO_DO && microseconds_now() - begin < TURN);
+    while (progress == MORE_TO_DO && microseconds_now() - begin < SLICE_MICROSECONDS);
     return progress;
 }
 
-static void turn(RedisModuleCtx *ctx, void *unused);
+static void run_slice(RedisModuleCtx *ctx, void *unused);
 
 static void set_timer(void)
 {
     if (!jobs.first || jobs.timed)
         return;
-    RedisModule_CreateTimer(lasting, PAUSE, turn, NULL);
+    RedisModule_CreateTimer(lasting, PAUSE, run_slice, NULL);
     jobs.timed = true;
 }
 
 /* The job that had the last word of this turn is the last of the next one. */
-static void turn(RedisModuleCtx *ctx, void *unused)
+static void run_slice(RedisModuleCtx *ctx, void *unused)
 {
     uint64_t begin = microseconds_now(), worked = read_clock(CLOCK_THREAD_CPUTIME_ID), count = 0;
     (void)unused;
     jobs.timed = false;
     for (const struct job *job = jobs.first; job; job = job->next)
         count++;
-    while (count-- > 0 && microseconds_now() - begin < TURN) {
+    while (count-- > 0 && microseconds_now() - begin < SLICE_MICROSECONDS) {
         struct job *job = take_first();
         if (work(ctx, job, begin) == ALL_DONE)
             job_end(job);
@@ -121,7 +121,7 @@ static void free_job(RedisModuleCtx *ctx, void *private)
     job->class->free(job);
 }
 
-static void tell_enough(RedisModuleCtx *ctx, void *private)
+static void wait_is_over(RedisModuleCtx *ctx, void *private)
 {
     struct job *job = private;
     (void)ctx;
@@ -137,7 +137,7 @@ void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *p
     job->client = RedisModule_BlockClient(ctx, reply, patience->unblocked, free_job, 0);
     job->enough = patience->enough;
     if (job->enough)
-        job->timer = RedisModule_CreateTimer(ctx, patience->most, tell_enough, job);
+        job->timer = RedisModule_CreateTimer(ctx, patience->most, wait_is_over, job);
     if (patience->disconnected)
         RedisModule_SetDisconnectCallback(job->client, patience->disconnected);
 }

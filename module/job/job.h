@@ -74,6 +74,6 @@ void jobs_end(void);
 uint64_t microseconds_now(void);
 
 /* For INFO: how long the longest turn has taken, in microseconds of the processor: waiting for it does not count. */
-uint64_t longest_turn(void);
+uint64_t longest_slice(void);
 
 #endif

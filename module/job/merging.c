@@ -199,7 +199,7 @@ static bool is_same(roost_cursor a, roost_cursor b)
 static roost_status look_for_others(struct merge_job *merge, struct target *target)
 {
     roost_cursor now;
-    if (!merge->verb->tells_state)
+    if (!merge->verb->wants_state)
         return ROOST_OK;
     roost_status status = filter_value_cursor(target->filter, &now);
     if (status == ROOST_OK && !is_same(now, merge->so_far))
@@ -217,7 +217,7 @@ static roost_status merge_part(struct merge_job *merge, struct target *target)
     if (status == ROOST_OK)
         status = target_merge_step(target, &changed, &merge->all_in, merge->merging);
     merge->merged.changed |= changed;
-    if (status == ROOST_OK && merge->verb->tells_state)
+    if (status == ROOST_OK && merge->verb->wants_state)
         status = filter_value_cursor(target->filter, &merge->so_far);
     return status;
 }
@@ -228,11 +228,11 @@ static enum progress merge_some(struct merge_job *merge, struct target *target)
     bool over = merge->all_in || merge->merged.status != ROOST_OK;
     if (over && merge->merged.changed && target->filter)
         target_changed(target, merge->verb->event);
-    return merge->merged.status != ROOST_OK || (over && !merge->verb->tells_state) ? ALL_DONE : MORE_TO_DO;
+    return merge->merged.status != ROOST_OK || (over && !merge->verb->wants_state) ? ALL_DONE : MORE_TO_DO;
 }
 
 /* The digest is long to compute, too. */
-static enum progress tell_state(struct merge_job *merge, struct target *target)
+static enum progress read_state(struct merge_job *merge, struct target *target)
 {
     struct merged *merged = &merge->merged;
     if (digest_step(target))
@@ -259,7 +259,7 @@ static enum progress work_on(RedisModuleCtx *ctx, struct merge_job *merge)
     if (!open_receiver(ctx, merge, &target))
         merge->merged.error = "STALE the key has changed while it was merged";
     else
-        progress = merge->all_in ? tell_state(merge, &target) : merge_some(merge, &target);
+        progress = merge->all_in ? read_state(merge, &target) : merge_some(merge, &target);
     target_close(&target);
     return progress;
 }
@@ -278,7 +278,7 @@ static roost_environment reading_environment(struct merge_job *merge)
 }
 
 /* Two that copied one filter at a time would begin anew again and again. */
-static bool wait_for_turn(struct filter_value *filter, const struct merge_job *merge)
+static bool is_copied_by_another(struct filter_value *filter, const struct merge_job *merge)
 {
     if (filter->copier && filter->copier != merge)
         return true;
@@ -309,7 +309,7 @@ static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
     target_open(&source, ctx, sources->names[sources->copied], REDISMODULE_READ);
     if (!source.filter || source.filter->object != sources->objects[sources->copied])
         merge->merged.error = "STALE a key has changed while it was copied";
-    else if (!(waits = wait_for_turn(source.filter, merge)))
+    else if (!(waits = is_copied_by_another(source.filter, merge)))
         merge->merged.status = copy_pages(merge, source.filter, &done);
     target_close(&source);
     if (done && merge->merged.status == ROOST_OK) {
@@ -367,7 +367,7 @@ static roost_status begin(struct merge_job *merge, struct target *target)
 {
     roost_environment environment = reading_environment(merge);
     roost_status status = ROOST_OK;
-    if (merge->verb->tells_state && !merge->begins)
+    if (merge->verb->wants_state && !merge->begins)
         status = filter_value_cursor(target->filter, &merge->so_far);
     merge->merged.from = merge->so_far;
     if (status == ROOST_OK)
@@ -389,7 +389,8 @@ static int begin_or_refuse(struct merge_job *merge, struct target *target)
     return reply_status(target->ctx, status);
 }
 
-int merge_in_steps(struct target *target, RedisModuleString *frame, uint64_t generation, const struct merge_verb *verb)
+int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_t generation,
+                        const struct merge_verb *verb)
 {
     struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
     merge->job.class = &merge_class;
@@ -413,7 +414,8 @@ static void add_source(struct sources *sources, RedisModuleCtx *ctx, RedisModule
     target_close(&source);
 }
 
-int merge_filters_in_steps(struct target *target, RedisModuleString **names, int count, const struct merge_verb *verb)
+int merge_filters_incrementally(struct target *target, RedisModuleString **names, int count,
+                                const struct merge_verb *verb)
 {
     struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
     struct sources *sources = RedisModule_Calloc(1, sizeof *sources);

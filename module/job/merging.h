@@ -18,7 +18,7 @@ struct merged {
 
 struct merge_verb {
     const char *event; /* of the keyspace, at the end */
-    bool tells_state;
+    bool wants_state;
     int (*reply)(RedisModuleCtx *ctx, const struct merged *merged);
 };
 
@@ -30,13 +30,15 @@ bool merge_is_long(const struct target *target, roost_bytes frame);
  * missing, or its filter takes the frame in at this generation; where it is at a lower one, a filter of the frame's own
  * takes its place. Only where can_wait().
  */
-int merge_in_steps(struct target *target, RedisModuleString *frame, uint64_t generation, const struct merge_verb *verb);
+int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_t generation,
+                        const struct merge_verb *verb);
 
 /*
  * The same for filters of other keys (ROOST.MERGESTORE): they are copied while others are served, and the key gets a
  * filter that holds what all of them do, or, where it is one of them, takes in the others. `names` are of keys that
  * hold filters. Only where can_wait().
  */
-int merge_filters_in_steps(struct target *target, RedisModuleString **names, int count, const struct merge_verb *verb);
+int merge_filters_incrementally(struct target *target, RedisModuleString **names, int count,
+                                const struct merge_verb *verb);
 
 #endif

@@ -29,7 +29,7 @@ void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *
     target->missing = !target->key || RedisModule_KeyType(target->key) == REDISMODULE_KEYTYPE_EMPTY;
     if (mode & REDISMODULE_WRITE) {
         target->mirrored = is_mirrored(ctx);
-        target->reserved = target->missing && !target->mirrored && is_any_place(name);
+        target->reserved = target->missing && !target->mirrored && is_reserved_key(name);
         target->missing &= !target->reserved;
     }
     if (target->reserved)
@@ -72,22 +72,23 @@ static void look_up(const struct target *target, bool *found, RedisModuleString 
     timed_contains(target->filter, found, count == 1 ? &key : argument_keys(target->ctx, items, count), count);
 }
 
-int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking)
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                    const struct membership_query *membership_query)
 {
     struct target target;
     bool one = false;
-    if (argc < 3 || (asking->single && argc > 3))
+    if (argc < 3 || (membership_query->single && argc > 3))
         return RedisModule_WrongArity(ctx);
     size_t count = (size_t)argc - 2;
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    bool taken = target.filter && asking->takes(&target);
-    if (!taken && !target.missing && asking->refuses_others)
+    bool taken = target.filter && membership_query->takes(&target);
+    if (!taken && !target.missing && membership_query->refuses_others)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    bool *found = count == 1 ? &one : pool_switches(ctx, count);
+    bool *found = count == 1 ? &one : pool_booleans(ctx, count);
     if (taken)
         look_up(&target, found, argv + 2, count);
     target_close(&target);
-    return asking->single ? RedisModule_ReplyWithBool(ctx, one) : reply_switches(ctx, found, count);
+    return membership_query->single ? RedisModule_ReplyWithBool(ctx, one) : reply_booleans(ctx, found, count);
 }
 
 uint64_t target_generation(const struct target *target)
@@ -130,10 +131,10 @@ static void lift_limit(struct target *target)
 /* ---- effects -------------------------------------------------------------------------------------------------------
  */
 
-static void tell_whole(struct target *target)
+static void replicate_whole(struct target *target)
 {
     size_t size;
-    uint8_t *bytes = value_tell_whole(&target->filter->value, &size, TELL_MIRROR);
+    uint8_t *bytes = value_encode_whole(&target->filter->value, &size, ENCODE_MIRROR);
     if (!bytes)
         RedisModule_Log(target->ctx, "warning", "no memory to tell replicas of a filter");
     else
@@ -141,14 +142,14 @@ static void tell_whole(struct target *target)
     RedisModule_Free(bytes);
 }
 
-static roost_status ready_to_tell(struct target *target)
+static roost_status ready_to_replicate(struct target *target)
 {
     roost_cursor cursor;
     return target->filter->mark.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
 /* Over what replicas were told otherwise, so that the next delta is not about it. */
-static void advance_mark(struct filter_value *filter)
+static void advance_replicated(struct filter_value *filter)
 {
     roost_cursor cursor;
     if (filter->mark.incarnation)
@@ -156,13 +157,13 @@ static void advance_mark(struct filter_value *filter)
 }
 
 /* Whether there was anything to tell. */
-static bool tell_delta(struct target *target)
+static bool replicate_delta(struct target *target)
 {
     struct filter_value *filter = target->filter;
-    roost_cursor told = filter->mark;
+    roost_cursor sent = filter->mark;
     roost_buffer frame;
     roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark);
-    bool news = memcmp(&told, &filter->mark, sizeof told) != 0;
+    bool news = memcmp(&sent, &filter->mark, sizeof sent) != 0;
     if (status != ROOST_OK)
         RedisModule_Log(target->ctx, "warning", "replicas cannot be told of a change: %s", roost_status_text(status));
     else if (news)
@@ -174,12 +175,12 @@ static bool tell_delta(struct target *target)
 roost_status target_begin(struct target *target)
 {
     timed_bound(target->filter, !target->mirrored);
-    return ready_to_tell(target);
+    return ready_to_replicate(target);
 }
 
-bool target_tell(struct target *target)
+bool target_replicate(struct target *target)
 {
-    return tell_delta(target);
+    return replicate_delta(target);
 }
 
 /* ---- creation ------------------------------------------------------------------------------------------------------
@@ -196,19 +197,19 @@ roost_status target_create(struct target *target, const roost_config *config, st
 
 void target_put(struct target *target, struct filter_value *filter)
 {
-    departures_settle(target->ctx, target->name);
+    key_removals_resolve(target->ctx, target->name);
     uint64_t generation = target_generation(target);
     target_put_at(target, filter, target->filter ? generation_after(generation) : generation);
 }
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
 {
-    bool grave = generation > registry_generation(target->ctx, target->name);
+    bool raised = generation > registry_generation(target->ctx, target->name);
     filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
         RedisModule_Replicate(target->ctx, "UNLINK", "s", target->name);
-        departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
+        key_removals_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
     }
     target->filter = filter;
     target->missing = false;
@@ -218,12 +219,12 @@ void target_put_at(struct target *target, struct filter_value *filter, uint64_t 
     if (target->mirrored)
         RedisModule_ReplicateVerbatim(target->ctx);
     else
-        tell_whole(target);
-    if (grave && !target->mirrored)
-        graves_record(target->ctx, target->name, generation);
+        replicate_whole(target);
+    if (raised && !target->mirrored)
+        tombstones_record(target->ctx, target->name, generation);
 }
 
-void target_bury(struct target *target, uint64_t generation)
+void target_delete(struct target *target, uint64_t generation)
 {
     bool there = !target->missing;
     if (there) {
@@ -232,8 +233,8 @@ void target_bury(struct target *target, uint64_t generation)
     }
     target->filter = NULL;
     target->missing = true;
-    graves_record(target->ctx, target->name, generation);
-    departures_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
+    tombstones_record(target->ctx, target->name, generation);
+    key_removals_forget(target->name, RedisModule_GetSelectedDb(target->ctx));
     if (there)
         RedisModule_NotifyKeyspaceEvent(target->ctx, REDISMODULE_NOTIFY_GENERIC, "del", target->name);
 }
@@ -283,13 +284,14 @@ static roost_status add_bloom(struct target *target, bool *changed, size_t *done
         target->passed_on = true;
     } else if (grew)
         RedisModule_Replicate(target->ctx, "ROOST.ADD", "sv", target->name, items, *done);
-    advance_mark(target->filter);
+    advance_replicated(target->filter);
     return status;
 }
 
-static roost_status add_told(struct target *target, bool *changed, size_t *done, const roost_bytes *keys, size_t count)
+static roost_status add_and_replicate(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                                      size_t count)
 {
-    roost_status status = ready_to_tell(target);
+    roost_status status = ready_to_replicate(target);
     *done = 0;
     while (status == ROOST_OK && *done < count) {
         size_t taken, slice = count - *done < SLICE ? count - *done : SLICE;
@@ -297,7 +299,7 @@ static roost_status add_told(struct target *target, bool *changed, size_t *done,
         /* a set takes a new dot for an element that it holds already: told as well */
         bool dots = config_of(target->filter)->kind == ROOST_ORCUCKOO;
         if (dots ? taken > 0 : any(changed + *done, taken))
-            tell_delta(target);
+            replicate_delta(target);
         *done += taken;
     }
     return status;
@@ -308,7 +310,7 @@ roost_status target_add(struct target *target, bool *changed, size_t *done, cons
 {
     set_limit(target);
     roost_status status = is_bloom(target->filter) ? add_bloom(target, changed, done, keys, items, count)
-                                                   : add_told(target, changed, done, keys, count);
+                                                   : add_and_replicate(target, changed, done, keys, count);
     lift_limit(target);
     return status;
 }
@@ -328,12 +330,12 @@ static roost_status remove_some(roost_filter *filter, bool *changed, const roost
 
 roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one)
 {
-    roost_status status = ready_to_tell(target);
+    roost_status status = ready_to_replicate(target);
     for (size_t done = 0; status == ROOST_OK && done < count; done += SLICE) {
         size_t slice = count - done < SLICE ? count - done : SLICE;
         status = remove_some(target->filter->filter, changed + done, keys + done, slice, one);
         if (any(changed + done, slice))
-            tell_delta(target);
+            replicate_delta(target);
     }
     return status;
 }
@@ -348,31 +350,31 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
     if (*changed || target->mirrored)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame, size);
     if (*changed)
-        advance_mark(target->filter);
+        advance_replicated(target->filter);
     return status;
 }
 
 /* What the step brought is told as it is. */
 roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging)
 {
-    roost_bytes told;
+    roost_bytes sent;
     set_limit(target);
-    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &told);
+    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &sent);
     lift_limit(target);
     if (!*changed)
         return status;
     target->filter->inserted_known &= !is_bloom(target->filter);
-    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)told.data, told.size);
-    advance_mark(target->filter);
+    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)sent.data, sent.size);
+    advance_replicated(target->filter);
     registry_touch(target->ctx, &target->filter->value, target->name);
     return status;
 }
 
-static void tell_synced(struct target *target)
+static void replicate_synced(struct target *target)
 {
     struct filter_value *filter = target->filter;
     filter->inserted_known = filter->inserted_known && !is_bloom(filter);
-    tell_delta(target);
+    replicate_delta(target);
     target_changed(target, "roost.sync");
 }
 
@@ -382,14 +384,14 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     struct filter_value *filter = target->filter;
     bool changed = false;
     *reply = (roost_buffer){0};
-    roost_status status = ready_to_tell(target);
+    roost_status status = ready_to_replicate(target);
     if (status != ROOST_OK)
         return status;
     set_limit(target);
     status = roost_sync_answer(filter->filter, reply, &changed, message, size);
     lift_limit(target);
     if (changed)
-        tell_synced(target);
+        replicate_synced(target);
     return status;
 }
 
@@ -411,6 +413,6 @@ roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *r
     status = roost_sync_next(sync, request, reply, size);
     lift_limit(target);
     if (has_changed(target->filter, before))
-        tell_synced(target);
+        replicate_synced(target);
     return status;
 }

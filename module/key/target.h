@@ -58,7 +58,7 @@ uint64_t target_generation(const struct target *target);
 /* The argument is that generation; else an error was replied, and the target is closed. */
 bool target_is_at(struct target *target, const RedisModuleString *argument);
 /* The name holds nothing, at this generation. */
-void target_bury(struct target *target, uint64_t generation);
+void target_delete(struct target *target, uint64_t generation);
 
 /*
  * How a family of commands comes to the filter that it adds to: which it takes, how it makes one where the key is
@@ -80,17 +80,18 @@ int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *r
  * How a family of commands asks whether items are in, at keys that hold what it takes. A key that is missing contains
  * nothing, and so does one that holds something else, unless those are refused.
  */
-struct asking {
+struct membership_query {
     bool (*takes)(const struct target *target);
     bool single; /* one item, and no array */
     bool refuses_others;
 };
-int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct asking *asking);
+int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                    const struct membership_query *membership_query);
 
 /* Changes that are made by others, in window.c: what there must be before, and the effects of what has changed; whether
    anything has. No more than a journal holds in between. */
 roost_status target_begin(struct target *target);
-bool target_tell(struct target *target);
+bool target_replicate(struct target *target);
 
 /* Additions with their effects; as filter_value_add. `items` are the arguments that `keys` are the bytes of. */
 roost_status target_add(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,

@@ -29,42 +29,42 @@
 
 #define FEW 4 /* RENAME has two */
 
-struct departure {
-    struct departure *earlier;
+struct key_removal {
+    struct key_removal *earlier;
     RedisModuleString *name;
     int database;
     uint64_t generation;
     uint64_t command; /* under which it happened */
     bool written_out; /* under the same */
 };
-static struct departure *latest;
+static struct key_removal *latest;
 static uint64_t commands;
 static bool is_transaction;     /* the one under way; */
 static bool brings;             /* it was sent by MIGRATE */
 static RedisModuleCtx *lasting; /* a context where the server gives none */
 
-static void free_departure(struct departure *departure)
+static void free_removal(struct key_removal *removal)
 {
-    RedisModule_FreeString(NULL, departure->name);
-    RedisModule_Free(departure);
+    RedisModule_FreeString(NULL, removal->name);
+    RedisModule_Free(removal);
 }
 
 static void forget_all_but(unsigned count)
 {
-    struct departure **place = &latest;
+    struct key_removal **place = &latest;
     for (; *place && count > 0; count--)
         place = &(*place)->earlier;
     while (*place) {
-        struct departure *departure = *place;
-        *place = departure->earlier;
-        free_departure(departure);
+        struct key_removal *removal = *place;
+        *place = removal->earlier;
+        free_removal(removal);
     }
 }
 
 /* Newer servers have a job that looks after all of them; otherwise only what has just happened counts. */
-static bool is_recent(const struct departure *departure)
+static bool is_recent(const struct key_removal *removal)
 {
-    return newer.add_post_notification_job || departure->command == commands;
+    return newer.add_post_notification_job || removal->command == commands;
 }
 
 static bool decided_elsewhere(void)
@@ -75,10 +75,10 @@ static bool decided_elsewhere(void)
 
 /* What goes was at this generation. Where a grave tells of a later one already (a server that died between the two), it
    stays at that: what others have made there since is not deleted with it. */
-static void bury(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
+static void record_deletion(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
-    uint64_t buried = registry_generation(ctx, name), next = generation_after(generation);
-    graves_record(ctx, name, buried > next ? buried : next); /* 0: no link ever spoke */
+    uint64_t deleted = registry_generation(ctx, name), next = generation_after(generation);
+    tombstones_record(ctx, name, deleted > next ? deleted : next); /* 0: no link ever spoke */
 }
 
 /* Whether the server is connected to another one that it moves keys to. */
@@ -96,7 +96,7 @@ static bool was_written_out(const struct value *value)
     return value->written_out == commands && (!is_transaction || is_migrating());
 }
 
-void departures_note_copy(struct value *value)
+void key_removals_note_copy(struct value *value)
 {
     value->written_out = commands;
 }
@@ -108,12 +108,12 @@ static void explain_rest(RedisModuleCtx *ctx, void *unused)
 {
     (void)unused;
     int database = RedisModule_GetSelectedDb(ctx);
-    for (struct departure *departure; (departure = latest);) {
-        latest = departure->earlier;
-        RedisModule_SelectDb(ctx, departure->database);
-        if (RedisModule_KeyExists(ctx, departure->name))
-            bury(ctx, departure->name, departure->generation);
-        free_departure(departure);
+    for (struct key_removal *removal; (removal = latest);) {
+        latest = removal->earlier;
+        RedisModule_SelectDb(ctx, removal->database);
+        if (RedisModule_KeyExists(ctx, removal->name))
+            record_deletion(ctx, removal->name, removal->generation);
+        free_removal(removal);
     }
     RedisModule_SelectDb(ctx, database);
 }
@@ -123,24 +123,24 @@ static bool explain_now(const RedisModuleString *name, int database, uint64_t ge
     RedisModule_SelectDb(lasting, database);
     if (!RedisModule_KeyExists(lasting, (RedisModuleString *)(uintptr_t)name))
         return false;
-    bury(lasting, (RedisModuleString *)(uintptr_t)name, generation);
+    record_deletion(lasting, (RedisModuleString *)(uintptr_t)name, generation);
     return true;
 }
 
-void departures_note(struct value *value, const RedisModuleString *name, int database)
+void key_removals_note(struct value *value, const RedisModuleString *name, int database)
 {
     if (value->class != &filter_class || decided_elsewhere())
         return;
     if (!newer.add_post_notification_job && explain_now(name, database, value->generation))
         return;
-    struct departure *departure = RedisModule_Alloc(sizeof *departure);
-    *departure = (struct departure){.earlier = latest,
+    struct key_removal *removal = RedisModule_Alloc(sizeof *removal);
+    *removal = (struct key_removal){.earlier = latest,
                                     .name = RedisModule_CreateStringFromString(NULL, name),
                                     .database = database,
                                     .generation = value->generation,
                                     .command = commands,
                                     .written_out = was_written_out(value)};
-    latest = departure;
+    latest = removal;
     if (newer.add_post_notification_job)
         newer.add_post_notification_job(lasting, explain_rest, NULL, NULL);
     else
@@ -151,36 +151,36 @@ void departures_note(struct value *value, const RedisModuleString *name, int dat
  */
 
 /* The latest one of this name; all of them are forgotten. */
-static bool take(struct departure *found, const RedisModuleString *name, int database)
+static bool take(struct key_removal *found, const RedisModuleString *name, int database)
 {
     bool any = false;
-    for (struct departure **place = &latest, *departure; (departure = *place);) {
-        if (departure->database != database ||
-            RedisModule_StringCompare(departure->name, (RedisModuleString *)(uintptr_t)name) != 0) {
-            place = &departure->earlier;
+    for (struct key_removal **place = &latest, *removal; (removal = *place);) {
+        if (removal->database != database ||
+            RedisModule_StringCompare(removal->name, (RedisModuleString *)(uintptr_t)name) != 0) {
+            place = &removal->earlier;
             continue;
         }
-        *place = departure->earlier;
-        if (!any && is_recent(departure)) {
-            *found = *departure;
+        *place = removal->earlier;
+        if (!any && is_recent(removal)) {
+            *found = *removal;
             any = true;
         }
-        free_departure(departure);
+        free_removal(removal);
     }
     return any;
 }
 
-void departures_forget(const RedisModuleString *name, int database)
+void key_removals_forget(const RedisModuleString *name, int database)
 {
-    struct departure departure;
-    (void)take(&departure, name, database);
+    struct key_removal removal;
+    (void)take(&removal, name, database);
 }
 
-void departures_settle(RedisModuleCtx *ctx, RedisModuleString *name)
+void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *name)
 {
-    struct departure departure;
-    if (take(&departure, name, RedisModule_GetSelectedDb(ctx)))
-        bury(ctx, name, departure.generation);
+    struct key_removal removal;
+    if (take(&removal, name, RedisModule_GetSelectedDb(ctx)))
+        record_deletion(ctx, name, removal.generation);
 }
 
 /* A read of the name is refused where its slot is not ours; and where it is, but on its way to another node. */
@@ -198,21 +198,21 @@ static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *name)
     return slot_is_ours(ctx, slot_of((const char *)bytes.data, bytes.size));
 }
 
-static bool was_moved(RedisModuleCtx *ctx, const struct departure *departure, const char *event,
+static bool was_moved(RedisModuleCtx *ctx, const struct key_removal *removal, const char *event,
                       RedisModuleString *name)
 {
     if (strcmp(event, "restore") == 0)
-        return brings && departure->command == commands;
-    return strcmp(event, "del") == 0 && (departure->written_out || !is_served_here(ctx, name));
+        return brings && removal->command == commands;
+    return strcmp(event, "del") == 0 && (removal->written_out || !is_served_here(ctx, name));
 }
 
-void departures_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
+void key_removals_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
 {
-    struct departure departure;
-    if (!take(&departure, name, RedisModule_GetSelectedDb(ctx)) || strcmp(event, "evicted") == 0 ||
-        was_moved(ctx, &departure, event, name))
+    struct key_removal removal;
+    if (!take(&removal, name, RedisModule_GetSelectedDb(ctx)) || strcmp(event, "evicted") == 0 ||
+        was_moved(ctx, &removal, event, name))
         return;
-    bury(ctx, name, departure.generation);
+    record_deletion(ctx, name, removal.generation);
 }
 
 /* ---- commands ------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ static void count_command(RedisModuleCommandFilterCtx *filter)
     brings = argument_is(name, "RESTORE-ASKING");
 }
 
-int departures_begin(RedisModuleCtx *ctx)
+int key_removals_begin(RedisModuleCtx *ctx)
 {
     lasting = RedisModule_GetDetachedThreadSafeContext(ctx);
     commands = 1;
@@ -234,7 +234,7 @@ int departures_begin(RedisModuleCtx *ctx)
                                                                                                : REDISMODULE_ERR;
 }
 
-void departures_end(void)
+void key_removals_end(void)
 {
     forget_all_but(0);
     if (lasting)

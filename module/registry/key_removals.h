@@ -15,18 +15,18 @@
 
 #include "module/value/value.h"
 
-int departures_begin(RedisModuleCtx *ctx);
-void departures_end(void);
+int key_removals_begin(RedisModuleCtx *ctx);
+void key_removals_end(void);
 
 /* The value is about to leave this name. */
-void departures_note(struct value *value, const RedisModuleString *name, int database);
+void key_removals_note(struct value *value, const RedisModuleString *name, int database);
 /* The event is about this name; the context is in its database. */
-void departures_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
+void key_removals_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
 /* The name is about to get another filter: what was overwritten before, within the same transaction, is buried now. */
-void departures_settle(RedisModuleCtx *ctx, RedisModuleString *name);
+void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *name);
 /* Whoever made it leave knows why. */
-void departures_forget(const RedisModuleString *name, int database);
+void key_removals_forget(const RedisModuleString *name, int database);
 /* The value is being written out for another server, or a file. */
-void departures_note_copy(struct value *value);
+void key_removals_note_copy(struct value *value);
 
 #endif

@@ -57,9 +57,9 @@ void links_heard(void)
     spoken = true;
 }
 
-bool links_is_place(const RedisModuleString *name)
+bool is_links_key(const RedisModuleString *name)
 {
-    return is_reserved(name, LINKS_NAME);
+    return is_reserved(name, LINKS_KEY);
 }
 
 /* ---- time ----------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ static void links_free(struct value *value)
     RedisModule_Free(value);
 }
 
-static roost_status links_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+static roost_status links_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
     const struct knowledge *knowledge = &((const struct links *)value)->knowledge;
     size_t size = knowledge->count * BYTES_OF_REGION;
@@ -246,7 +246,7 @@ static roost_status links_tell(struct value *value, struct value_bytes *bytes, e
     if (!bytes->body.data)
         return ROOST_NO_MEMORY;
     bytes->body.size = size;
-    struct header_place place = header_begin(bytes->header, value, telling), body = {bytes->body.data};
+    struct header_place place = header_begin(bytes->header, value, encoding), body = {bytes->body.data};
     header_write(&place, knowledge->number, 8);
     header_write(&place, knowledge->dropped, 8);
     header_write(&place, knowledge->trusted, 8);
@@ -276,12 +276,12 @@ static bool read_region(struct region *region, struct header_place *place, uint6
            is_number(region->confirmed) && is_number(region->named);
 }
 
-static roost_status links_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
-                                  enum telling telling)
+static roost_status links_decode(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                 enum encoding encoding)
 {
     struct knowledge *knowledge = &((struct links *)value)->knowledge;
     struct header_place place = header_open(header), entries = {(uint8_t *)(uintptr_t)body};
-    (void)telling;
+    (void)encoding;
     knowledge->number = header_read(&place, 8);
     knowledge->dropped = header_read(&place, 8);
     knowledge->trusted = header_read(&place, 8);
@@ -301,7 +301,7 @@ static void links_digest(struct value *value, uint8_t digest[16])
 {
     struct value_bytes bytes = {.body = {0}};
     sum128 sum = SUM128_START;
-    if (links_tell(value, &bytes, TELL_MIRROR) == ROOST_OK)
+    if (links_encode(value, &bytes, ENCODE_MIRROR) == ROOST_OK)
         sum = checksum_wide(checksum_wide(sum, bytes.header, HEADER_BYTES), bytes.body.data, bytes.body.size);
     roost_buffer_release(&bytes.body);
     sum128_bytes(sum, digest);
@@ -310,8 +310,8 @@ static void links_digest(struct value *value, uint8_t digest[16])
 const struct value_class links_class = {.code = 3,
                                         .name = "links",
                                         .free = links_free,
-                                        .tell = links_tell,
-                                        .take_in = links_take_in,
+                                        .encode = links_encode,
+                                        .decode = links_decode,
                                         .digest = links_digest,
                                         .make = links_make};
 
@@ -329,7 +329,7 @@ static void move_home(const struct links *links, const RedisModuleString *key)
 void links_arrive(struct value *value, const RedisModuleString *key)
 {
     const struct links *links = (const struct links *)value;
-    if (!links_is_place(key))
+    if (!is_links_key(key))
         return;
     spoken = true;
     saw_times_of(&links->knowledge);
@@ -355,10 +355,10 @@ RedisModuleString *links_key(RedisModuleCtx *ctx)
     if (home_key)
         return RedisModule_CreateStringFromString(NULL, home_key);
     if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER))
-        return RedisModule_CreateString(NULL, LINKS_NAME, sizeof LINKS_NAME - 1);
+        return RedisModule_CreateString(NULL, LINKS_KEY, sizeof LINKS_KEY - 1);
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = 0;
-    return RedisModule_CreateStringPrintf(NULL, LINKS_NAME ":{%u}:%08x", slot_tag(slot_of_ours(ctx)), number);
+    return RedisModule_CreateStringPrintf(NULL, LINKS_KEY ":{%u}:%08x", slot_tag(slot_of_ours(ctx)), number);
 }
 
 /* A copy of what is known goes to the key; false if that holds something else. */
@@ -380,12 +380,12 @@ static bool keep(RedisModuleCtx *ctx, RedisModuleString *name)
     return ours;
 }
 
-static bool keep_and_tell(RedisModuleCtx *ctx, RedisModuleString *name)
+static bool store_and_replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     size_t size;
     if (!keep(ctx, name))
         return false;
-    uint8_t *bytes = value_tell_whole((struct value *)(uintptr_t)&home->value, &size, TELL_MIRROR);
+    uint8_t *bytes = value_encode_whole((struct value *)(uintptr_t)&home->value, &size, ENCODE_MIRROR);
     RedisModule_Replicate(ctx, "ROOST.LINK", "scb", name, "STATE", (const char *)bytes, size);
     RedisModule_Free(bytes);
     return true;
@@ -397,7 +397,7 @@ void links_drop(RedisModuleCtx *ctx, uint64_t time)
         return;
     known.dropped = time + 1;
     RedisModuleString *name = links_key(ctx);
-    keep_and_tell(ctx, name);
+    store_and_replicate(ctx, name);
     RedisModule_FreeString(NULL, name);
 }
 
@@ -509,7 +509,7 @@ static int take_state(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     roost_bytes bytes = argc == 4 ? argument_bytes(argv[3]) : (roost_bytes){NULL, 0};
     if (!is_mirrored(ctx))
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells states");
-    if (value_take_in_whole(&value, bytes.data, bytes.size, TELL_MIRROR) != ROOST_OK || value->class != &links_class) {
+    if (value_decode_whole(&value, bytes.data, bytes.size, ENCODE_MIRROR) != ROOST_OK || value->class != &links_class) {
         value_free(value);
         return RedisModule_ReplyWithError(ctx, ERROR_BAD_DATA);
     }
@@ -526,7 +526,7 @@ int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const struct subcommand *found = NULL;
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
-    if (!links_is_place(argv[1]))
+    if (!is_links_key(argv[1]))
         return RedisModule_ReplyWithError(ctx, ERROR_PLACE);
     if (argument_is(argv[2], "STATE"))
         return take_state(ctx, argv, argc);
@@ -537,12 +537,12 @@ int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const uint64_t *numbers = read_numbers(ctx, argv + 3, argc - 3);
     struct knowledge before = known;
     const char *error = found && numbers ? found->act(numbers, argc - 3) : ERROR_UNKNOWN;
-    if (!error && !keep_and_tell(ctx, argv[1]))
+    if (!error && !store_and_replicate(ctx, argv[1]))
         error = REDISMODULE_ERRORMSG_WRONGTYPE;
     if (error) {
         known = before;
         return RedisModule_ReplyWithError(ctx, error);
     }
-    graves_sweep(ctx);
+    tombstones_sweep(ctx);
     return reply_known(ctx);
 }

@@ -40,14 +40,14 @@
 
 #include "module/value/value.h"
 
-#define LINKS_NAME "roost:links"
+#define LINKS_KEY "roost:links"
 
 extern const struct value_class links_class;
 
 /* Whether a link ever spoke to this server; there are tombstones, so one did. */
 bool links_speak(void);
 void links_heard(void);
-bool links_is_place(const RedisModuleString *name);
+bool is_links_key(const RedisModuleString *name);
 
 /* The key that a link is to name; to be freed. */
 RedisModuleString *links_key(RedisModuleCtx *ctx);

@@ -28,7 +28,7 @@ static struct registry_entry *last_found[FOUND]; /* by those who ask in turn; NU
 static unsigned next_found;
 static RedisModuleDict *names; /* entries by database and name */
 static uint64_t empty;         /* entries of names that hold nothing, and that no grave tells of; */
-static uint64_t resting;       /* and that one tells of */
+static uint64_t empty_deleted; /* and that one tells of */
 static bool incomplete;        /* there may be keys that it has not been told of */
 static void (*wake)(void);
 
@@ -140,7 +140,7 @@ static void free_entry(struct registry_entry *entry)
 /* Of an entry that holds nothing. */
 static uint64_t *counter_of(const struct registry_entry *entry)
 {
-    return entry->buried ? &resting : &empty;
+    return entry->deleted ? &empty_deleted : &empty;
 }
 
 static void drop(struct registry_entry *entry)
@@ -179,8 +179,8 @@ static void sweep(void)
 void registry_leave(struct value *value)
 {
     struct registry_entry *entry = value->entry;
-    if (value->class == &graves_class)
-        graves_leave(value);
+    if (value->class == &tombstones_class)
+        tombstones_leave(value);
     if (value->class == &links_class)
         links_leave(value);
     if (!entry)
@@ -199,7 +199,7 @@ static struct registry_entry *make_entry(int database, const void *name, size_t 
     entry->name = RedisModule_CreateString(NULL, name, size);
     entry->database = database;
     entry->left = true;
-    entry->buried = graves_generation(database, name, size);
+    entry->deleted = tombstones_generation(database, name, size);
     put_first(entry);
     ++*counter_of(entry);
     return entry;
@@ -221,34 +221,34 @@ static struct registry_entry *entry_of(int database, const void *name, size_t si
 /* ---- burials -------------------------------------------------------------------------------------------------------
  */
 
-static void set_burial(struct registry_entry *entry, uint64_t generation)
+static void set_deleted(struct registry_entry *entry, uint64_t generation)
 {
     if (entry->left)
         --*counter_of(entry);
-    entry->buried = generation;
+    entry->deleted = generation;
     if (entry->left)
         ++*counter_of(entry);
     entry->dropped = entry->evicted = false;
     move_to_front(entry);
 }
 
-void registry_bury(int database, const void *name, size_t size, uint64_t generation)
+void registry_set_deleted(int database, const void *name, size_t size, uint64_t generation)
 {
     struct registry_entry *entry = entry_of(database, name, size, true);
-    set_burial(entry, entry->buried > generation ? entry->buried : generation);
+    set_deleted(entry, entry->deleted > generation ? entry->deleted : generation);
 }
 
-void registry_exhume(int database, const void *name, size_t size, uint64_t generation)
+void registry_lower_deleted(int database, const void *name, size_t size, uint64_t generation)
 {
     struct registry_entry *entry = entry_of(database, name, size, false);
-    if (entry && entry->buried != generation)
-        set_burial(entry, generation);
+    if (entry && entry->deleted != generation)
+        set_deleted(entry, generation);
 }
 
-void registry_drop(int database, const void *name, size_t size, uint64_t generation)
+void registry_drop_tombstone(int database, const void *name, size_t size, uint64_t generation)
 {
     struct registry_entry *entry = entry_of(database, name, size, true);
-    set_burial(entry, generation);
+    set_deleted(entry, generation);
     entry->dropped = generation == 0;
 }
 
@@ -266,7 +266,7 @@ uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
     size_t size;
     const char *bytes = RedisModule_StringPtrLen(name, &size);
     registry_complete(ctx);
-    return graves_generation(RedisModule_GetSelectedDb(ctx), bytes, size);
+    return tombstones_generation(RedisModule_GetSelectedDb(ctx), bytes, size);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString 
 
 static void forget_database(int database)
 {
-    graves_leave_all(database);
+    tombstones_leave_all(database);
     for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
         following = entry->newer;
         if (entry->database == database)
@@ -315,7 +315,7 @@ static void forget_database(int database)
 
 static void forget_all(void)
 {
-    graves_leave_all(ALL_DATABASES);
+    tombstones_leave_all(ALL_DATABASES);
     for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
         following = entry->newer;
         free_entry(entry);
@@ -325,11 +325,11 @@ static void forget_all(void)
     names = NULL;
     registry.oldest = registry.newest = registry.stale = next_swept = NULL;
     memset(last_found, 0, sizeof last_found);
-    registry.keys = registry.digest = empty = resting = 0;
+    registry.keys = registry.digest = empty = empty_deleted = 0;
 }
 
 /* What was told may be otherwise now. */
-static void begin_another_life(int database)
+static void begin_incarnation(int database)
 {
     if (database == ALL_DATABASES || database == 0)
         links_forget();
@@ -379,8 +379,8 @@ static bool is_named(const struct registry_entry *entry, RedisModuleString *name
 
 void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
 {
-    if (value->class == &graves_class)
-        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+    if (value->class == &tombstones_class)
+        tombstones_arrive(value, name, RedisModule_GetSelectedDb(ctx));
     if (value->class == &links_class)
         links_arrive(value, name);
     if (!value->class->cursor)
@@ -414,7 +414,7 @@ static void note_eviction(RedisModuleCtx *ctx, const RedisModuleString *name)
 static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
 {
     const struct arrival *arrival = arrival_by(event);
-    departures_explain(ctx, event, name);
+    key_removals_explain(ctx, event, name);
     if (type == REDISMODULE_NOTIFY_EVICTED)
         note_eviction(ctx, name);
     if (!arrival)
@@ -428,8 +428,8 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
     else if (value) {
         take_generation(ctx, value, copy, arrival);
         registry_name(ctx, value, copy);
-        if (value->class == &graves_class && strcmp(event, "restore") == 0)
-            graves_catch_up(value);
+        if (value->class == &tombstones_class && strcmp(event, "restore") == 0)
+            tombstones_catch_up(value);
     }
     RedisModule_FreeString(NULL, copy);
     return REDISMODULE_OK;
@@ -470,25 +470,25 @@ static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t momen
     (void)ctx, (void)event;
     if (moment != REDISMODULE_SUBEVENT_FLUSHDB_START)
         return;
-    begin_another_life(((RedisModuleFlushInfo *)data)->dbnum);
+    begin_incarnation(((RedisModuleFlushInfo *)data)->dbnum);
 }
 
 static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
 {
     (void)ctx, (void)event, (void)moment, (void)data;
-    begin_another_life(ALL_DATABASES);
+    begin_incarnation(ALL_DATABASES);
     incomplete = true;
 }
 
 int registry_begin(RedisModuleCtx *ctx)
 {
     registry.sequence = 1; /* a mark that tells of no change yet is not the one that asks for everything */
-    begin_another_life(ALL_DATABASES);
-    bool told =
+    begin_incarnation(ALL_DATABASES);
+    bool sent =
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
-    return told ? RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) : REDISMODULE_ERR;
+    return sent ? RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) : REDISMODULE_ERR;
 }
 
 void registry_end(void)

@@ -20,11 +20,11 @@ struct registry_entry {
     struct value *value; /* NULL: the name holds nothing */
     RedisModuleString *name;
     int database;
-    uint64_t buried; /* the generation below which all was deleted; 0: nothing was */
-    bool dropped;    /* what was deleted is forgotten, since all regions know of it */
-    bool left;       /* its value went away; else it is still there, or went without a word */
-    bool evicted;    /* to make room: the value is lost, and nobody asked for that */
-    bool stale;      /* its part of the digest is not up to date; then so are those of all newer entries */
+    uint64_t deleted; /* the generation below which all was deleted; 0: nothing was */
+    bool dropped;     /* what was deleted is forgotten, since all regions know of it */
+    bool left;        /* its value went away; else it is still there, or went without a word */
+    bool evicted;     /* to make room: the value is lost, and nobody asked for that */
+    bool stale;       /* its part of the digest is not up to date; then so are those of all newer entries */
     uint64_t sequence;
     sum128 part;
 };
@@ -54,15 +54,15 @@ void registry_orphan(struct value *value);
 /* What a name is at: that of its value, or where it holds nothing that of its burial. */
 static inline uint64_t registry_generation_of(const struct registry_entry *entry)
 {
-    return entry->value ? entry->value->generation : entry->buried;
+    return entry->value ? entry->value->generation : entry->deleted;
 }
 /* That of its burial, whatever it holds. */
 uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
 /* Graves say so, or no longer say so but only this (0: nothing). */
-void registry_bury(int database, const void *name, size_t size, uint64_t generation);
-void registry_exhume(int database, const void *name, size_t size, uint64_t generation);
+void registry_set_deleted(int database, const void *name, size_t size, uint64_t generation);
+void registry_lower_deleted(int database, const void *name, size_t size, uint64_t generation);
 /* The same, and all regions know of it. */
-void registry_drop(int database, const void *name, size_t size, uint64_t generation);
+void registry_drop_tombstone(int database, const void *name, size_t size, uint64_t generation);
 /* The value at this name, if there is one, is at least at this generation. */
 void registry_raise(int database, const void *name, size_t size, uint64_t generation);
 

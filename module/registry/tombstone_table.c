@@ -14,7 +14,7 @@ struct bucket {
     uint8_t records[];
 };
 
-struct tombstones {
+struct tombstone_table {
     struct bucket **directory;
     unsigned depth;
     uint64_t seed, count;
@@ -75,14 +75,14 @@ static const uint8_t *read_record(struct tombstone *tombstone, const uint8_t *re
  */
 
 /* With a seed of its own: names may be chosen by an enemy. */
-static uint64_t hash_of(const struct tombstones *tombstones, const uint8_t *name, size_t size)
+static uint64_t hash_of(const struct tombstone_table *table, const uint8_t *name, size_t size)
 {
-    uint64_t hash = tombstones->seed ^ size;
+    uint64_t hash = table->seed ^ size;
     for (; size >= 8; size -= 8, name += 8) {
         uint64_t word;
         memcpy(&word, name, 8);
         hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
-        hash ^= hash >> 32 ^ tombstones->seed >> 7;
+        hash ^= hash >> 32 ^ table->seed >> 7;
     }
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ name[i]) * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
@@ -95,127 +95,127 @@ static size_t place_in(unsigned depth, uint64_t hash)
     return depth ? (size_t)(hash >> (64 - depth)) : 0;
 }
 
-static struct bucket **bucket_of(const struct tombstones *tombstones, uint64_t hash)
+static struct bucket **bucket_of(const struct tombstone_table *table, uint64_t hash)
 {
-    return &tombstones->directory[place_in(tombstones->depth, hash)];
+    return &table->directory[place_in(table->depth, hash)];
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------------
  */
 
-static struct bucket *new_bucket(struct tombstones *tombstones, unsigned depth, size_t used)
+static struct bucket *new_bucket(struct tombstone_table *table, unsigned depth, size_t used)
 {
     struct bucket *bucket = RedisModule_Alloc(sizeof *bucket + used);
     *bucket = (struct bucket){.used = 0, .depth = (uint8_t)depth};
-    tombstones->bytes += RedisModule_MallocSize(bucket);
+    table->bytes += RedisModule_MallocSize(bucket);
     return bucket;
 }
 
-static void free_bucket(struct tombstones *tombstones, struct bucket *bucket)
+static void free_bucket(struct tombstone_table *table, struct bucket *bucket)
 {
-    tombstones->bytes -= RedisModule_MallocSize(bucket);
+    table->bytes -= RedisModule_MallocSize(bucket);
     RedisModule_Free(bucket);
 }
 
-static struct bucket *resize(struct tombstones *tombstones, struct bucket *bucket, size_t used)
+static struct bucket *resize(struct tombstone_table *table, struct bucket *bucket, size_t used)
 {
-    tombstones->bytes -= RedisModule_MallocSize(bucket);
+    table->bytes -= RedisModule_MallocSize(bucket);
     bucket = RedisModule_Realloc(bucket, sizeof *bucket + used);
-    tombstones->bytes += RedisModule_MallocSize(bucket);
+    table->bytes += RedisModule_MallocSize(bucket);
     return bucket;
 }
 
 /* All places of the directory that lead to a bucket of this depth, of which this hash is one. */
-static void point(struct tombstones *tombstones, uint64_t hash, unsigned depth, struct bucket *bucket)
+static void point(struct tombstone_table *table, uint64_t hash, unsigned depth, struct bucket *bucket)
 {
-    size_t count = (size_t)1 << (tombstones->depth - depth);
+    size_t count = (size_t)1 << (table->depth - depth);
     size_t first = place_in(depth, hash) * count;
     for (size_t i = 0; i < count; i++)
-        tombstones->directory[first + i] = bucket;
+        table->directory[first + i] = bucket;
 }
 
-struct tombstones *tombstones_new(void)
+struct tombstone_table *tombstone_table_new(void)
 {
-    struct tombstones *tombstones = RedisModule_Calloc(1, sizeof *tombstones);
-    if (getrandom(&tombstones->seed, sizeof tombstones->seed, 0) != sizeof tombstones->seed)
-        tombstones->seed = (uint64_t)(uintptr_t)tombstones;
-    tombstones->directory = RedisModule_Alloc(sizeof *tombstones->directory);
-    tombstones->bytes = RedisModule_MallocSize(tombstones) + RedisModule_MallocSize(tombstones->directory);
-    tombstones->directory[0] = new_bucket(tombstones, 0, 0);
-    return tombstones;
+    struct tombstone_table *table = RedisModule_Calloc(1, sizeof *table);
+    if (getrandom(&table->seed, sizeof table->seed, 0) != sizeof table->seed)
+        table->seed = (uint64_t)(uintptr_t)table;
+    table->directory = RedisModule_Alloc(sizeof *table->directory);
+    table->bytes = RedisModule_MallocSize(table) + RedisModule_MallocSize(table->directory);
+    table->directory[0] = new_bucket(table, 0, 0);
+    return table;
 }
 
 /* The bucket at a place, if it begins there; the place after it. */
-static struct bucket *bucket_at(const struct tombstones *tombstones, size_t place, size_t *after)
+static struct bucket *bucket_at(const struct tombstone_table *table, size_t place, size_t *after)
 {
-    struct bucket *bucket = tombstones->directory[place];
-    size_t count = (size_t)1 << (tombstones->depth - bucket->depth);
+    struct bucket *bucket = table->directory[place];
+    size_t count = (size_t)1 << (table->depth - bucket->depth);
     *after = (place / count + 1) * count;
     return bucket;
 }
 
-void tombstones_free(struct tombstones *tombstones)
+void tombstone_table_free(struct tombstone_table *table)
 {
-    size_t places = (size_t)1 << tombstones->depth;
+    size_t places = (size_t)1 << table->depth;
     for (size_t place = 0, after; place < places; place = after)
-        RedisModule_Free(bucket_at(tombstones, place, &after));
-    RedisModule_Free(tombstones->directory);
-    RedisModule_Free(tombstones);
+        RedisModule_Free(bucket_at(table, place, &after));
+    RedisModule_Free(table->directory);
+    RedisModule_Free(table);
 }
 
-uint64_t tombstones_count(const struct tombstones *tombstones)
+uint64_t tombstone_table_count(const struct tombstone_table *table)
 {
-    return tombstones->count;
+    return table->count;
 }
 
-size_t tombstones_bytes(const struct tombstones *tombstones)
+size_t tombstone_table_bytes(const struct tombstone_table *table)
 {
-    return tombstones->bytes;
+    return table->bytes;
 }
 
 /* ---- growth --------------------------------------------------------------------------------------------------------
  */
 
-static void double_directory(struct tombstones *tombstones)
+static void double_directory(struct tombstone_table *table)
 {
-    size_t places = (size_t)1 << tombstones->depth;
-    tombstones->bytes -= RedisModule_MallocSize(tombstones->directory);
-    struct bucket **twice = RedisModule_Realloc(tombstones->directory, 2 * places * sizeof *twice);
+    size_t places = (size_t)1 << table->depth;
+    table->bytes -= RedisModule_MallocSize(table->directory);
+    struct bucket **twice = RedisModule_Realloc(table->directory, 2 * places * sizeof *twice);
     for (size_t place = places; place-- > 0;)
         twice[2 * place] = twice[2 * place + 1] = twice[place];
-    tombstones->directory = twice;
-    tombstones->depth++;
-    tombstones->bytes += RedisModule_MallocSize(twice);
+    table->directory = twice;
+    table->depth++;
+    table->bytes += RedisModule_MallocSize(twice);
 }
 
 /* The bucket, which may have moved. */
-static struct bucket *append(struct tombstones *tombstones, struct bucket *bucket, const struct tombstone *tombstone)
+static struct bucket *append(struct tombstone_table *table, struct bucket *bucket, const struct tombstone *tombstone)
 {
     size_t size = record_size(tombstone);
-    bucket = resize(tombstones, bucket, bucket->used + size);
+    bucket = resize(table, bucket, bucket->used + size);
     write_record(bucket->records + bucket->used, tombstone);
     bucket->used += (uint32_t)size;
     return bucket;
 }
 
-static void cut_in_two(struct tombstones *tombstones, uint64_t hash)
+static void cut_in_two(struct tombstone_table *table, uint64_t hash)
 {
-    struct bucket *old = *bucket_of(tombstones, hash);
+    struct bucket *old = *bucket_of(table, hash);
     unsigned depth = old->depth + 1u;
-    if (depth > tombstones->depth)
-        double_directory(tombstones);
-    struct bucket *halves[2] = {new_bucket(tombstones, depth, 0), new_bucket(tombstones, depth, 0)};
+    if (depth > table->depth)
+        double_directory(table);
+    struct bucket *halves[2] = {new_bucket(table, depth, 0), new_bucket(table, depth, 0)};
     struct tombstone tombstone;
     for (const uint8_t *at = old->records, *end = at + old->used; at < end;) {
         at = read_record(&tombstone, at);
-        uint64_t other = hash_of(tombstones, tombstone.name, tombstone.size);
+        uint64_t other = hash_of(table, tombstone.name, tombstone.size);
         struct bucket **half = &halves[other >> (64 - depth) & 1];
-        *half = append(tombstones, *half, &tombstone);
+        *half = append(table, *half, &tombstone);
     }
     uint64_t last_bit = UINT64_C(1) << (64 - depth);
-    point(tombstones, hash & ~last_bit, depth, halves[0]);
-    point(tombstones, hash | last_bit, depth, halves[1]);
-    free_bucket(tombstones, old);
+    point(table, hash & ~last_bit, depth, halves[0]);
+    point(table, hash | last_bit, depth, halves[1]);
+    free_bucket(table, old);
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------------------
@@ -231,16 +231,16 @@ static const uint8_t *find_in(const struct bucket *bucket, struct tombstone *fou
     return NULL;
 }
 
-bool tombstones_find(const struct tombstones *tombstones, struct tombstone *found, const void *name, size_t size)
+bool tombstone_table_find(const struct tombstone_table *table, struct tombstone *found, const void *name, size_t size)
 {
-    return find_in(*bucket_of(tombstones, hash_of(tombstones, name, size)), found, name, size);
+    return find_in(*bucket_of(table, hash_of(table, name, size)), found, name, size);
 }
 
-void tombstones_put(struct tombstones *tombstones, const struct tombstone *tombstone)
+void tombstone_table_put(struct tombstone_table *table, const struct tombstone *tombstone)
 {
     struct tombstone found;
-    uint64_t hash = hash_of(tombstones, tombstone->name, tombstone->size);
-    struct bucket *bucket = *bucket_of(tombstones, hash);
+    uint64_t hash = hash_of(table, tombstone->name, tombstone->size);
+    struct bucket *bucket = *bucket_of(table, hash);
     const uint8_t *record = find_in(bucket, &found, tombstone->name, tombstone->size);
     if (record) { /* the name and its size stay as they are */
         uint8_t fixed[FIXED + 1];
@@ -248,39 +248,39 @@ void tombstones_put(struct tombstones *tombstones, const struct tombstone *tombs
         memcpy((uint8_t *)(uintptr_t)record, fixed, FIXED);
         return;
     }
-    bucket = append(tombstones, bucket, tombstone);
-    point(tombstones, hash, bucket->depth, bucket);
-    tombstones->count++;
+    bucket = append(table, bucket, tombstone);
+    point(table, hash, bucket->depth, bucket);
+    table->count++;
     if (bucket->used > LONG && bucket->used > record_size(tombstone) && bucket->depth < MOST_DEPTH)
-        cut_in_two(tombstones, hash);
+        cut_in_two(table, hash);
 }
 
-void tombstones_remove(struct tombstones *tombstones, const void *name, size_t size)
+void tombstone_table_remove(struct tombstone_table *table, const void *name, size_t size)
 {
     struct tombstone found;
-    uint64_t hash = hash_of(tombstones, name, size);
-    struct bucket *bucket = *bucket_of(tombstones, hash);
+    uint64_t hash = hash_of(table, name, size);
+    struct bucket *bucket = *bucket_of(table, hash);
     uint8_t *record = (uint8_t *)(uintptr_t)find_in(bucket, &found, name, size);
     if (!record)
         return;
     size_t length = record_size(&found), begin = (size_t)(record - bucket->records);
     memmove(record, record + length, bucket->used - begin - length);
     bucket->used -= (uint32_t)length;
-    bucket = resize(tombstones, bucket, bucket->used);
-    point(tombstones, hash, bucket->depth, bucket);
-    tombstones->count--;
+    bucket = resize(table, bucket, bucket->used);
+    point(table, hash, bucket->depth, bucket);
+    table->count--;
 }
 
-bool tombstones_walk(const struct tombstones *tombstones, uint64_t *place,
-                     void (*visit)(void *context, const struct tombstone *tombstone), void *context)
+bool tombstone_table_walk(const struct tombstone_table *table, uint64_t *place,
+                          void (*visit)(void *context, const struct tombstone *tombstone), void *context)
 {
     size_t after;
     struct tombstone tombstone;
-    const struct bucket *bucket = bucket_at(tombstones, place_in(tombstones->depth, *place), &after);
+    const struct bucket *bucket = bucket_at(table, place_in(table->depth, *place), &after);
     for (const uint8_t *at = bucket->records, *end = at + bucket->used; at < end;) {
         at = read_record(&tombstone, at);
         visit(context, &tombstone);
     }
-    *place = tombstones->depth ? (uint64_t)after << (64 - tombstones->depth) : 0;
-    return after < (size_t)1 << tombstones->depth;
+    *place = table->depth ? (uint64_t)after << (64 - table->depth) : 0;
+    return after < (size_t)1 << table->depth;
 }

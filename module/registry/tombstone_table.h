@@ -18,7 +18,7 @@
 
 #include "module/base/server.h"
 
-struct tombstones;
+struct tombstone_table;
 
 struct tombstone {
     const uint8_t *name;
@@ -27,21 +27,21 @@ struct tombstone {
     uint32_t time;
 };
 
-struct tombstones *tombstones_new(void);
-void tombstones_free(struct tombstones *tombstones);
+struct tombstone_table *tombstone_table_new(void);
+void tombstone_table_free(struct tombstone_table *table);
 
-uint64_t tombstones_count(const struct tombstones *tombstones);
+uint64_t tombstone_table_count(const struct tombstone_table *table);
 /* All that was allocated. */
-size_t tombstones_bytes(const struct tombstones *tombstones);
+size_t tombstone_table_bytes(const struct tombstone_table *table);
 
 /* False if there is none of this name. What is found is good until the next change. */
-bool tombstones_find(const struct tombstones *tombstones, struct tombstone *found, const void *name, size_t size);
+bool tombstone_table_find(const struct tombstone_table *table, struct tombstone *found, const void *name, size_t size);
 /* In the place of one of the same name. */
-void tombstones_put(struct tombstones *tombstones, const struct tombstone *tombstone);
-void tombstones_remove(struct tombstones *tombstones, const void *name, size_t size);
+void tombstone_table_put(struct tombstone_table *table, const struct tombstone *tombstone);
+void tombstone_table_remove(struct tombstone_table *table, const void *name, size_t size);
 
 /* Visits the next bucket; the place is 0 at first. False at the end. Nothing may be changed by the visitor. */
-bool tombstones_walk(const struct tombstones *tombstones, uint64_t *place,
-                     void (*visit)(void *context, const struct tombstone *tombstone), void *context);
+bool tombstone_table_walk(const struct tombstone_table *table, uint64_t *place,
+                          void (*visit)(void *context, const struct tombstone *tombstone), void *context);
 
 #endif

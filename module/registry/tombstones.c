@@ -28,49 +28,49 @@
 #define NUMBER_DIGITS 8 /* of a key in a cluster */
 #define LONGEST_NAME  ((size_t)512 << 20)
 
-struct graves {
+struct tombstones {
     struct value value;
-    struct tombstones *tombstones;
+    struct tombstone_table *table;
     RedisModuleString *key; /* NULL: at none that we know of */
     int database;
-    struct graves *next; /* those of the same slot; without a cluster, all */
+    struct tombstones *next; /* those of the same slot; without a cluster, all */
 };
 
-static struct graves *by_slot[SLOTS];
+static struct tombstones *by_slot[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* values are freed on any thread */
 static uint64_t total;                                   /* names of all that are at keys */
 
-uint64_t graves_count(void)
+uint64_t tombstones_count(void)
 {
     return __atomic_load_n(&total, __ATOMIC_RELAXED);
 }
 
 /* The names of these count from now on, or no longer. */
-static void count_in(const struct graves *graves)
+static void count_in(const struct tombstones *tombstones)
 {
-    __atomic_add_fetch(&total, tombstones_count(graves->tombstones), __ATOMIC_RELAXED);
+    __atomic_add_fetch(&total, tombstone_table_count(tombstones->table), __ATOMIC_RELAXED);
 }
 
-static void count_out(const struct graves *graves)
+static void count_out(const struct tombstones *tombstones)
 {
-    __atomic_sub_fetch(&total, tombstones_count(graves->tombstones), __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&total, tombstone_table_count(tombstones->table), __ATOMIC_RELAXED);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
 
-static void count_bytes(struct graves *graves)
+static void count_bytes(struct tombstones *tombstones)
 {
-    graves->value.bytes = sizeof *graves + tombstones_bytes(graves->tombstones);
+    tombstones->value.bytes = sizeof *tombstones + tombstone_table_bytes(tombstones->table);
 }
 
-static struct value *graves_make(void)
+static struct value *tombstones_make(void)
 {
-    struct graves *graves = RedisModule_Calloc(1, sizeof *graves);
-    graves->value.class = &graves_class;
-    graves->tombstones = tombstones_new();
-    count_bytes(graves);
-    return &graves->value;
+    struct tombstones *tombstones = RedisModule_Calloc(1, sizeof *tombstones);
+    tombstones->value.class = &tombstones_class;
+    tombstones->table = tombstone_table_new();
+    count_bytes(tombstones);
+    return &tombstones->value;
 }
 
 static unsigned slot_of_key(const RedisModuleString *key)
@@ -95,14 +95,14 @@ bool is_reserved(const RedisModuleString *name, const char *base)
            strspn(text + tag + 2, "0123456789abcdef") == NUMBER_DIGITS && text[tag + 2 + NUMBER_DIGITS] == '\0';
 }
 
-bool graves_is_place(const RedisModuleString *name)
+bool is_tombstones_key(const RedisModuleString *name)
 {
-    return is_reserved(name, GRAVES_NAME);
+    return is_reserved(name, TOMBSTONES_KEY);
 }
 
-bool is_any_place(const RedisModuleString *name)
+bool is_reserved_key(const RedisModuleString *name)
 {
-    return graves_is_place(name) || links_is_place(name);
+    return is_tombstones_key(name) || is_links_key(name);
 }
 
 uint64_t generation_after(uint64_t generation)
@@ -123,78 +123,78 @@ static void check_slot(void *context, const struct tombstone *tombstone)
     check->all &= slot_of((const char *)tombstone->name, tombstone->size) == check->slot;
 }
 
-static void walk_all(const struct graves *graves, void (*visit)(void *context, const struct tombstone *tombstone),
+static void walk_all(const struct tombstones *tombstones, void (*visit)(void *context, const struct tombstone *tombstone),
                      void *context)
 {
     uint64_t place = 0;
-    while (tombstones_walk(graves->tombstones, &place, visit, context))
+    while (tombstone_table_walk(tombstones->table, &place, visit, context))
         continue;
 }
 
-static bool all_of_slot(const struct graves *graves, unsigned slot)
+static bool all_of_slot(const struct tombstones *tombstones, unsigned slot)
 {
     struct slot_check check = {slot, true};
-    walk_all(graves, check_slot, &check);
+    walk_all(tombstones, check_slot, &check);
     return check.all;
 }
 
-bool graves_allow(const struct value *value, const RedisModuleString *name)
+bool tombstones_allow(const struct value *value, const RedisModuleString *name)
 {
-    bool tombstones = value->class == &graves_class;
-    if (tombstones != graves_is_place(name) || (value->class == &links_class) != links_is_place(name))
+    bool table = value->class == &tombstones_class;
+    if (table != is_tombstones_key(name) || (value->class == &links_class) != is_links_key(name))
         return false;
-    if (!tombstones)
+    if (!table)
         return true;
     bool cluster = RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER;
-    return !cluster || all_of_slot((const struct graves *)value, slot_of_key(name));
+    return !cluster || all_of_slot((const struct tombstones *)value, slot_of_key(name));
 }
 
 /* Whether it was at one. */
-static bool take_from_key(struct graves *graves)
+static bool take_from_key(struct tombstones *tombstones)
 {
     pthread_mutex_lock(&lock);
-    RedisModuleString *key = graves->key;
+    RedisModuleString *key = tombstones->key;
     if (key) {
-        struct graves **place = &by_slot[slot_of_key(key)];
-        while (*place != graves)
+        struct tombstones **place = &by_slot[slot_of_key(key)];
+        while (*place != tombstones)
             place = &(*place)->next;
-        *place = graves->next;
-        count_out(graves);
-        graves->key = NULL;
+        *place = tombstones->next;
+        count_out(tombstones);
+        tombstones->key = NULL;
         RedisModule_FreeString(NULL, key);
     }
     pthread_mutex_unlock(&lock);
     return key != NULL;
 }
 
-static void graves_free(struct value *value)
+static void tombstones_free(struct value *value)
 {
-    struct graves *graves = (struct graves *)value;
-    take_from_key(graves);
-    tombstones_free(graves->tombstones);
-    RedisModule_Free(graves);
+    struct tombstones *tombstones = (struct tombstones *)value;
+    take_from_key(tombstones);
+    tombstone_table_free(tombstones->table);
+    RedisModule_Free(tombstones);
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------------------
  */
 
-static uint64_t generation_in(const struct graves *graves, const void *name, size_t size)
+static uint64_t generation_in(const struct tombstones *tombstones, const void *name, size_t size)
 {
     struct tombstone found;
-    return tombstones_find(graves->tombstones, &found, name, size) ? found.generation : 0;
+    return tombstone_table_find(tombstones->table, &found, name, size) ? found.generation : 0;
 }
 
-static void note(struct graves *graves, const void *name, size_t size, uint64_t generation, uint64_t time)
+static void note(struct tombstones *tombstones, const void *name, size_t size, uint64_t generation, uint64_t time)
 {
-    if (generation_in(graves, name, size) >= generation)
+    if (generation_in(tombstones, name, size) >= generation)
         return;
     links_saw_time(time);
-    if (graves->key)
-        count_out(graves);
-    tombstones_put(graves->tombstones, &(struct tombstone){name, size, generation, (uint32_t)time});
-    if (graves->key)
-        count_in(graves);
-    count_bytes(graves);
+    if (tombstones->key)
+        count_out(tombstones);
+    tombstone_table_put(tombstones->table, &(struct tombstone){name, size, generation, (uint32_t)time});
+    if (tombstones->key)
+        count_in(tombstones);
+    count_bytes(tombstones);
 }
 
 static unsigned slot_of_bytes(const void *name, size_t size)
@@ -203,35 +203,37 @@ static unsigned slot_of_bytes(const void *name, size_t size)
     return cluster ? slot_of(name, size) : 0;
 }
 
-uint64_t graves_generation(int database, const void *name, size_t size)
+uint64_t tombstones_generation(int database, const void *name, size_t size)
 {
     uint64_t highest = 0;
-    if (!graves_count())
+    if (!tombstones_count())
         return 0;
-    for (const struct graves *graves = by_slot[slot_of_bytes(name, size)]; graves; graves = graves->next) {
-        uint64_t generation = graves->database == database ? generation_in(graves, name, size) : 0;
+    for (const struct tombstones *tombstones = by_slot[slot_of_bytes(name, size)]; tombstones;
+         tombstones = tombstones->next) {
+        uint64_t generation = tombstones->database == database ? generation_in(tombstones, name, size) : 0;
         highest = generation > highest ? generation : highest;
     }
     return highest;
 }
 
-uint64_t graves_time(int database, const RedisModuleString *name)
+uint64_t tombstones_time(int database, const RedisModuleString *name)
 {
     struct tombstone found, highest = {0};
     roost_bytes bytes = argument_bytes(name);
-    for (const struct graves *graves = by_slot[slot_of_key(name)]; graves; graves = graves->next)
-        if (graves->database == database && tombstones_find(graves->tombstones, &found, bytes.data, bytes.size) &&
+    for (const struct tombstones *tombstones = by_slot[slot_of_key(name)]; tombstones; tombstones = tombstones->next)
+        if (tombstones->database == database &&
+            tombstone_table_find(tombstones->table, &found, bytes.data, bytes.size) &&
             found.generation > highest.generation)
             highest = found;
     return highest.time;
 }
 
 /* What others at this slot and database say. */
-static uint64_t generation_elsewhere(const struct graves *graves, unsigned slot, const void *name, size_t size)
+static uint64_t generation_elsewhere(const struct tombstones *tombstones, unsigned slot, const void *name, size_t size)
 {
     uint64_t highest = 0;
-    for (const struct graves *other = by_slot[slot]; other; other = other->next) {
-        uint64_t generation = other->database == graves->database ? generation_in(other, name, size) : 0;
+    for (const struct tombstones *other = by_slot[slot]; other; other = other->next) {
+        uint64_t generation = other->database == tombstones->database ? generation_in(other, name, size) : 0;
         highest = generation > highest ? generation : highest;
     }
     return highest;
@@ -239,67 +241,67 @@ static uint64_t generation_elsewhere(const struct graves *graves, unsigned slot,
 
 static void arrive_one(void *context, const struct tombstone *tombstone)
 {
-    const struct graves *graves = context;
-    registry_bury(graves->database, tombstone->name, tombstone->size, tombstone->generation);
+    const struct tombstones *tombstones = context;
+    registry_set_deleted(tombstones->database, tombstone->name, tombstone->size, tombstone->generation);
 }
 
-void graves_arrive(struct value *value, RedisModuleString *key, int database)
+void tombstones_arrive(struct value *value, RedisModuleString *key, int database)
 {
-    struct graves *graves = (struct graves *)value;
-    graves_leave(value);
-    if (!graves_is_place(key)) {
+    struct tombstones *tombstones = (struct tombstones *)value;
+    tombstones_leave(value);
+    if (!is_tombstones_key(key)) {
         RedisModule_Log(NULL, "warning", "tombstones at a key that is not reserved for them are ignored");
         return;
     }
-    graves->key = RedisModule_CreateStringFromString(NULL, key);
-    graves->database = database;
+    tombstones->key = RedisModule_CreateStringFromString(NULL, key);
+    tombstones->database = database;
     links_heard();
     unsigned slot = slot_of_key(key);
-    graves->next = by_slot[slot];
-    by_slot[slot] = graves;
-    count_in(graves);
-    walk_all(graves, arrive_one, graves);
+    tombstones->next = by_slot[slot];
+    by_slot[slot] = tombstones;
+    count_in(tombstones);
+    walk_all(tombstones, arrive_one, tombstones);
 }
 
-struct departing {
-    const struct graves *graves;
+struct leaving {
+    const struct tombstones *tombstones;
     unsigned slot;
 };
 
 static void leave_one(void *context, const struct tombstone *tombstone)
 {
-    const struct departing *departing = context;
-    registry_exhume(departing->graves->database, tombstone->name, tombstone->size,
-                    generation_elsewhere(departing->graves, departing->slot, tombstone->name, tombstone->size));
+    const struct leaving *leaving = context;
+    registry_lower_deleted(leaving->tombstones->database, tombstone->name, tombstone->size,
+                           generation_elsewhere(leaving->tombstones, leaving->slot, tombstone->name, tombstone->size));
 }
 
-void graves_leave(struct value *value)
+void tombstones_leave(struct value *value)
 {
-    struct graves *graves = (struct graves *)value;
-    struct departing departing = {graves, graves->key ? slot_of_key(graves->key) : 0};
-    if (take_from_key(graves))
-        walk_all(graves, leave_one, &departing);
+    struct tombstones *tombstones = (struct tombstones *)value;
+    struct leaving leaving = {tombstones, tombstones->key ? slot_of_key(tombstones->key) : 0};
+    if (take_from_key(tombstones))
+        walk_all(tombstones, leave_one, &leaving);
 }
 
 static void raise_one(void *context, const struct tombstone *tombstone)
 {
-    const struct graves *graves = context;
-    registry_raise(graves->database, tombstone->name, tombstone->size, tombstone->generation);
+    const struct tombstones *tombstones = context;
+    registry_raise(tombstones->database, tombstone->name, tombstone->size, tombstone->generation);
 }
 
-void graves_catch_up(struct value *value)
+void tombstones_catch_up(struct value *value)
 {
     if (RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_CLUSTER)
-        walk_all((const struct graves *)value, raise_one, value);
+        walk_all((const struct tombstones *)value, raise_one, value);
 }
 
-void graves_leave_all(int database)
+void tombstones_leave_all(int database)
 {
     for (size_t slot = 0; slot < SLOTS; slot++)
-        for (struct graves *graves = by_slot[slot], *next; graves; graves = next) {
-            next = graves->next;
-            if (database == ALL_DATABASES || graves->database == database)
-                take_from_key(graves);
+        for (struct tombstones *tombstones = by_slot[slot], *next; tombstones; tombstones = next) {
+            next = tombstones->next;
+            if (database == ALL_DATABASES || tombstones->database == database)
+                take_from_key(tombstones);
         }
 }
 
@@ -307,22 +309,22 @@ void graves_leave_all(int database)
  */
 
 /* The graves at a key, made where it is missing; NULL where it holds something else. */
-static struct graves *graves_at(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name)
+static struct tombstones *tombstones_at(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name)
 {
     struct value *value = NULL;
-    if (!graves_is_place(name))
+    if (!is_tombstones_key(name))
         return NULL;
     if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY) {
-        value = graves_make();
+        value = tombstones_make();
         RedisModule_ModuleTypeSetValue(key, value_type, value);
-        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+        tombstones_arrive(value, name, RedisModule_GetSelectedDb(ctx));
     } else if (RedisModule_ModuleTypeGetType(key) == value_type) {
         value = RedisModule_ModuleTypeGetValue(key);
     }
-    struct graves *graves = value && value->class == &graves_class ? (struct graves *)value : NULL;
-    if (graves && !graves->key) /* databases changed places, and nobody has looked since */
-        graves_arrive(value, name, RedisModule_GetSelectedDb(ctx));
-    return graves;
+    struct tombstones *tombstones = value && value->class == &tombstones_class ? (struct tombstones *)value : NULL;
+    if (tombstones && !tombstones->key) /* databases changed places, and nobody has looked since */
+        tombstones_arrive(value, name, RedisModule_GetSelectedDb(ctx));
+    return tombstones;
 }
 
 /* What a name is at from now on. */
@@ -333,56 +335,56 @@ struct record {
     bool raise; /* and so is the value that it holds */
 };
 
-static void forget_one(struct graves *graves, const void *name, size_t size)
+static void forget_one(struct tombstones *tombstones, const void *name, size_t size)
 {
-    unsigned slot = slot_of_key(graves->key);
-    count_out(graves);
-    tombstones_remove(graves->tombstones, name, size);
-    count_in(graves);
-    count_bytes(graves);
-    registry_drop(graves->database, name, size, generation_elsewhere(graves, slot, name, size));
+    unsigned slot = slot_of_key(tombstones->key);
+    count_out(tombstones);
+    tombstone_table_remove(tombstones->table, name, size);
+    count_in(tombstones);
+    count_bytes(tombstones);
+    registry_drop_tombstone(tombstones->database, name, size, generation_elsewhere(tombstones, slot, name, size));
 }
 
-static void write_into(struct graves *graves, const struct record *record)
+static void write_into(struct tombstones *tombstones, const struct record *record)
 {
     roost_bytes name = argument_bytes(record->name);
     if (!record->generation) {
-        forget_one(graves, name.data, name.size);
+        forget_one(tombstones, name.data, name.size);
         return;
     }
-    note(graves, name.data, name.size, record->generation, record->time);
-    registry_bury(graves->database, name.data, name.size, record->generation);
+    note(tombstones, name.data, name.size, record->generation, record->time);
+    registry_set_deleted(tombstones->database, name.data, name.size, record->generation);
     if (record->raise)
-        registry_raise(graves->database, name.data, name.size, record->generation);
+        registry_raise(tombstones->database, name.data, name.size, record->generation);
 }
 
 static bool write_down(RedisModuleCtx *ctx, RedisModuleString *place, const struct record *record)
 {
     RedisModuleKey *key = RedisModule_OpenKey(ctx, place, REDISMODULE_READ | REDISMODULE_WRITE);
-    struct graves *graves = graves_at(ctx, key, place);
-    if (graves)
-        write_into(graves, record);
+    struct tombstones *tombstones = tombstones_at(ctx, key, place);
+    if (tombstones)
+        write_into(tombstones, record);
     else
         RedisModule_Log(ctx, "warning", "%s holds no tombstones: a deletion is not remembered",
                         RedisModule_StringPtrLen(place, NULL));
     RedisModule_CloseKey(key);
-    return graves != NULL;
+    return tombstones != NULL;
 }
 
 /* The name of the key that takes the record; to be freed. */
 static RedisModuleString *place_for(RedisModuleCtx *ctx, const RedisModuleString *name)
 {
     if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER))
-        return RedisModule_CreateString(NULL, GRAVES_NAME, sizeof GRAVES_NAME - 1);
+        return RedisModule_CreateString(NULL, TOMBSTONES_KEY, sizeof TOMBSTONES_KEY - 1);
     unsigned slot = slot_of_key(name), number = 0;
     if (by_slot[slot])
         return RedisModule_CreateStringFromString(NULL, by_slot[slot]->key);
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = 0;
-    return RedisModule_CreateStringPrintf(NULL, GRAVES_NAME ":{%u}:%08x", slot_tag(slot), number);
+    return RedisModule_CreateStringPrintf(NULL, TOMBSTONES_KEY ":{%u}:%08x", slot_tag(slot), number);
 }
 
-static void tell(RedisModuleCtx *ctx, const struct record *record, RedisModuleString *place)
+static void replicate(RedisModuleCtx *ctx, const struct record *record, RedisModuleString *place)
 {
     if (record->raise)
         RedisModule_Replicate(ctx, "ROOST.GENERATION", "slslc", record->name, (long long)record->generation, place,
@@ -392,23 +394,23 @@ static void tell(RedisModuleCtx *ctx, const struct record *record, RedisModuleSt
                               (long long)record->time);
 }
 
-static void record_and_tell(RedisModuleCtx *ctx, const struct record *record)
+static void record_and_replicate(RedisModuleCtx *ctx, const struct record *record)
 {
     RedisModuleString *place = place_for(ctx, record->name);
     if (write_down(ctx, place, record))
-        tell(ctx, record, place);
+        replicate(ctx, record, place);
     RedisModule_FreeString(NULL, place);
 }
 
-void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
+void tombstones_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
     if (generation)
-        record_and_tell(ctx, &(struct record){name, generation, links_time(), false});
+        record_and_replicate(ctx, &(struct record){name, generation, links_time(), false});
 }
 
-void graves_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
+void tombstones_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
 {
-    record_and_tell(ctx, &(struct record){name, generation, links_time(), true});
+    record_and_replicate(ctx, &(struct record){name, generation, links_time(), true});
 }
 
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -428,12 +430,12 @@ int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return reply_ok(ctx);
 }
 
-size_t graves_bytes(void)
+size_t tombstones_bytes(void)
 {
     size_t bytes = 0;
     for (size_t slot = 0; slot < SLOTS; slot++)
-        for (const struct graves *graves = by_slot[slot]; graves; graves = graves->next)
-            bytes += graves->value.bytes;
+        for (const struct tombstones *tombstones = by_slot[slot]; tombstones; tombstones = tombstones->next)
+            bytes += tombstones->value.bytes;
     return bytes;
 }
 
@@ -449,7 +451,7 @@ size_t graves_bytes(void)
 static struct sweep {
     bool under_way, again;
     unsigned slot;
-    const struct graves *graves; /* only compared: it may be gone */
+    const struct tombstones *tombstones; /* only compared: it may be gone */
     uint64_t place;
 } sweep;
 
@@ -469,54 +471,54 @@ static void collect(void *context, const struct tombstone *tombstone)
         RedisModule_CreateString(NULL, (const char *)tombstone->name, tombstone->size);
 }
 
-static void drop_all(RedisModuleCtx *ctx, struct graves *graves, struct droppable *droppable)
+static void drop_all(RedisModuleCtx *ctx, struct tombstones *tombstones, struct droppable *droppable)
 {
-    RedisModule_SelectDb(ctx, graves->database);
+    RedisModule_SelectDb(ctx, tombstones->database);
     if (droppable->count)
         links_drop(ctx, droppable->latest);
     for (size_t i = 0; i < droppable->count; i++) {
         struct record record = {droppable->names[i], 0, 0, false};
-        write_into(graves, &record);
-        tell(ctx, &record, graves->key);
+        write_into(tombstones, &record);
+        replicate(ctx, &record, tombstones->key);
         RedisModule_FreeString(NULL, droppable->names[i]);
     }
 }
 
 /* Those of which it is the turn: the next of their slot, or the first of the next slot that has any. */
-static struct graves *next_graves(void)
+static struct tombstones *next_tombstones(void)
 {
-    struct graves *graves = by_slot[sweep.slot];
-    while (graves && graves != sweep.graves)
-        graves = graves->next;
-    if (graves)
-        return graves;
-    graves = sweep.graves ? NULL : by_slot[sweep.slot];
-    while (!graves && ++sweep.slot < SLOTS)
-        graves = by_slot[sweep.slot];
+    struct tombstones *tombstones = by_slot[sweep.slot];
+    while (tombstones && tombstones != sweep.tombstones)
+        tombstones = tombstones->next;
+    if (tombstones)
+        return tombstones;
+    tombstones = sweep.tombstones ? NULL : by_slot[sweep.slot];
+    while (!tombstones && ++sweep.slot < SLOTS)
+        tombstones = by_slot[sweep.slot];
     sweep.place = 0;
-    return graves;
+    return tombstones;
 }
 
 /* Whether there is more to look at. */
 static bool sweep_bucket(RedisModuleCtx *ctx)
 {
     struct droppable droppable = {.limit = links_limit()};
-    struct graves *graves = next_graves();
-    if (!graves || !droppable.limit)
+    struct tombstones *tombstones = next_tombstones();
+    if (!tombstones || !droppable.limit)
         return false;
     uint64_t place = sweep.place;
-    sweep.graves = graves;
-    bool more = tombstones_walk(graves->tombstones, &place, collect, &droppable);
+    sweep.tombstones = tombstones;
+    bool more = tombstone_table_walk(tombstones->table, &place, collect, &droppable);
     bool full = droppable.count == MOST_DROPPED;
-    drop_all(ctx, graves, &droppable);
+    drop_all(ctx, tombstones, &droppable);
     if (full)
         return true; /* the same bucket once more */
     sweep.place = place;
     if (more)
         return true;
-    sweep.graves = graves->next;
+    sweep.tombstones = tombstones->next;
     sweep.place = 0;
-    if (!graves->next)
+    if (!tombstones->next)
         sweep.slot++;
     return sweep.slot < SLOTS;
 }
@@ -532,7 +534,7 @@ static void sweep_on(RedisModuleCtx *ctx, void *unused)
     sweep = (struct sweep){0};
 }
 
-void graves_sweep(RedisModuleCtx *ctx)
+void tombstones_sweep(RedisModuleCtx *ctx)
 {
     if (sweep.under_way || !links_limit())
         return;
@@ -577,14 +579,14 @@ static void write_body(const struct ordered *ordered, uint8_t *body)
     }
 }
 
-static roost_status graves_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+static roost_status tombstones_tell(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
-    const struct graves *graves = (const struct graves *)value;
-    uint64_t count = tombstones_count(graves->tombstones);
+    const struct tombstones *tombstones = (const struct tombstones *)value;
+    uint64_t count = tombstone_table_count(tombstones->table);
     struct ordered ordered = {.all = RedisModule_TryAlloc((count + 1) * sizeof(struct tombstone))};
     if (!ordered.all)
         return ROOST_NO_MEMORY;
-    walk_all(graves, take_note, &ordered);
+    walk_all(tombstones, take_note, &ordered);
     qsort(ordered.all, ordered.count, sizeof *ordered.all, compare_names);
     bytes->body.allocator = value_allocator(value);
     bytes->body.data = value_allocate(value, ordered.bytes ? ordered.bytes : 1);
@@ -592,7 +594,7 @@ static roost_status graves_tell(struct value *value, struct value_bytes *bytes, 
     if (bytes->body.data)
         write_body(&ordered, bytes->body.data);
     RedisModule_Free(ordered.all);
-    struct header_place place = header_begin(bytes->header, value, telling);
+    struct header_place place = header_begin(bytes->header, value, encoding);
     header_write(&place, count, 8);
     header_write(&place, FORM, 8);
     header_end(bytes->header, place, bytes->body.size);
@@ -616,10 +618,10 @@ static size_t read_entry(struct tombstone *entry, const uint8_t *bytes, size_t l
 
 /* Names come once, and in order: what was read would be written just so. Only a file of the server's own may tell of
    generations beyond the last. */
-static roost_status graves_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
-                                   enum telling telling)
+static roost_status tombstones_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                       enum encoding encoding)
 {
-    struct graves *graves = (struct graves *)value;
+    struct tombstones *tombstones = (struct tombstones *)value;
     struct header_place place = header_open(header);
     struct tombstone entry, before = {0};
     uint64_t count = 0, expected = header_read(&place, 8), form = header_read(&place, 8);
@@ -628,27 +630,27 @@ static roost_status graves_take_in(struct value *value, const uint8_t *header, c
     for (size_t done = 0, length; done < size; done += length, count++, before = entry) {
         length = read_entry(&entry, (const uint8_t *)body + done, size - done, form);
         if (!length || (count > 0 && compare_names(&before, &entry) >= 0) ||
-            (entry.generation > LAST_GENERATION && telling == TELL_COPY))
+            (entry.generation > LAST_GENERATION && encoding == ENCODE_COPY))
             return ROOST_CORRUPT;
-        note(graves, entry.name, entry.size, generation_within(entry.generation), entry.time);
+        note(tombstones, entry.name, entry.size, generation_within(entry.generation), entry.time);
     }
     return expected == count ? ROOST_OK : ROOST_CORRUPT;
 }
 
-static void graves_digest(struct value *value, uint8_t digest[16])
+static void tombstones_digest(struct value *value, uint8_t digest[16])
 {
     struct value_bytes bytes = {.body = {0}};
     sum128 sum = SUM128_START;
-    if (graves_tell(value, &bytes, TELL_MIRROR) == ROOST_OK)
+    if (tombstones_tell(value, &bytes, ENCODE_MIRROR) == ROOST_OK)
         sum = checksum_wide(sum, bytes.body.data, bytes.body.size);
     roost_buffer_release(&bytes.body);
     sum128_bytes(sum, digest);
 }
 
-const struct value_class graves_class = {.code = 2,
-                                         .name = "graves",
-                                         .free = graves_free,
-                                         .tell = graves_tell,
-                                         .take_in = graves_take_in,
-                                         .digest = graves_digest,
-                                         .make = graves_make};
+const struct value_class tombstones_class = {.code = 2,
+                                             .name = "graves",
+                                             .free = tombstones_free,
+                                             .encode = tombstones_tell,
+                                             .decode = tombstones_take_in,
+                                             .digest = tombstones_digest,
+                                             .make = tombstones_make};

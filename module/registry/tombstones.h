@@ -44,7 +44,7 @@
 #include "module/value/value.h"
 
 #define ALL_DATABASES   (-1)
-#define GRAVES_NAME     "roost:generations"
+#define TOMBSTONES_KEY  "roost:generations"
 #define LAST_GENERATION (UINT64_C(1) << 48)
 
 /* Of a name whose value of this generation is deleted. Where no link ever spoke, nobody is told of the deletion; a
@@ -57,42 +57,42 @@ static inline uint64_t generation_within(uint64_t generation)
     return generation < LAST_GENERATION ? generation : LAST_GENERATION;
 }
 
-extern const struct value_class graves_class;
+extern const struct value_class tombstones_class;
 
 /* The name is at this generation from now on; in the key that keeps it, and told to replicas. Raised: and so is the
    value that it holds. */
-void graves_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
-void graves_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
+void tombstones_record(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
+void tombstones_raise(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation);
 
 /* What all of them take. */
-size_t graves_bytes(void);
+size_t tombstones_bytes(void);
 
 /* Drops what may go (links.h), some at a time, from a timer. */
-void graves_sweep(RedisModuleCtx *ctx);
+void tombstones_sweep(RedisModuleCtx *ctx);
 
 /* "base", or "base:{tag}:number". */
 bool is_reserved(const RedisModuleString *name, const char *base);
 /* Whether the name is one of those reserved for tombstones; or for those and what links say. */
-bool graves_is_place(const RedisModuleString *name);
-bool is_any_place(const RedisModuleString *name);
+bool is_tombstones_key(const RedisModuleString *name);
+bool is_reserved_key(const RedisModuleString *name);
 /* Whether a client may bring this value to a key of this name: tombstones and what links say to names reserved for
    them, in a cluster tombstones of the same slot; everything else to other names. */
-bool graves_allow(const struct value *value, const RedisModuleString *name);
+bool tombstones_allow(const struct value *value, const RedisModuleString *name);
 
 /* What a name is at, whatever it holds; 0: it was never deleted. */
-uint64_t graves_generation(int database, const void *name, size_t size);
+uint64_t tombstones_generation(int database, const void *name, size_t size);
 /* How many names there are. */
-uint64_t graves_count(void);
+uint64_t tombstones_count(void);
 /* When the name's deletion was written down here; 0: none was. */
-uint64_t graves_time(int database, const RedisModuleString *name);
+uint64_t tombstones_time(int database, const RedisModuleString *name);
 
 /* The graves are at this key now; they are no longer at theirs; none of this database are at any. */
-void graves_arrive(struct value *value, RedisModuleString *key, int database);
-void graves_leave(struct value *value);
-void graves_leave_all(int database);
+void tombstones_arrive(struct value *value, RedisModuleString *key, int database);
+void tombstones_leave(struct value *value);
+void tombstones_leave_all(int database);
 /* They come with a slot of a cluster. What was made here at their names while they were on their way belongs to the
    generations that they tell of. */
-void graves_catch_up(struct value *value);
+void tombstones_catch_up(struct value *value);
 
 /* ROOST.GENERATION name generation key [time [RAISE]]: from a primary or the AOF. */
 int generation_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

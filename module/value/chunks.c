@@ -47,10 +47,10 @@ static void staged_append(struct staged *staged, const void *bytes, size_t size)
     staged->value.bytes += size;
 }
 
-static roost_status staged_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+static roost_status staged_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
     struct staged *staged = (struct staged *)value;
-    struct header_place place = header_begin(bytes->header, value, telling);
+    struct header_place place = header_begin(bytes->header, value, encoding);
     header_write(&place, (uint64_t)staged->next, 8);
     header_end(bytes->header, place, staged->size);
     bytes->body.allocator = value_allocator(value);
@@ -75,17 +75,17 @@ static roost_status staged_begin(struct staged *staged, const void *bytes, size_
     return ROOST_OK;
 }
 
-static roost_status staged_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
-                                   enum telling telling)
+static roost_status staged_decode(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                  enum encoding encoding)
 {
     struct staged *staged = (struct staged *)value;
     struct header_place place = header_open(header);
     uint64_t next = header_read(&place, 8);
-    (void)telling;
+    (void)encoding;
     roost_status status = staged_begin(staged, body, size);
     staged->next = (long long)next;
     bool fits = size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) &&
-                (next == 2) == (size == HEADER_BYTES) && (size - HEADER_BYTES) % DUMPED_PIECE == 0;
+                (next == 2) == (size == HEADER_BYTES) && (size - HEADER_BYTES) % DUMPED_CHUNK == 0;
     return status != ROOST_OK ? status : fits ? ROOST_OK : ROOST_CORRUPT;
 }
 
@@ -98,8 +98,8 @@ static void staged_digest(struct value *value, uint8_t digest[16])
 const struct value_class staged_class = {.code = 255,
                                          .name = "staged",
                                          .free = staged_free,
-                                         .tell = staged_tell,
-                                         .take_in = staged_take_in,
+                                         .encode = staged_encode,
+                                         .decode = staged_decode,
                                          .digest = staged_digest,
                                          .make = staged_make};
 
@@ -131,19 +131,20 @@ static bool is_filter_of(const struct value *value, roost_kind kind)
 static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key);
-    return (header[5] == graves_class.code) == graves_is_place(name) &&
-           (header[5] == links_class.code) == links_is_place(name);
+    return (header[5] == tombstones_class.code) == is_tombstones_key(name) &&
+           (header[5] == links_class.code) == is_links_key(name);
 }
 
 /* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
-static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum telling telling,
+static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum encoding encoding,
                            roost_kind kind)
 {
     struct value *whole;
-    roost_status status = value_take_in_whole(&whole, bytes, size, telling);
+    roost_status status = value_decode_whole(&whole, bytes, size, encoding);
     if (status == ROOST_OK && kind && !is_filter_of(whole, kind))
         status = ROOST_MISMATCH;
-    if (status == ROOST_OK && telling == TELL_COPY && !graves_allow(whole, RedisModule_GetKeyNameFromModuleKey(key)))
+    if (status == ROOST_OK && encoding == ENCODE_COPY &&
+        !tombstones_allow(whole, RedisModule_GetKeyNameFromModuleKey(key)))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
         put_value(key, whole);
@@ -152,17 +153,17 @@ static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t siz
     return status;
 }
 
-static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum telling telling,
+static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum encoding encoding,
                                roost_kind kind)
 {
     struct staged *staged = (struct staged *)staged_make();
     roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
-    if (status == ROOST_OK && telling == TELL_COPY && staged->whole > settings.memory_limit)
+    if (status == ROOST_OK && encoding == ENCODE_COPY && staged->whole > settings.memory_limit)
         status = ROOST_TOO_LARGE;
-    if (status == ROOST_OK && telling == TELL_COPY && !may_begin(bytes, key))
+    if (status == ROOST_OK && encoding == ENCODE_COPY && !may_begin(bytes, key))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
-        status = finish(key, bytes, size, telling, kind);
+        status = finish(key, bytes, size, encoding, kind);
     else if (status == ROOST_OK) {
         put_value(key, &staged->value);
         return ROOST_OK;
@@ -172,10 +173,10 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
 }
 
 static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
-                              enum telling telling, roost_kind kind)
+                              enum encoding encoding, roost_kind kind)
 {
     uint64_t left = staged->whole - staged->size;
-    if (size == left ? size > PIECE : size > left || (size != PIECE && size != DUMPED_PIECE))
+    if (size == left ? size > CHUNK : size > left || (size != CHUNK && size != DUMPED_CHUNK))
         return ROOST_CORRUPT;
     if (staged->next == 1 << POSITION_BITS)
         return ROOST_TOO_LARGE;
@@ -186,23 +187,23 @@ static roost_status take_next(RedisModuleKey *key, struct staged *staged, const 
     }
     size_t before = staged->size;
     staged_append(staged, bytes, size);
-    roost_status status = finish(key, staged->bytes, staged->size, telling, kind);
+    roost_status status = finish(key, staged->bytes, staged->size, encoding, kind);
     if (status != ROOST_OK)
         staged->size = before;
     return status;
 }
 
-roost_status take_piece(RedisModuleKey *key, long long iterator, const void *bytes, size_t size, enum telling telling,
-                        roost_kind kind)
+roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
+                         enum encoding encoding, roost_kind kind)
 {
     long long position = iterator & ((1LL << POSITION_BITS) - 1);
     bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
     struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
     if (iterator == 0)
-        return empty ? finish(key, bytes, size, telling, kind) : ROOST_INVALID;
+        return empty ? finish(key, bytes, size, encoding, kind) : ROOST_INVALID;
     if (position == FIRST_POSITION)
-        return empty ? take_first(key, bytes, size, telling, kind) : ROOST_INVALID;
+        return empty ? take_first(key, bytes, size, encoding, kind) : ROOST_INVALID;
     if (empty || value->class != &staged_class || ((struct staged *)value)->next != position)
         return ROOST_INVALID;
-    return take_next(key, (struct staged *)value, bytes, size, telling, kind);
+    return take_next(key, (struct staged *)value, bytes, size, encoding, kind);
 }

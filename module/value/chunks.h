@@ -13,8 +13,8 @@
 
 #include "value.h"
 
-#define PIECE         ((size_t)16 << 20) /* of files, and of dumps that were made before; */
-#define DUMPED_PIECE  ((size_t)1 << 20)  /* of those that are made now: a slow reader holds no more */
+#define CHUNK         ((size_t)16 << 20) /* of files, and of dumps that were made before; */
+#define DUMPED_CHUNK  ((size_t)1 << 20)  /* of those that are made now: a slow reader holds no more */
 #define POSITION_BITS 20
 
 extern const struct value_class staged_class;
@@ -22,7 +22,7 @@ extern const struct value_class staged_class;
 /* Takes in a piece. The key was opened for writing; on success it holds the value, staged or whole. ROOST_INVALID: not
    the piece that is due here. ROOST_MISMATCH: a filter of another kind (0: any will do). ROOST_UNSUPPORTED: not at a
    key of this name. */
-roost_status take_piece(RedisModuleKey *key, long long iterator, const void *bytes, size_t size, enum telling telling,
-                        roost_kind kind);
+roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
+                         enum encoding encoding, roost_kind kind);
 
 #endif

@@ -81,7 +81,7 @@ static void filter_free(struct value *value)
 {
     struct filter_value *filter = (struct filter_value *)value;
     registry_orphan(value);
-    asking_forget(filter);
+    sync_sessions_forget(filter);
     roost_filter_free(filter->filter);
     RedisModule_Free(filter);
 }
@@ -237,28 +237,28 @@ roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *curs
  */
 
 /* Whether the identity is part of what is told. */
-static bool tells_identity(const struct filter_value *filter, enum telling telling)
+static bool encodes_identity(const struct filter_value *filter, enum encoding encoding)
 {
-    return spends_shares(filter) && (telling == TELL_MIRROR || config_of(filter)->writers == 1);
+    return spends_shares(filter) && (encoding == ENCODE_MIRROR || config_of(filter)->writers == 1);
 }
 
-void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling)
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum encoding encoding)
 {
-    struct header_place place = header_begin(header, &filter->value, telling);
+    struct header_place place = header_begin(header, &filter->value, encoding);
     header_write(&place, filter->shown.expansion, 4);
     header_write(&place, filter->shown.bucket_size, 4);
     header_write(&place, filter->shown.iterations, 4);
     header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
-    header_write(&place, tells_identity(filter, telling) ? filter->identity : 0, 8);
+    header_write(&place, encodes_identity(filter, encoding) ? filter->identity : 0, 8);
     header_end(header, place, 0);
 }
 
-static roost_status filter_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+static roost_status filter_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
     struct filter_value *filter = (struct filter_value *)value;
     roost_status status = roost_filter_encode(filter->filter, &bytes->body);
-    filter_value_header(filter, bytes->header, telling);
+    filter_value_header(filter, bytes->header, encoding);
     header_end(bytes->header, (struct header_place){bytes->header}, bytes->body.size);
     return status;
 }
@@ -284,20 +284,20 @@ static bool is_decided_elsewhere(void)
            (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
 }
 
-static roost_status filter_take_in(struct value *value, const uint8_t *header, const void *body, size_t size,
-                                   enum telling telling)
+static roost_status filter_decode(struct value *value, const uint8_t *header, const void *body, size_t size,
+                                  enum encoding encoding)
 {
     struct filter_value *filter = (struct filter_value *)value;
     if (!read_fields(filter, header))
         return ROOST_CORRUPT;
-    bool decided = telling == TELL_MIRROR || is_decided_elsewhere();
+    bool decided = encoding == ENCODE_MIRROR || is_decided_elsewhere();
     value->limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
     roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
     value->limit = 0;
     if (status == ROOST_OK && !decided)
         status = check_grant(filter);
-    if (status == ROOST_OK && !tells_identity(filter, telling))
+    if (status == ROOST_OK && !encodes_identity(filter, encoding))
         filter->identity = 0;
     return status;
 }
@@ -311,7 +311,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
     made->shown = filter->shown;
     made->inserted = filter->inserted;
     made->inserted_known = filter->inserted_known;
-    made->identity = tells_identity(filter, TELL_COPY) ? filter->identity : 0;
+    made->identity = encodes_identity(filter, ENCODE_COPY) ? filter->identity : 0;
     made->value.limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(made);
     roost_status status = roost_copying_new(&copying, filter->filter, &environment);
@@ -359,10 +359,10 @@ static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
 static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    return !asking_is_about(filter) && roost_filter_move(&filter->filter, move, context, place);
+    return !sync_sessions_use(filter) && roost_filter_move(&filter->filter, move, context, place);
 }
 
-static bool filter_tidy(struct value *value, uint64_t effort)
+static bool filter_precompute_digest(struct value *value, uint64_t effort)
 {
     return roost_filter_precompute_digest(((struct filter_value *)value)->filter, effort);
 }
@@ -370,13 +370,13 @@ static bool filter_tidy(struct value *value, uint64_t effort)
 const struct value_class filter_class = {.code = 1,
                                          .name = "filter",
                                          .free = filter_free,
-                                         .tell = filter_tell,
-                                         .take_in = filter_take_in,
+                                         .encode = filter_encode,
+                                         .decode = filter_decode,
                                          .digest = filter_digest,
                                          .cursor = filter_cursor,
-                                         .tidy = filter_tidy,
+                                         .precompute_digest = filter_precompute_digest,
                                          .move = filter_move,
                                          .copy = filter_copy,
                                          .make = filter_make};
 
-const struct value_class *const value_classes[] = {&filter_class, &graves_class, &links_class, &staged_class, NULL};
+const struct value_class *const value_classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class, NULL};

@@ -65,7 +65,7 @@ roost_status filter_value_decode(struct filter_value **filter, const void *frame
 roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages);
 
 /* The header of its bytes (value.h), for a body of any size yet. */
-void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum telling telling);
+void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum encoding encoding);
 
 /* An empty one, of the configuration of a frame. */
 roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging);

@@ -45,16 +45,16 @@ static uint64_t name_check(RedisModuleIO *io)
 static void rdb_save(RedisModuleIO *io, void *value)
 {
     struct value_bytes bytes;
-    if (value_tell(value, &bytes, TELL_MIRROR) != ROOST_OK) {
+    if (value_encode(value, &bytes, ENCODE_MIRROR) != ROOST_OK) {
         RedisModule_LogIOError(io, "warning", "no memory to save a filter");
         return;
     }
-    departures_note_copy(value);
+    key_removals_note_copy(value);
     RedisModule_SaveUnsigned(io, name_check(io));
     RedisModule_SaveStringBuffer(io, (const char *)bytes.header, HEADER_BYTES);
-    for (size_t done = 0; done < bytes.body.size; done += PIECE) {
+    for (size_t done = 0; done < bytes.body.size; done += CHUNK) {
         size_t left = bytes.body.size - done;
-        RedisModule_SaveStringBuffer(io, (const char *)bytes.body.data + done, left < PIECE ? left : PIECE);
+        RedisModule_SaveStringBuffer(io, (const char *)bytes.body.data + done, left < CHUNK ? left : CHUNK);
     }
     roost_buffer_release(&bytes.body);
 }
@@ -74,17 +74,17 @@ static char *load_exactly(RedisModuleIO *io, size_t wanted)
 /* Memory is asked for as pieces arrive, whatever the header claims. */
 static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
 {
-    uint8_t *body = RedisModule_Alloc(size > 0 && size < PIECE ? size : 1);
+    uint8_t *body = RedisModule_Alloc(size > 0 && size < CHUNK ? size : 1);
     for (uint64_t done = 0; done < size;) {
-        size_t wanted = size - done < PIECE ? (size_t)(size - done) : PIECE;
-        char *piece = load_exactly(io, wanted);
-        if (!piece) {
+        size_t wanted = size - done < CHUNK ? (size_t)(size - done) : CHUNK;
+        char *chunk = load_exactly(io, wanted);
+        if (!chunk) {
             RedisModule_Free(body);
             return NULL;
         }
         body = RedisModule_Realloc(body, done + wanted);
-        memcpy(body + done, piece, wanted);
-        RedisModule_Free(piece);
+        memcpy(body + done, chunk, wanted);
+        RedisModule_Free(chunk);
         done += wanted;
     }
     return body;
@@ -95,7 +95,7 @@ static bool is_allowed(const struct value *value, RedisModuleIO *io)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
     bool decided = is_loading() || RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_SLAVE;
-    return decided || !name || graves_allow(value, name);
+    return decided || !name || tombstones_allow(value, name);
 }
 
 static void *rdb_load(RedisModuleIO *io, int version)
@@ -110,7 +110,7 @@ static void *rdb_load(RedisModuleIO *io, int version)
     uint8_t *body = header && header_body_size((const uint8_t *)header, &size) ? load_body(io, size) : NULL;
     roost_status status = ROOST_CORRUPT;
     if (body)
-        status = value_take_in(&value, (const uint8_t *)header, body, size, mirror ? TELL_MIRROR : TELL_COPY);
+        status = value_decode(&value, (const uint8_t *)header, body, size, mirror ? ENCODE_MIRROR : ENCODE_COPY);
     if (value && check != name_check(io))
         value->generation = 0; /* that of another name */
     if (status != ROOST_OK)
@@ -132,16 +132,16 @@ static void *rdb_load(RedisModuleIO *io, int version)
 static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
 {
     struct value_bytes bytes;
-    if (value_tell(value, &bytes, TELL_MIRROR) != ROOST_OK) {
+    if (value_encode(value, &bytes, ENCODE_MIRROR) != ROOST_OK) {
         RedisModule_LogIOError(io, "warning", "no memory to rewrite a filter");
         return;
     }
     RedisModule_EmitAOF(io, "ROOST.RESTORE", "slb", key, 1LL, (const char *)bytes.header, (size_t)HEADER_BYTES);
     long long position = 2;
-    for (size_t done = 0; done < bytes.body.size; done += PIECE, position++) {
+    for (size_t done = 0; done < bytes.body.size; done += CHUNK, position++) {
         size_t left = bytes.body.size - done;
         RedisModule_EmitAOF(io, "ROOST.RESTORE", "slb", key, position, (const char *)bytes.body.data + done,
-                            left < PIECE ? left : (size_t)PIECE);
+                            left < CHUNK ? left : (size_t)CHUNK);
     }
     roost_buffer_release(&bytes.body);
 }
@@ -165,7 +165,7 @@ static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 {
     struct value *leaving = (struct value *)(uintptr_t)value;
     registry_leave(leaving);
-    departures_note(leaving, RedisModule_GetKeyNameFromOptCtx(context), RedisModule_GetDbIdFromOptCtx(context));
+    key_removals_note(leaving, RedisModule_GetKeyNameFromOptCtx(context), RedisModule_GetDbIdFromOptCtx(context));
 }
 
 static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
@@ -173,13 +173,13 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
     (void)from;
     struct value *copy = NULL, *copied = (struct value *)(uintptr_t)value;
     struct value_bytes bytes;
-    if (!graves_allow(value, to))
+    if (!tombstones_allow(value, to))
         return NULL;
     if (copied->class->copy)
         return copied->class->copy(copied);
-    if (value_tell(copied, &bytes, TELL_COPY) != ROOST_OK)
+    if (value_encode(copied, &bytes, ENCODE_COPY) != ROOST_OK)
         return NULL;
-    if (value_take_in(&copy, bytes.header, bytes.body.data, bytes.body.size, TELL_COPY) != ROOST_OK)
+    if (value_decode(&copy, bytes.header, bytes.body.data, bytes.body.size, ENCODE_COPY) != ROOST_OK)
         copy = NULL;
     roost_buffer_release(&bytes.body);
     return copy;
@@ -191,7 +191,7 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
  * the server's allocator leaves them where they are, since they have pages of their own.
  */
 
-static void *move_piece(void *context, void *memory)
+static void *move_allocation(void *context, void *memory)
 {
     return RedisModule_DefragAlloc(context, memory);
 }
@@ -208,11 +208,11 @@ static int defrag_value(RedisModuleDefragCtx *ctx, RedisModuleString *key, void 
     uint64_t place = cursor;
     bool more = true;
     while (more && !(place > cursor && RedisModule_DefragShouldStop(ctx)))
-        more = value->class->move(value, move_piece, ctx, &place);
+        more = value->class->move(value, move_allocation, ctx, &place);
     if (more && RedisModule_DefragCursorSet(ctx, place) == REDISMODULE_OK)
         return 1;
     while (more) /* a small value, which has no cursor */
-        more = value->class->move(value, move_piece, ctx, &place);
+        more = value->class->move(value, move_allocation, ctx, &place);
     return 0;
 }
 

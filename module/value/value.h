@@ -28,24 +28,24 @@ struct value_bytes {
 };
 
 /* How a value is told and taken in. */
-enum telling {
-    TELL_COPY,  /* to become another object: who it was is left out */
-    TELL_MIRROR /* to a mirror of this very object: a replica of the server, a file that the server itself will load */
+enum encoding {
+    ENCODE_COPY,  /* to become another object: who it was is left out */
+    ENCODE_MIRROR /* to a mirror of this very object: a replica of the server, a file that the server itself will load */
 };
 
 struct value_class {
     uint8_t code;
     const char *name;
     void (*free)(struct value *value);
-    roost_status (*tell)(struct value *value, struct value_bytes *bytes, enum telling telling);
+    roost_status (*encode)(struct value *value, struct value_bytes *bytes, enum encoding encoding);
     /* The value was made with the header's common part; takes in the rest, and checks everything. */
-    roost_status (*take_in)(struct value *value, const uint8_t *header, const void *body, size_t size,
-                            enum telling telling);
+    roost_status (*decode)(struct value *value, const uint8_t *header, const void *body, size_t size,
+                           enum encoding encoding);
     void (*digest)(struct value *value, uint8_t digest[16]);
     /* A cursor of now, for deltas. NULL: no state that deployments share, and none that summaries tell of. */
     roost_status (*cursor)(struct value *value, roost_cursor *cursor);
     /* Some of what the next digest would have to do; whether there is more. NULL: there is nothing. */
-    bool (*tidy)(struct value *value, uint64_t effort);
+    bool (*precompute_digest)(struct value *value, uint64_t effort);
     struct value *(*make)(void);
     /* Another object for COPY, or NULL: it cannot be had. Where there is no such function it is told and taken in. */
     struct value *(*copy)(struct value *value);
@@ -69,16 +69,16 @@ extern const struct value_class *const value_classes[];
 int value_type_create(RedisModuleCtx *ctx);
 
 void value_free(struct value *value);
-roost_status value_tell(struct value *value, struct value_bytes *bytes, enum telling telling);
-roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYTES], const void *body, size_t size,
-                           enum telling telling);
+roost_status value_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding);
+roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTES], const void *body, size_t size,
+                          enum encoding encoding);
 
 /* How long the body is that belongs to a header; false if it is none of ours. */
 bool header_body_size(const uint8_t header[HEADER_BYTES], uint64_t *size);
 
 /* Header and body in one. NULL without memory; to be released with RedisModule_Free. */
-uint8_t *value_tell_whole(struct value *value, size_t *size, enum telling telling);
-roost_status value_take_in_whole(struct value **value, const void *bytes, size_t size, enum telling telling);
+uint8_t *value_encode_whole(struct value *value, size_t *size, enum encoding encoding);
+roost_status value_decode_whole(struct value **value, const void *bytes, size_t size, enum encoding encoding);
 
 /* ---- for classes ----------------------------------------------------------------------------------------------- */
 
@@ -93,7 +93,7 @@ uint64_t values_bytes(void);
 struct header_place {
     uint8_t *next;
 };
-struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum telling telling);
+struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum encoding encoding);
 void header_end(uint8_t header[HEADER_BYTES], struct header_place place, uint64_t body);
 void header_write(struct header_place *place, uint64_t number, unsigned bytes);
 struct header_place header_open(const uint8_t header[HEADER_BYTES]);

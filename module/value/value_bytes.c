@@ -142,7 +142,7 @@ uint64_t header_read(struct header_place *place, unsigned bytes)
     return number;
 }
 
-struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum telling telling)
+struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct value *value, enum encoding encoding)
 {
     struct header_place place = {header};
     memset(header, 0, HEADER_BYTES);
@@ -151,7 +151,7 @@ struct header_place header_begin(uint8_t header[HEADER_BYTES], const struct valu
     header_write(&place, HEADER_VERSION, 1);
     header_write(&place, value->class->code, 1);
     header_write(&place, 0, 2);
-    header_write(&place, telling == TELL_MIRROR ? value->generation : 0, 8);
+    header_write(&place, encoding == ENCODE_MIRROR ? value->generation : 0, 8);
     return place;
 }
 
@@ -204,14 +204,14 @@ void value_free(struct value *value)
         value->class->free(value);
 }
 
-roost_status value_tell(struct value *value, struct value_bytes *bytes, enum telling telling)
+roost_status value_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
     bytes->body = (roost_buffer){0};
-    return value->class->tell(value, bytes, telling);
+    return value->class->encode(value, bytes, encoding);
 }
 
-roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYTES], const void *body, size_t size,
-                           enum telling telling)
+roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTES], const void *body, size_t size,
+                          enum encoding encoding)
 {
     uint64_t expected;
     *value = NULL;
@@ -222,12 +222,12 @@ roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYT
         return ROOST_CORRUPT;
     struct value *made = class->make();
     made->generation = header_number(header, 8, 8);
-    if (made->generation > LAST_GENERATION && telling == TELL_COPY) {
+    if (made->generation > LAST_GENERATION && encoding == ENCODE_COPY) {
         value_free(made);
         return ROOST_CORRUPT;
     }
     made->generation = generation_within(made->generation);
-    roost_status status = class->take_in(made, header, body, size, telling);
+    roost_status status = class->decode(made, header, body, size, encoding);
     if (status == ROOST_OK)
         *value = made;
     else
@@ -235,10 +235,10 @@ roost_status value_take_in(struct value **value, const uint8_t header[HEADER_BYT
     return status;
 }
 
-uint8_t *value_tell_whole(struct value *value, size_t *size, enum telling telling)
+uint8_t *value_encode_whole(struct value *value, size_t *size, enum encoding encoding)
 {
     struct value_bytes bytes;
-    if (value_tell(value, &bytes, telling) != ROOST_OK)
+    if (value_encode(value, &bytes, encoding) != ROOST_OK)
         return NULL;
     *size = HEADER_BYTES + bytes.body.size;
     uint8_t *whole = RedisModule_Alloc(*size);
@@ -249,10 +249,10 @@ uint8_t *value_tell_whole(struct value *value, size_t *size, enum telling tellin
     return whole;
 }
 
-roost_status value_take_in_whole(struct value **value, const void *bytes, size_t size, enum telling telling)
+roost_status value_decode_whole(struct value **value, const void *bytes, size_t size, enum encoding encoding)
 {
     *value = NULL;
     if (size < HEADER_BYTES)
         return ROOST_TRUNCATED;
-    return value_take_in(value, bytes, (const uint8_t *)bytes + HEADER_BYTES, size - HEADER_BYTES, telling);
+    return value_decode(value, bytes, (const uint8_t *)bytes + HEADER_BYTES, size - HEADER_BYTES, encoding);
 }

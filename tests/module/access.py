@@ -7,7 +7,7 @@ import contextlib
 
 import redis
 
-from generations import GRAVES, OLD_PIECES, create, everything, generation, linked, meet, of_slot, state, summary, transaction, two_nodes
+from generations import TOMBSTONES, OLD_PIECES, create, everything, generation, linked, meet, of_slot, state, summary, transaction, two_nodes
 from servers import Server, Speaker, free_port, run, servers
 
 LAST = 2 ** 48
@@ -62,7 +62,7 @@ def payload(name):
     with servers(Server) as other:
         linked(other)
         create(other, name), other("DEL", name)
-        return other("DUMP", GRAVES)
+        return other("DUMP", TOMBSTONES)
 
 
 # ---- tombstones
@@ -90,7 +90,7 @@ def test_tombstones_as_a_dump_under_a_key_of_the_user():
 def test_tombstones_under_their_own_key():
     dump, (header, body) = payload("b:victim"), forged("b:victim")
     with victim() as (s, user):
-        for key in (GRAVES, f"{GRAVES}:{{5}}:0000abcd"):
+        for key in (TOMBSTONES, f"{TOMBSTONES}:{{5}}:0000abcd"):
             for command in (("RESTORE", key, 0, dump), ("ROOST.RESTORE", key, 0, header + body), ("COPY", "a:x", key), ("DEL", key),
                             ("RENAME", "a:x", key), ("ROOST.PUSH", key, 1, b""), ("SET", key, 1)):
                 assert "NOPERM" in user.error(*command) or "permission" in user.error(*command), command
@@ -102,9 +102,9 @@ def test_copies_of_tombstones():
         create(s, "b:victim"), s("DEL", "b:victim")
         assert generation(s, "b:victim") == (1, False)
         user = User(s)
-        assert "permission" in user.error("COPY", GRAVES, "a:x") and "permission" in user.error("RENAME", GRAVES, "a:x")
-        assert s.error("COPY", GRAVES, "a:x") and not s.client.exists("a:x"), "only under a name of their own"
-        s("RENAME", GRAVES, "a:x"), create(s, "b:victim")
+        assert "permission" in user.error("COPY", TOMBSTONES, "a:x") and "permission" in user.error("RENAME", TOMBSTONES, "a:x")
+        assert s.error("COPY", TOMBSTONES, "a:x") and not s.client.exists("a:x"), "only under a name of their own"
+        s("RENAME", TOMBSTONES, "a:x"), create(s, "b:victim")
         assert generation(s, "b:victim") == (0, True), "under another name they say nothing"
         user("RENAME", "a:x", "a:y"), s("DEBUG", "RELOAD")
         assert generation(s, "b:victim") == (0, True), "nor after a restart"
@@ -116,24 +116,24 @@ def test_reserved_keys_hold_no_filters():
     with servers(lambda: Server(port=free_port())) as s:
         create(s, "filter")
         frame, dump = s("ROOST.PULL", "filter", "0")[3], s("DUMP", "filter")
-        for key in (GRAVES, f"{GRAVES}:{{5}}:0000abcd"):
+        for key in (TOMBSTONES, f"{TOMBSTONES}:{{5}}:0000abcd"):
             for command in (("BF.ADD", key, "x"), ("BF.RESERVE", key, "0.01", 100), ("CF.ADD", key, "x"), ("ROOST.CREATE", key), ("ROOST.SEEN", key, "x"),
                             ("ROOST.INCR", key, "x", 1), ("ROOST.MERGE", key, frame), ("ROOST.MERGESTORE", key, "filter"), ("ROOST.PUSH", key, 0, frame),
                             ("ROOST.PUSH", key, 1, b""), ("RESTORE", key, 0, dump), ("COPY", "filter", key), ("ROOST.RESTORE", key, 0, b"".join(OLD_PIECES)),
                             ("ROOST.RESTORE", key, 1, OLD_PIECES[0]), ("BF.LOADCHUNK", key, 1, OLD_PIECES[0])):
                 s.error(*command)
                 assert not s.client.exists(key), command
-        s("BF.ADD", GRAVES + "x", "x"), s("BF.ADD", f"{GRAVES}:{{x}}:0000abcd", "x"), s("BF.ADD", f"{GRAVES}:{{5}}:0000abcde", "x")
+        s("BF.ADD", TOMBSTONES + "x", "x"), s("BF.ADD", f"{TOMBSTONES}:{{x}}:0000abcd", "x"), s("BF.ADD", f"{TOMBSTONES}:{{5}}:0000abcde", "x")
 
 
 def test_no_generation_above_the_last():
     with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())) as s:
         linked(s)
         header, body = forged("key", at=LAST + 1)
-        assert "bad data" in s.error("ROOST.RESTORE", GRAVES, 0, header + body)
+        assert "bad data" in s.error("ROOST.RESTORE", TOMBSTONES, 0, header + body)
         for far in (LAST + 1, 2 ** 62, 2 ** 63 - 1, 2 ** 63, -1):
             assert "generation" in s.error("ROOST.PUSH", "key", far, b"")
-            assert "generation" in s.error("ROOST.GENERATION", "key", far, GRAVES) or "primary" in s.error("ROOST.GENERATION", "key", far, GRAVES)
+            assert "generation" in s.error("ROOST.GENERATION", "key", far, TOMBSTONES) or "primary" in s.error("ROOST.GENERATION", "key", far, TOMBSTONES)
         high = bytearray(OLD_PIECES[0][:56])
         for far in (LAST + 1, 2 ** 63 - 1, 2 ** 64 - 1):
             high[8:16] = far.to_bytes(8, "little")
@@ -156,14 +156,14 @@ def test_tombstones_of_another_slot():
         slot = a("CLUSTER", "KEYSLOT", "{bird}")
         a = a if slot < 8192 else b
         create(a, "{bird}1"), a("DEL", "{bird}1")
-        place = [key for key in of_slot(a, slot) if key.startswith(GRAVES)][0]
+        place = [key for key in of_slot(a, slot) if key.startswith(TOMBSTONES)][0]
         dump, (header, body) = a("DUMP", place), forged("{bird}2", "{fish}1")
         assert a("CLUSTER", "KEYSLOT", "{fish}1") != slot
         assert "reserved" in a.error("ROOST.RESTORE", place[:-8] + "0000abcd", 0, header + body)
         header, body = forged("{bird}2", "{bird}3")
         a("ROOST.RESTORE", place[:-8] + "0000abcd", 0, header + body)
         assert state(a, "{bird}2") == (7, None)
-        other = next(f"{GRAVES}:{{{tag}}}:0000abcd" for tag in range(1000) if (a("CLUSTER", "KEYSLOT", tag) < 8192) == (slot < 8192) and a("CLUSTER", "KEYSLOT", tag) != slot)
+        other = next(f"{TOMBSTONES}:{{{tag}}}:0000abcd" for tag in range(1000) if (a("CLUSTER", "KEYSLOT", tag) < 8192) == (slot < 8192) and a("CLUSTER", "KEYSLOT", tag) != slot)
         assert a.error("RESTORE", other, 0, dump) and not a.client.exists(other)
 
 
@@ -178,14 +178,14 @@ def test_every_command_on_a_key_of_others():
                      "bf.card": (), "bf.info": (), "cf.info": (), "bf.scandump": (0,), "cf.scandump": (0,), "bf.loadchunk": (1, "x"), "cf.loadchunk": (1, "x"),
                      "roost.create": (), "roost.get": (), "roost.digest": (), "roost.info": (), "roost.incr": ("id", 1), "roost.merge": (frame,),
                      "roost.mergestore": ("a:x",), "roost.delta": ("0",), "roost.dump": (0,), "roost.restore": (0, "x"), "roost.sync": ("x",), "roost.ask": (0,),
-                     "roost.pull": ("0",), "roost.push": (5, ""), "roost.identity": (1,), "roost.generation": (5, "a:graves")}
+                     "roost.pull": ("0",), "roost.push": (5, ""), "roost.identity": (1,), "roost.generation": (5, "a:tombstones")}
         tried = 0
         for name in [c.decode() for c in Speaker(s, 2)("COMMAND", "LIST", "FILTERBY", "MODULE", "roost")]:
             if name != "roost.summary":
                 tried += 1
                 assert "permission" in user.error(name, "b:victim", *arguments.get(name, ("x",))), name
         assert tried > 40
-        assert "permission" in user.error("ROOST.MERGESTORE", "a:x", "b:victim") and "permission" in user.error("ROOST.GENERATION", "a:x", 5, GRAVES)
+        assert "permission" in user.error("ROOST.MERGESTORE", "a:x", "b:victim") and "permission" in user.error("ROOST.GENERATION", "a:x", 5, TOMBSTONES)
         assert "primary" in user.error("ROOST.GENERATION", "a:x", 5, "a:y") and "primary" in user.error("ROOST.IDENTITY", "a:x", 5)
         user.error("EVAL", "return redis.call('BF.ADD', 'b:victim', 'y')", 0), user.error("EVAL", "return redis.call('DEL', 'b:victim')", 1, "a:x")
 

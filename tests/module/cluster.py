@@ -71,7 +71,7 @@ def test_a_cluster_of_six():
         wait_for(lambda: dead.client.info("replication").get("master_link_status") == "up", "the old primary to return")
         move_slots(nodes, 2000)
         for key in deleted:
-            assert generation(nodes, key) == 1, "slots take their graves along"
+            assert generation(nodes, key) == 1, "slots take their tombstones along"
         for key in keys:
             assert generation(nodes, key) == 0 and owner(nodes, key)("ROOST.EXISTS", key, "after the failover") == [1], "what moves is not deleted"
 

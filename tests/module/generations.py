@@ -389,7 +389,7 @@ def test_asking_while_clients_write():
 # ---- generations
 
 
-GRAVES = "roost:generations"
+TOMBSTONES = "roost:generations"
 
 
 def info(s, key):
@@ -437,7 +437,7 @@ def many(s):
         s("DEL", f"m{i}"), create(s, f"m{i}")
 
 
-BURIALS = {
+DELETIONS = {
     "DEL": lambda s, key: s("DEL", key),
     "UNLINK": lambda s, key: s("UNLINK", key),
     "several": lambda s, key: s("DEL", "missing", key, "missing too"),
@@ -470,17 +470,17 @@ def test_what_buries():
     how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how) as (s, replica):
         replicate(replica, s)
-        for what, bury in BURIALS.items():
+        for what, delete_it in DELETIONS.items():
             create(s, what), s("ROOST.ADD", what, "x")
             assert generation(s, what) == (0, True)
-            bury(s, what)
+            delete_it(s, what)
             assert generation(s, what) == (1, False), what
             caught_up(replica, s)
             assert everything(replica) == everything(s), what
         assert generation(s, "never") == (0, False) and generation(s, "away") == (1, False) and state(s, "MOVE", 9) == (1, None)
-        assert s.client.info("roost")["roost_graves"] == len(BURIALS) + 42 == replica.client.info("roost")["roost_graves"]
-        for what, bury in list(BURIALS.items())[:-1]:
-            create(s, what), bury(s, what)
+        assert s.client.info("roost")["roost_tombstones"] == len(DELETIONS) + 42 == replica.client.info("roost")["roost_tombstones"]
+        for what, delete_it in list(DELETIONS.items())[:-1]:
+            create(s, what), delete_it(s, what)
             assert generation(s, what) == (2, False), what
         caught_up(replica, s)
         kept = everything(s)
@@ -575,9 +575,9 @@ def test_the_last_generation():
         s.kill()
         with open(newest_log(s), "ab") as file:
             file.write(command("ROOST.RESTORE", "old", 0, header_at(2 ** 63 - 1) + OLD_PIECES[1]))
-            file.write(command("ROOST.GENERATION", "buried", 2 ** 63 - 1, GRAVES))
+            file.write(command("ROOST.GENERATION", "before", 2 ** 63 - 1, TOMBSTONES))
         s.start()
-        assert generation(s, "old") == (LAST, True) and generation(s, "buried") == (LAST, False)
+        assert generation(s, "old") == (LAST, True) and generation(s, "before") == (LAST, False)
 
 
 def newest_log(s):
@@ -616,14 +616,14 @@ def test_what_does_not_bury():
         assert generation(s, "c") == (0, False) and generation(other, "c") == (0, True)
         transaction(s, ("MIGRATE", "127.0.0.1", other.port, "d", 0, 5000))
         assert generation(s, "d") == (0, False) and generation(other, "d") == (0, True)
-        assert s.client.exists(GRAVES) == 0
+        assert s.client.exists(TOMBSTONES) == 0
         for again in ("what MIGRATE within a cluster sends", "and sends again"):
             s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
             assert generation(s, "a") == (0, True), again
         create(s, "expiring"), s("PEXPIRE", "expiring", 1)
         s("RESTORE-ASKING", "a", 0, other("DUMP", "a"), "REPLACE")
         wait_for(lambda: s.client.exists("expiring") == 0 and generation(s, "expiring") == (1, False), "what expires after such a one")
-        assert other.client.exists(GRAVES) == 0
+        assert other.client.exists(TOMBSTONES) == 0
         s("RESTORE", "a", 0, other("DUMP", "a"), "REPLACE")
         assert generation(s, "a") == (1, True), "a user replaces what was there"
         for flush in (("FLUSHALL",), ("FLUSHDB",), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "ASYNC")):
@@ -790,11 +790,11 @@ def test_values_take_the_generation_of_their_name():
     with servers(how, how) as (s, replica):
         replicate(replica, s)
 
-        def bury(key, times):
+        def delete_times(key, times):
             for _ in range(times):
                 create(s, key), s("DEL", key)
 
-        bury("two", 2), bury("five", 5)
+        delete_times("two", 2), delete_times("five", 5)
         create(s, "source"), s("ROOST.ADD", "source", "x")
         s("COPY", "source", "two")
         assert generation(s, "two") == (2, True) and generation(s, "source") == (0, True)
@@ -876,8 +876,8 @@ def test_pushes_of_other_generations():
         kept = everything(s)
         assert everything(replica) == kept
         keeps_everything(s, kept)
-        for key in ("key", "graves"):
-            assert "primary" in s.error("ROOST.GENERATION", key, 3, GRAVES)
+        for key in ("key", "tombstones"):
+            assert "primary" in s.error("ROOST.GENERATION", key, 3, TOMBSTONES)
 
 
 class Model:
@@ -925,7 +925,7 @@ def test_three_deployments_beside_a_model():
                 s("ROOST.ADD", name, item), model.add(s, name, item)
             elif chance < 0.6:
                 if model.at(s, name)[1] is not None:
-                    bury(s, name, model.at(s, name)[0])
+                    delete_key(s, name, model.at(s, name)[0])
                     deleted += 1
                 model.delete(s, name)
             elif chance < 0.99:
@@ -946,53 +946,53 @@ def test_three_deployments_beside_a_model():
         assert states[0] == states[1] == states[2] and len(states[0]) == len(names_)
 
 
-def test_graves_of_databases_that_changed_places():
+def test_tombstones_of_databases_that_changed_places():
     """Deletions right after SWAPDB, before anybody asked for anything: each is told of its own database, by replicas as well."""
     how = lambda: Server(port=free_port())
     with servers(how, how) as (s, replica):
         replicate(replica, s)
-        create(s, "buried"), s("DEL", "buried"), create(s, "pushed"), create(s, "deleted")
+        create(s, "before"), s("DEL", "before"), create(s, "pushed"), create(s, "deleted")
         s("SWAPDB", 0, 1), s("SELECT", 1), s("ROOST.PUSH", "pushed", 1, b""), s("DEL", "deleted"), s("SELECT", 0)
         told = lambda server: sorted(entry[:3] for entry in summary(server)["changed"])
         caught_up(replica, s)
-        assert told(s) == told(replica) == [(1, "buried", 1), (1, "deleted", 1), (1, "pushed", 1)], (told(s), told(replica))
+        assert told(s) == told(replica) == [(1, "before", 1), (1, "deleted", 1), (1, "pushed", 1)], (told(s), told(replica))
 
 
-def test_graves_are_keys():
+def test_tombstones_are_keys():
     with servers(lambda: Server(port=free_port()), Server) as (s, other):
         create(s, "key"), s("DEL", "key")
-        assert s.client.type(GRAVES) == b"roostdata" and s("MEMORY", "USAGE", GRAVES) > 0
-        for command in (("BF.ADD", GRAVES, "x"), ("ROOST.ADD", GRAVES, "x"), ("ROOST.DIGEST", GRAVES), ("ROOST.PUSH", GRAVES, 0, b""),
-                        ("ROOST.DUMP", GRAVES, 0), ("ROOST.PULL", GRAVES, 0), ("ROOST.MERGESTORE", "x", GRAVES)):
+        assert s.client.type(TOMBSTONES) == b"roostdata" and s("MEMORY", "USAGE", TOMBSTONES) > 0
+        for command in (("BF.ADD", TOMBSTONES, "x"), ("ROOST.ADD", TOMBSTONES, "x"), ("ROOST.DIGEST", TOMBSTONES), ("ROOST.PUSH", TOMBSTONES, 0, b""),
+                        ("ROOST.DUMP", TOMBSTONES, 0), ("ROOST.PULL", TOMBSTONES, 0), ("ROOST.MERGESTORE", "x", TOMBSTONES)):
             assert "WRONGTYPE" in s.error(*command), command
-        before = s("DEBUG", "DIGEST-VALUE", GRAVES)
-        spare = f"{GRAVES}:{{7}}:00000001"
-        s("COPY", GRAVES, spare)
+        before = s("DEBUG", "DIGEST-VALUE", TOMBSTONES)
+        spare = f"{TOMBSTONES}:{{7}}:00000001"
+        s("COPY", TOMBSTONES, spare)
         assert s("DEBUG", "DIGEST-VALUE", spare) == before and generation(s, "key") == (1, False)
         create(s, "key"), s("DEL", "key")
-        assert s("DEBUG", "DIGEST-VALUE", GRAVES) != before and generation(s, "key") == (2, False)
-        elsewhere = f"{GRAVES}:{{7}}:00000002"
-        s("RENAME", GRAVES, "no place"), s("RENAME", "no place", elsewhere)
+        assert s("DEBUG", "DIGEST-VALUE", TOMBSTONES) != before and generation(s, "key") == (2, False)
+        elsewhere = f"{TOMBSTONES}:{{7}}:00000002"
+        s("RENAME", TOMBSTONES, "no place"), s("RENAME", "no place", elsewhere)
         assert generation(s, "key") == (2, False)
         s("SWAPDB", 0, 4)
         assert generation(s, "key") == (0, False) and state(s, "key", 4) == (2, None)
-        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), create(s, "buried"), s("DEL", "buried"), s("SELECT", 0), create(s, "kept")
-        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (2, 3), "two keys tell of one name"
+        create(s, "other"), s("SWAPDB", 4, 0), s("SELECT", 4), create(s, "before"), s("DEL", "before"), s("SELECT", 0), create(s, "kept")
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_tombstones"]) == (2, 3), "two keys tell of one name"
         s("SELECT", 4), s("FLUSHDB"), s("SELECT", 0)
-        assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "buried", 4) == (0, None)
-        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_graves"]) == (1, 2)
+        assert generation(s, "key") == (2, False) and generation(s, "kept") == (0, True) and state(s, "before", 4) == (0, None)
+        assert (s.client.info("roost")["roost_keys"], s.client.info("roost")["roost_tombstones"]) == (1, 2)
         s("DEL", elsewhere)
         assert generation(s, "key") == (1, False), "what others tell"
         s("DEL", spare)
-        assert generation(s, "key") == (0, False) and s.client.info("roost")["roost_graves"] == 0, "forgotten with the keys"
-        s("SET", GRAVES, "mine"), create(s, "key"), s("DEL", "key")
-        assert generation(s, "key") == (0, False) and s.client.get(GRAVES) == b"mine", "what is not ours is left alone"
-        s("DEL", GRAVES), create(s, "key"), s("DEL", "key"), create(s, "other"), s("DEL", "other")
-        payload = s("DUMP", GRAVES)
-        other("RESTORE", GRAVES, 0, payload)
+        assert generation(s, "key") == (0, False) and s.client.info("roost")["roost_tombstones"] == 0, "forgotten with the keys"
+        s("SET", TOMBSTONES, "mine"), create(s, "key"), s("DEL", "key")
+        assert generation(s, "key") == (0, False) and s.client.get(TOMBSTONES) == b"mine", "what is not ours is left alone"
+        s("DEL", TOMBSTONES), create(s, "key"), s("DEL", "key"), create(s, "other"), s("DEL", "other")
+        payload = s("DUMP", TOMBSTONES)
+        other("RESTORE", TOMBSTONES, 0, payload)
         assert generation(other, "key") == (1, False) == generation(other, "other")
-        other("DEL", GRAVES), create(other, "key"), other("RESTORE", GRAVES, 0, payload), other("DEL", "key")
-        assert generation(other, "key") == (1, False), "a deletion that graves know of is not another one"
+        other("DEL", TOMBSTONES), create(other, "key"), other("RESTORE", TOMBSTONES, 0, payload), other("DEL", "key")
+        assert generation(other, "key") == (1, False), "a deletion that tombstones know of is not another one"
         create(other, "live"), other("RESTORE", spare, 0, payload), other("FLUSHALL")
         refused = 0
         other("CONFIG", "SET", "sanitize-dump-payload", "no")
@@ -1062,18 +1062,18 @@ def test_a_slot_that_moves():
             create(a, key), a("ROOST.ADD", key, "x")
         a("DEL", keys[0]), a("DEL", keys[1]), create(a, keys[1])
         assert [generation(a, key) for key in keys[:3]] == [(1, False), (1, True), (0, True)]
-        graves = [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
-        assert len(graves) == 1 and a("CLUSTER", "KEYSLOT", graves[0]) == slot
+        tombstones = [key for key in of_slot(a, slot) if key.startswith(TOMBSTONES)]
+        assert len(tombstones) == 1 and a("CLUSTER", "KEYSLOT", tombstones[0]) == slot
         b("CLUSTER", "SETSLOT", slot, "IMPORTING", identity[a]), a("CLUSTER", "SETSLOT", slot, "MIGRATING", identity[b])
-        migrate(a, b, [graves[0], keys[1], keys[2], keys[3]])
+        migrate(a, b, [tombstones[0], keys[1], keys[2], keys[3]])
         asking = Speaker(b, 2)
         assert asking("ASKING") == "OK" and asking("DEL", keys[2]) == 1
         asking.close()
         assert a("DEL", keys[4]) == 1, "where it was"
-        graves += [key for key in of_slot(a, slot) if key.startswith(GRAVES)]
-        assert len(graves) == 2, "the grave has gone ahead, and there is another one"
+        tombstones += [key for key in of_slot(a, slot) if key.startswith(TOMBSTONES)]
+        assert len(tombstones) == 2, "the tombstone has gone ahead, and there is another one"
         asking = Speaker(b, 2)
-        for key in keys[4], keys[2]:  # made again ahead of the grave that knows of it, and behind it
+        for key in keys[4], keys[2]:  # made again ahead of the tombstone that knows of it, and behind it
             assert asking("ASKING") == "OK" and asking("ROOST.CREATE", key, "CAPACITY", 100) == "OK"
         asking.close()
         migrate(a, b, of_slot(a, slot))
@@ -1101,7 +1101,7 @@ def test_a_slot_that_is_lost():
         a("DEL", "{bird}7")
         b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
         wait_for(lambda: of_slot(a, slot) == [], "the loss")
-        assert everything(a)[1] == set() and a.client.info("roost")["roost_graves"] == 0
+        assert everything(a)[1] == set() and a.client.info("roost")["roost_tombstones"] == 0
         assert told_of_burials(a) == 1, "the one that a client asked for"
 
 
@@ -1117,7 +1117,7 @@ def tell(s, *words):
 
 
 def tombstones(s):
-    return s.client.info("roost")["roost_graves"]
+    return s.client.info("roost")["roost_tombstones"]
 
 
 def test_no_tombstones_without_links():
@@ -1127,8 +1127,8 @@ def test_no_tombstones_without_links():
         replicate(replica, s)
         s("BF.ADD", "tmp", "a"), s("DEL", "tmp")
         assert s("DBSIZE") == 0 and generation(s, "tmp") == (0, False)
-        for what, bury_ in list(BURIALS.items())[:-1]:
-            create(s, what), bury_(s, what)
+        for what, delete_it in list(DELETIONS.items())[:-1]:
+            create(s, what), delete_it(s, what)
             assert generation(s, what) == (0, False) and tombstones(s) == 0, what
         create(s, "a"), create(s, "b"), s("COPY", "a", "b", "REPLACE"), s("ROOST.MERGESTORE", "b", "a"), s("RENAME", "a", "b")
         assert generation(s, "b") == (0, True)
@@ -1151,7 +1151,7 @@ def test_no_tombstones_without_links():
             s("CONFIG", "SET", "aof-use-rdb-preamble", preamble), s("BGREWRITEAOF")
             wait_for(lambda: not s.client.info("persistence")["aof_rewrite_in_progress"] and
                      not s.client.info("persistence")["aof_rewrite_scheduled"], "the rewriting")
-            s("DEL", GRAVES), s.restart(), remembers(s)
+            s("DEL", TOMBSTONES), s.restart(), remembers(s)
         s("DEBUG", "RELOAD"), remembers(s)
         caught_up(replica, s)
         replica("REPLICAOF", "NO", "ONE"), remembers(replica)
@@ -1296,7 +1296,7 @@ def test_many_tombstones_take_little_memory():
             pipe.execute_command("ROOST.PUSH", name(i), 1 + i % 3, b"")
         pipe.execute()
         each = (s.client.info("memory")["used_memory"] - before) / count - len(name(0))
-        used = s("MEMORY", "USAGE", GRAVES, "SAMPLES", 0)
+        used = s("MEMORY", "USAGE", TOMBSTONES, "SAMPLES", 0)
         told = s.client.info("roost")["roost_bytes_tombstones"]
         print(f"# {each:.1f} bytes beside the name in the server, {used / count - len(name(0)):.1f} by MEMORY USAGE")
         assert each < 64 and told <= used < told + 200 and told > count * len(name(0)) and tombstones(s) == count + 1
@@ -1310,7 +1310,7 @@ def test_many_tombstones_take_little_memory():
         assert generation(s, name(5)) == (3, True) and s("ROOST.PUSH", name(7), 1, b"")[:2] == [b"stale", 2]
         s("DEL", name(5))
         assert generation(s, name(5)) == (4, False) and summary(s)["digest"] == digest, "the digest is over what is there"
-        s("DEL", GRAVES)
+        s("DEL", TOMBSTONES)
         assert s("ROOST.PULL", name(7), "0")[0] == 0 and tombstones(s) == 0
 
 
@@ -1338,7 +1338,7 @@ def test_a_key_that_is_made_again_after_its_tombstone_was_dropped():
 # ---- sudden death
 
 
-def bury(s, name, was):
+def delete_key(s, name, was):
     random.choice((lambda: s("DEL", name), lambda: s("UNLINK", name), lambda: s("RENAME", name, "away"), lambda: s("PEXPIREAT", name, 1),
                    lambda: transaction(s, ("DEL", name)), lambda: s("ROOST.PUSH", name, was + 1, b""),
                    lambda: transaction(s, ("SET", name, 1), ("DEL", name))))()
@@ -1358,7 +1358,7 @@ def test_deletions_survive_sudden_death():
                     name = random.choice(names_)
                     was, lives = known[name]
                     asked, after = name, (was + 1, False) if lives and random.random() < 0.5 else (was, True)
-                    bury(s, name, was) if not after[1] else s("BF.ADD", name, random.random())
+                    delete_key(s, name, was) if not after[1] else s("BF.ADD", name, random.random())
                     known[name], asked, count = after, None, count + 1
                     if count == least:
                         enough.set()

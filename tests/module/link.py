@@ -440,7 +440,7 @@ class Cluster:
 
 
 def move_slot(cluster, key):
-    """As a reshard does, with the graves of the slot; answers how many keys went."""
+    """As a reshard does, with the tombstones of the slot; answers how many keys went."""
     source = cluster.of(key)
     target = next(s for s in cluster.nodes if s is not source)
     slot = source("CLUSTER", "KEYSLOT", key)
@@ -553,7 +553,7 @@ def test_a_cluster_is_a_region():
             a("DEL", keys[0]), cluster("DEL", keys[1])
             wait_in_step([a, cluster], keys[2:])
             wait_for(lambda: not any(s("EXISTS", key) for s in (a, cluster) for key in keys[:2]), "deletions")
-            assert move_slot(cluster, keys[0]) >= 1, "a grave, at least"
+            assert move_slot(cluster, keys[0]) >= 1, "a tombstone, at least"
             assert move_slot(cluster, keys[2]) >= 1
             cluster("ROOST.ADD", keys[2], "moved"), a("ROOST.ADD", keys[2], "meanwhile")
             wait_in_step([a, cluster], keys[2:])
@@ -882,7 +882,7 @@ def test_no_secret_is_seen():
 
 
 def tombstones(*regions):
-    return [s.client.info("roost")["roost_graves"] for s in regions]
+    return [s.client.info("roost")["roost_tombstones"] for s in regions]
 
 
 def clock(s):

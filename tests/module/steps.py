@@ -98,7 +98,7 @@ def test_a_merge_in_steps_is_a_merge():
             s("DEBUG", "RELOAD")
             same_digests(s, replica, ["here", "new"])
             s("FLUSHALL")
-        assert int(s.client.info("roost")["roost_longest_turn_usec"]) > 0
+        assert int(s.client.info("roost")["roost_longest_slice_usec"]) > 0
 
 
 def test_others_are_served_meanwhile():
