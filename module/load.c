@@ -1,20 +1,29 @@
 /* The module is loaded: settings first, since they say which commands there are; then the data type, then commands. */
-#include "module/base/server.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "module/base/server.h"
+#include "module/base/settings.h"
 #include "module/command/ask.h"
 #include "module/command/commands.h"
-#include "module/registry/key_removals.h"
 #include "module/command/dumps.h"
-#include "module/registry/registry.h"
 #include "module/command/info.h"
-#include "module/base/settings.h"
-#include "module/value/value.h"
+#include "module/registry/key_removals.h"
+#include "module/registry/keyspace.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
+#include "module/value/chunks.h"
+#include "module/value/filter_value.h"
 
 #define MODULE_VERSION 1
+
+/* What a key may hold, and who is called about values (value.h). */
+static const struct value_class *const classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class,
+                                                    NULL};
+static const struct value_observer *const observers[] = {&registry_observer, &key_removals_observer,
+                                                         &sync_sessions_observer, NULL};
 
 struct newer_calls newer;
 
@@ -27,8 +36,7 @@ void find_newer_calls(void)
     RedisModule_GetApi("RedisModule_AddPostNotificationJob", (void *)&newer.add_post_notification_job);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static bool writes(const struct command *command)
 {
@@ -151,8 +159,7 @@ static void do_without_huge_pages(void)
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
-/* ---- load and unload -----------------------------------------------------------------------------------------------
- */
+/* ---- load and unload --------------------------------------------------------------------------------------------- */
 
 ROOST_API int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 ROOST_API int RedisModule_OnUnload(RedisModuleCtx *ctx);
@@ -172,6 +179,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     do_without_huge_pages();
     RedisModule_SetModuleOptions(ctx,
                                  REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
+    value_register(classes, observers);
     const char *failed = NULL;
     if (settings_register(ctx, argv, argc) != REDISMODULE_OK)
         failed = "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
@@ -179,8 +187,8 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         failed = "another module has the data type roostdata: unload it first";
     if (failed)
         RedisModule_Log(ctx, "warning", "cannot load: %s", failed);
-    bool loaded = !failed && register_all_commands(ctx) == REDISMODULE_OK && registry_begin(ctx) == REDISMODULE_OK &&
-                  key_removals_begin(ctx) == REDISMODULE_OK && report_register(ctx) == REDISMODULE_OK;
+    bool loaded = !failed && register_all_commands(ctx) == REDISMODULE_OK && keyspace_begin(ctx) == REDISMODULE_OK &&
+                  report_register(ctx) == REDISMODULE_OK;
     return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
 }
 
@@ -189,7 +197,6 @@ int RedisModule_OnUnload(RedisModuleCtx *ctx)
     (void)ctx;
     forget_dumps();
     sync_sessions_end();
-    registry_end();
-    key_removals_end();
+    keyspace_end();
     return REDISMODULE_OK;
 }

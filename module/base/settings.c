@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "arguments.h"
-#include "module/value/timed.h"
 
 #define MOST_CAPACITY (1LL << 40)
 
@@ -53,8 +52,7 @@ uint64_t settings_machine_memory(void)
     return memory;
 }
 
-/* ---- memory-limit --------------------------------------------------------------------------------------------------
- */
+/* ---- memory-limit ------------------------------------------------------------------------------------------------ */
 
 /* 0: there is none. */
 static long long maxmemory(RedisModuleCtx *ctx)
@@ -163,9 +161,9 @@ static const struct number_setting {
     {"cf-bucket-size", &settings.cf_bucket_size, 2, 1, 255, REDISMODULE_CONFIG_DEFAULT},
     {"cf-max-iterations", &settings.cf_max_iterations, 20, 1, 65535, REDISMODULE_CONFIG_DEFAULT},
     {"cf-expansion", &settings.cf_expansion, 1, 0, 32768, REDISMODULE_CONFIG_DEFAULT},
-    {"window-ms", &settings.window, 60000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
-    {"counter-window-ms", &settings.counter_window, 3600000, 1, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
-    {"window-ahead-ms", &settings.window_ahead, 60000, 0, TIMED_MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ms", &settings.window, 60000, 1, MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"counter-window-ms", &settings.counter_window, 3600000, 1, MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
+    {"window-ahead-ms", &settings.window_ahead, 60000, 0, MOST_WINDOW, REDISMODULE_CONFIG_DEFAULT},
     {"window-capacity", &settings.window_capacity, 100000, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
     {"tombstone-retention", &settings.tombstone_retention, 864000, 0, 1LL << 31, REDISMODULE_CONFIG_DEFAULT},
     {"memory-limit", &memory_limit, -1, 0, 1LL << 50, REDISMODULE_CONFIG_MEMORY},

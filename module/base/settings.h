@@ -4,6 +4,8 @@
 
 #include "server.h"
 
+#define MOST_WINDOW INT64_C(1125899906842) /* milliseconds: the 2^50 microseconds of the library */
+
 struct settings {
     bool bf_cf; /* whether the BF.* and CF.* names are taken; only when the module is loaded */
     double bf_error_rate, window_fpr;

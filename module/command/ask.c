@@ -46,8 +46,9 @@ static void end(struct session *session)
     pthread_mutex_unlock(&lock);
 }
 
-void sync_sessions_forget(const struct filter_value *filter)
+static void forget_filter(struct value *value)
 {
+    const struct filter_value *filter = (const struct filter_value *)value;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_SESSIONS; i++)
         if (sessions[i].filter == filter)
@@ -55,8 +56,9 @@ void sync_sessions_forget(const struct filter_value *filter)
     pthread_mutex_unlock(&lock);
 }
 
-bool sync_sessions_use(const struct filter_value *filter)
+static bool pins(const struct value *value)
 {
+    const struct filter_value *filter = (const struct filter_value *)value;
     bool found = false;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_SESSIONS; i++)
@@ -64,6 +66,8 @@ bool sync_sessions_use(const struct filter_value *filter)
     pthread_mutex_unlock(&lock);
     return found;
 }
+
+const struct value_observer sync_sessions_observer = {.freed = forget_filter, .pins = pins};
 
 void sync_sessions_end(void)
 {
@@ -139,8 +143,7 @@ static struct session *find(const struct target *target, const RedisModuleString
     return found;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* What one step has led to: an error, a request, or the end. */
 struct asked {

@@ -11,14 +11,12 @@
 #ifndef MODULE_COMMAND_ASK_H
 #define MODULE_COMMAND_ASK_H
 
-#include "module/value/filter_value.h"
+#include "module/value/value.h"
 
 int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* The filter is about to be freed, on any thread. */
-void sync_sessions_forget(const struct filter_value *filter);
+/* Ends the sessions of a filter that is freed, and keeps the memory of a filter with sessions from being moved. */
+extern const struct value_observer sync_sessions_observer;
 void sync_sessions_end(void);
-/* Whether there are sessions about it. */
-bool sync_sessions_use(const struct filter_value *filter);
 
 #endif

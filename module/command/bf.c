@@ -62,8 +62,7 @@ static roost_status create(struct target *target, const void *options)
     return target_create(target, &config, (struct shown){.expansion = (uint32_t)reserve->expansion});
 }
 
-/* ---- arguments -----------------------------------------------------------------------------------------------------
- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 /* NULL, or the error. */
 static const char *read_rate(struct reserve *reserve, RedisModuleString *argument)
@@ -136,8 +135,7 @@ static const char *read_options(struct reserve *reserve, int *at, RedisModuleStr
     return reserve->fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
 }
 
-/* ---- BF.RESERVE ----------------------------------------------------------------------------------------------------
- */
+/* ---- BF.RESERVE -------------------------------------------------------------------------------------------------- */
 
 static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -167,8 +165,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
     return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
 }
 
-/* ---- additions -----------------------------------------------------------------------------------------------------
- */
+/* ---- additions --------------------------------------------------------------------------------------------------- */
 
 /* One at a time, where a filter of fixed size may be full: what it holds already is no addition. */
 static roost_status add_within_capacity(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
@@ -278,8 +275,7 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     return batch_run(&target, &add_verb, argv + at, (size_t)(argc - at));
 }
 
-/* ---- questions -----------------------------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 /* A key that is missing, or holds something else, contains nothing. */
 static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name)
@@ -311,8 +307,7 @@ static int card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return RedisModule_ReplyWithLongLong(ctx, inserted);
 }
 
-/* ---- BF.INFO -------------------------------------------------------------------------------------------------------
- */
+/* ---- BF.INFO ----------------------------------------------------------------------------------------------------- */
 
 enum fact { FACT_CAPACITY, FACT_SIZE, FACT_FILTERS, FACT_ITEMS, FACT_EXPANSION, FACTS };
 static const char *const fact_words[] = {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", NULL};
@@ -372,8 +367,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {

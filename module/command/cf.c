@@ -69,8 +69,7 @@ static bool is_ours(const struct target *target)
     return target->filter && config_of(target->filter)->kind == ROOST_ORCUCKOO && config_of(target->filter)->multiset;
 }
 
-/* ---- CF.RESERVE ----------------------------------------------------------------------------------------------------
- */
+/* ---- CF.RESERVE -------------------------------------------------------------------------------------------------- */
 
 static const char *read_capacity(struct reserve *reserve, const RedisModuleString *argument)
 {
@@ -132,8 +131,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
     return status == ROOST_OK ? reply_ok(ctx) : reply_creation_error(ctx, status, REFUSAL);
 }
 
-/* ---- additions -----------------------------------------------------------------------------------------------------
- */
+/* ---- additions --------------------------------------------------------------------------------------------------- */
 
 static const char *add_error(const struct target *target, roost_status status)
 {
@@ -301,8 +299,7 @@ static int insertnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     return insert(ctx, argv, argc, true);
 }
 
-/* ---- questions and removal -----------------------------------------------------------------------------------------
- */
+/* ---- questions and removal --------------------------------------------------------------------------------------- */
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -367,8 +364,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* Clients know an empty filter by its null. */
 static int reply_nothing(RedisModuleCtx *ctx)

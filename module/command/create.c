@@ -10,6 +10,7 @@
 
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
+#include "module/base/settings.h"
 #include "module/key/target.h"
 #include "module/value/timed.h"
 
@@ -114,7 +115,7 @@ static const char *read_seed(struct creation *creation, const RedisModuleString 
 static const char *read_window(struct creation *creation, const RedisModuleString *value)
 {
     long long number;
-    bool good = argument_number(value, &number, 1, TIMED_MOST_WINDOW);
+    bool good = argument_number(value, &number, 1, MOST_WINDOW);
     creation->config.window = good ? timed_config(ROOST_WINDOW, number).window : 0;
     return good ? NULL : TIMED_WINDOW_ERROR;
 }

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "module/base/context.h"
 #include "module/value/chunks.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
-#include "module/job/job.h"
+#include "module/job/key_job.h"
 
 #define MOST_DUMPS     8
 #define MOST_BYTES     ((size_t)64 << 20)
@@ -21,8 +22,7 @@
 
 #define ERROR_BUSY "ERR too many dumps are being read: try again in ten seconds, or when they are complete"
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static struct dump {
     long long serial; /* 0: none */
@@ -132,8 +132,7 @@ static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, 
     return dump;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* Where the piece of a position begins. */
 static size_t chunk_begin(long long position)
@@ -176,13 +175,13 @@ static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
     return reply_at(ctx, dump, FIRST_POSITION);
 }
 
-/* ---- a snapshot in steps -------------------------------------------------------------------------------------------
+/* ---- a snapshot in steps --------------------------------------------------------------------------------------------
  *
  * A copy in steps (roost/incremental.h), which a thread encodes.
  */
 
 struct dump_job {
-    struct job job;
+    struct key_job job;
     struct value memory; /* counts the copy, and limits it */
     roost_copying *copying;
     roost_filter *copy;
@@ -243,7 +242,7 @@ static enum progress copy_step(RedisModuleCtx *ctx, struct dump_job *dump)
 {
     struct target target;
     bool waits = false;
-    if (!job_open(ctx, &dump->job, &target, REDISMODULE_READ))
+    if (!key_job_open(ctx, &dump->job, &target, REDISMODULE_READ))
         dump->error = "STALE the key has changed while it was read";
     else if (target.filter->copier && target.filter->copier != dump)
         waits = true;
@@ -272,9 +271,9 @@ static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
     pthread_join(dump->thread, NULL);
     if (dump->status != ROOST_OK)
         return ALL_DONE;
-    struct dump *kept = find_same(job->object, dump->digest);
+    struct dump *kept = find_same(dump->job.object, dump->digest);
     if (!kept) {
-        kept = keep_dump(ctx, dump->bytes, dump->size, job->object, dump->digest);
+        kept = keep_dump(ctx, dump->bytes, dump->size, dump->job.object, dump->digest);
         dump->bytes = NULL;
     }
     if (kept)
@@ -294,6 +293,7 @@ static int reply_dump(RedisModuleCtx *ctx, struct job *job)
 static void free_dump(struct job *job)
 {
     struct dump_job *dump = (struct dump_job *)job;
+    key_job_release(&dump->job);
     at_work = at_work == dump ? NULL : at_work;
     roost_copying_free(dump->copying);
     roost_filter_free(dump->copy);
@@ -306,12 +306,11 @@ static const struct job_class dump_class = {dump_step, reply_dump, free_dump};
 static int begin_incrementally(struct target *target)
 {
     struct dump_job *dump = RedisModule_Calloc(1, sizeof *dump);
-    dump->job.class = &dump_class;
-    return job_begin(target->ctx, &dump->job, target);
+    dump->job.job.class = &dump_class;
+    return key_job_begin(&dump->job, target);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static int begin_at_once(struct target *target, const char *error)
 {

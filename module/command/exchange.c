@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "module/base/context.h"
 #include "module/base/arguments.h"
 #include "cursors.h"
 #include "dumps.h"
@@ -20,8 +21,7 @@
 #include "module/job/digest_job.h"
 #include "module/value/timed.h"
 
-/* ---- merge ---------------------------------------------------------------------------------------------------------
- */
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
 
 /* A state at a missing key becomes the filter there. */
 static roost_status create_from_frame(struct target *target, roost_bytes frame)
@@ -72,7 +72,7 @@ static const char *take_source(struct filter_value **result, roost_status *statu
     target_open(&source, ctx, name, REDISMODULE_READ);
     if (!source.filter) {
         error = source.missing ? ERROR_NOT_FOUND : source.staged ? ERROR_STAGED : REDISMODULE_ERRORMSG_WRONGTYPE;
-    } else if (timed_is_ahead(source.filter)) {
+    } else if (timed_is_ahead(source.filter->filter)) {
         *status = ROOST_CLOCK;
     } else if (*result) {
         (*result)->inserted_known = false;
@@ -99,7 +99,7 @@ static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **names, int co
     for (int i = 0; i < count && sound; i++) {
         struct target source;
         target_open(&source, ctx, names[i], REDISMODULE_READ);
-        sound = source.filter && !is_timed(source.filter);
+        sound = source.filter && !is_timed(source.filter->filter);
         large |= sound && source.filter->value.bytes > LONG_TO_COPY;
         target_close(&source);
     }
@@ -138,8 +138,7 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return reply_ok(ctx);
 }
 
-/* ---- delta and digest ----------------------------------------------------------------------------------------------
- */
+/* ---- delta and digest -------------------------------------------------------------------------------------------- */
 
 int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -194,8 +193,7 @@ int digest_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return digest_run(&target, &digest_verb, argv, argc);
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 int dump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -219,8 +217,7 @@ int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
                                             .event = "roost.restore"});
 }
 
-/* ---- sync ----------------------------------------------------------------------------------------------------------
- */
+/* ---- sync -------------------------------------------------------------------------------------------------------- */
 
 struct synced {
     RedisModuleString *reply;
@@ -266,8 +263,7 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return digest_run(&target, &sync_verb, argv, argc);
 }
 
-/* ---- identity ------------------------------------------------------------------------------------------------------
- */
+/* ---- identity ---------------------------------------------------------------------------------------------------- */
 
 /* Comes from a primary or from the AOF, before the first additions that depend on it. */
 int identity_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

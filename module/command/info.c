@@ -15,8 +15,7 @@
 #include "module/key/target.h"
 #include "module/value/timed.h"
 
-/* ---- ROOST.INFO ----------------------------------------------------------------------------------------------------
- */
+/* ---- ROOST.INFO -------------------------------------------------------------------------------------------------- */
 
 static void reply_double_pair(RedisModuleCtx *ctx, const char *name, double number)
 {
@@ -125,7 +124,7 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return argc == 3 ? RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN) : RedisModule_WrongArity(ctx);
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    bool timed = is_timed(target.filter), counter = config_of(target.filter)->kind == ROOST_COUNTER;
+    bool timed = is_timed(target.filter->filter), counter = config_of(target.filter)->kind == ROOST_COUNTER;
     reply_map_begin(ctx, CONFIG_PAIRS + OBJECT_PAIRS + (timed ? WINDOW_PAIRS : STATE_PAIRS) +
                              (counter ? COUNTER_PAIRS : 0) + (full ? FULL_PAIRS : 0));
     reply_config(ctx, config_of(target.filter));
@@ -142,8 +141,7 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ---- INFO roost ----------------------------------------------------------------------------------------------------
- */
+/* ---- INFO roost -------------------------------------------------------------------------------------------------- */
 
 static void report(RedisModuleInfoCtx *info, int for_crash_report)
 {
@@ -153,7 +151,7 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldULongLong(info, "keys", registry.keys);
     RedisModule_InfoAddFieldULongLong(info, "tombstones", tombstones_count());
     RedisModule_InfoAddFieldULongLong(info, "bytes_tombstones", tombstones_bytes());
-    RedisModule_InfoAddFieldULongLong(info, "linked", links_speak());
+    RedisModule_InfoAddFieldULongLong(info, "linked", links_seen());
     RedisModule_InfoAddFieldULongLong(info, "linked_regions", links_regions());
     RedisModule_InfoAddFieldULongLong(info, "bytes_memory", values_bytes());
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);

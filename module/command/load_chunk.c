@@ -6,6 +6,7 @@
 #include "module/base/arguments.h"
 #include "module/value/chunks.h"
 #include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
 #include "module/base/replies.h"
 #include "module/key/target.h"
 
@@ -22,11 +23,11 @@ static void note_loaded(RedisModuleCtx *ctx, RedisModuleString *name, const char
     struct target target;
     target_open(&target, ctx, name, REDISMODULE_READ);
     struct value *value = target.staged ? NULL : RedisModule_ModuleTypeGetValue(target.key);
-    uint64_t generation = registry_generation(ctx, name);
+    uint64_t generation = tombstones_generation_of(ctx, name);
     if (value && value->generation < generation)
         value->generation = generation;
     if (value)
-        registry_name(ctx, value, name);
+        registry_arrive(ctx, value, name);
     if (target.filter)
         target_changed(&target, event);
     target_close(&target);

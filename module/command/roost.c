@@ -5,11 +5,10 @@
 #include "commands.h"
 #include "create.h"
 #include "exchange.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "module/registry/registry.h"
+#include "generation.h"
 #include "module/base/replies.h"
 #include "info.h"
+#include "link.h"
 #include "summary.h"
 #include "module/key/target.h"
 #include "module/value/timed.h"
@@ -46,7 +45,7 @@ static int add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_WrongArity(ctx);
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
         return REDISMODULE_OK;
-    if (is_timed(target.filter))
+    if (is_timed(target.filter->filter))
         return refuse_timed(&target);
     return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
 }
@@ -125,9 +124,9 @@ static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 static uint64_t count_of(const struct filter_value *filter, roost_bytes key)
 {
     bool found;
-    if (!is_timed(filter))
+    if (!is_timed(filter->filter))
         return roost_filter_count(filter->filter, key.data, key.size);
-    timed_contains(filter, &found, &key, 1);
+    timed_contains(filter->filter, &found, &key, 1);
     return found;
 }
 

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 
+#include "module/base/context.h"
 #include "module/base/arguments.h"
 #include "module/registry/change_cursor.h"
 #include "cursors.h"
@@ -34,19 +35,18 @@ struct question {
     long long count, wait;
 };
 
-/* ---- the digest ----------------------------------------------------------------------------------------------------
- */
+/* ---- the digest -------------------------------------------------------------------------------------------------- */
 
 static sum128 part_of(const struct registry_entry *entry)
 {
     size_t size;
     uint8_t digest[16];
     uint64_t generation = registry_generation_of(entry);
-    const char *name = RedisModule_StringPtrLen(entry->name, &size);
+    const char *key = RedisModule_StringPtrLen(entry->key, &size);
     if (!entry->value)
         return 0;
     sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
-    sum = checksum_wide(checksum_wide(sum, name, size), &generation, sizeof generation);
+    sum = checksum_wide(checksum_wide(sum, key, size), &generation, sizeof generation);
     entry->value->class->digest(entry->value, digest);
     return checksum_wide(sum, digest, sizeof digest);
 }
@@ -72,8 +72,7 @@ static bool work_off(uint64_t microseconds)
     return registry.stale;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static void reply_value(RedisModuleCtx *ctx, struct value *value)
 {
@@ -90,7 +89,7 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
 /* When the deletion of a name was written down; -1: it was, and is dropped. */
 static long long time_of(const struct registry_entry *entry)
 {
-    return entry->deleted ? (long long)tombstones_time(entry->database, entry->name) : entry->dropped ? -1 : 0;
+    return entry->deleted ? (long long)tombstones_time(entry->database, entry->key) : entry->dropped ? -1 : 0;
 }
 
 /* The sixth part says why it holds nothing, where that is known; the seventh is the time of its tombstone. */
@@ -98,7 +97,7 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
     RedisModule_ReplyWithArray(ctx, 7);
     RedisModule_ReplyWithLongLong(ctx, entry->database);
-    RedisModule_ReplyWithString(ctx, entry->name);
+    RedisModule_ReplyWithString(ctx, entry->key);
     RedisModule_ReplyWithLongLong(ctx, (long long)registry_generation_of(entry));
     if (entry->value) {
         reply_value(ctx, entry->value);
@@ -179,8 +178,7 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
     return REDISMODULE_OK;
 }
 
-/* ---- later ---------------------------------------------------------------------------------------------------------
- */
+/* ---- later ------------------------------------------------------------------------------------------------------- */
 
 struct summary_job {
     struct job job;
@@ -233,8 +231,7 @@ static struct summary_job *new_job(const struct question *question)
     return summary;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------------------
- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Those who wait have heard of everything so far: what has changed now is all that there is to be hashed. */
 static bool is_long_to_answer(void)
@@ -299,16 +296,14 @@ static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client
 static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 {
     struct summary_job *summary = new_job(question);
-    job_wait(ctx, &summary->job,
-             &(struct job_patience){question->wait, waited_enough, answer_unblocked, forget_waiting});
+    job_wait(ctx, &summary->job, &(struct job_wait){question->wait, waited_enough, answer_unblocked, forget_waiting});
     summary->next = all_waiting;
     all_waiting = summary;
     registry_wake_at_change(wake_all);
     return REDISMODULE_OK;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------
- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* NULL, or the error. */
 static const char *read_question(struct question *question, RedisModuleString **argv, int argc)
@@ -341,6 +336,6 @@ int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (question.wait && question.since.position == registry.sequence && can_wait(ctx))
         return wait_for_change(ctx, &question);
     if (work_off(AT_ONCE) && can_wait(ctx))
-        return job_begin(ctx, &new_job(&question)->job, NULL);
+        return job_begin(ctx, &new_job(&question)->job);
     return reply_summary(ctx, &question);
 }

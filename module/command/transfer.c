@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "module/base/context.h"
 #include "module/base/arguments.h"
 #include "cursors.h"
 #include "module/registry/tombstones.h"
@@ -39,8 +40,7 @@ static void reply_digest_if(RedisModuleCtx *ctx, bool there, roost_digest digest
         RedisModule_ReplyWithNull(ctx);
 }
 
-/* ---- ROOST.PULL ----------------------------------------------------------------------------------------------------
- */
+/* ---- ROOST.PULL -------------------------------------------------------------------------------------------------- */
 
 /* Which changes are asked for. */
 struct pull {
@@ -151,8 +151,7 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return reply_pulled(ctx, &nothing);
 }
 
-/* ---- ROOST.PUSH ----------------------------------------------------------------------------------------------------
- */
+/* ---- ROOST.PUSH -------------------------------------------------------------------------------------------------- */
 
 /* What became of a push. */
 struct push {

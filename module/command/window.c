@@ -65,7 +65,7 @@ static bool wants_memory(roost_status status)
 static const char *error_of(const struct target *target, roost_status status)
 {
     return status == ROOST_OK         ? NULL
-           : status == ROOST_CLOCK    ? timed_clock_error(target->filter)
+           : status == ROOST_CLOCK    ? timed_clock_error(target->filter->filter)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
            : wants_memory(status)     ? ERROR_MEMORY
            : status == ROOST_FULL     ? ERROR_FULL
@@ -75,18 +75,17 @@ static const char *error_of(const struct target *target, roost_status status)
 /* Whether there is memory that was granted and may be used where the limit leaves none. */
 static bool may_use_grant(const struct filter_value *filter, roost_status status)
 {
-    return wants_memory(status) && timed_grant(filter) > 0;
+    return wants_memory(status) && timed_grant(filter->filter) > 0;
 }
 
 /* Beside what was granted, which is not touched as long as there is anything else. */
 static void set_limit(struct filter_value *filter)
 {
-    uint64_t grant = timed_grant(filter);
+    uint64_t grant = timed_grant(filter->filter);
     filter->value.limit = settings.memory_limit > grant ? settings.memory_limit - grant : 1;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------
- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* Where the limit leaves none, one addition gets the slot that it needs; there it finds room for more. */
 static roost_status see_some(struct filter_value *filter, bool *seen, size_t *done, const roost_bytes *keys,
@@ -127,7 +126,7 @@ static const char *read_window(struct making *making, RedisModuleString **argv, 
         return NULL;
     if (!argument_is(argv[3], "WINDOW"))
         return ERROR_UNKNOWN;
-    return argument_number(argv[4], &making->window, 1, TIMED_MOST_WINDOW) ? NULL : TIMED_WINDOW_ERROR;
+    return argument_number(argv[4], &making->window, 1, MOST_WINDOW) ? NULL : TIMED_WINDOW_ERROR;
 }
 
 static bool has_this_window(const struct target *target, const struct making *making, int argc)
@@ -172,8 +171,7 @@ int mseen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return reply_booleans_until(ctx, seen, done, error);
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------------------
- */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static roost_status count_some(struct filter_value *filter, bool *applied, roost_bytes id, long long amount)
 {

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
+#include "module/base/context.h"
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
-#include "job.h"
+#include "key_job.h"
 
 #define MOST_MICROSECONDS 1000
 
@@ -34,11 +35,10 @@ static void apply_slice(struct batch *batch, struct target *target)
         batch->error = batch->verb->error(target, batch->status);
 }
 
-/* ---- the rest, later -----------------------------------------------------------------------------------------------
- */
+/* ---- the rest, later --------------------------------------------------------------------------------------------- */
 
 struct batch_job {
-    struct job job;
+    struct key_job job;
     struct batch batch;
     const char *lost; /* why it ended before its time */
 };
@@ -49,7 +49,7 @@ static enum progress batch_step(RedisModuleCtx *ctx, struct job *job)
     struct target target;
     if (!may_write(ctx, &later->lost))
         return later->lost ? ALL_DONE : NOTHING_TO_DO_NOW;
-    bool there = job_open(ctx, job, &target, REDISMODULE_READ | REDISMODULE_WRITE);
+    bool there = key_job_open(ctx, &later->job, &target, REDISMODULE_READ | REDISMODULE_WRITE);
     if (there)
         apply_slice(&later->batch, &target);
     else
@@ -70,6 +70,7 @@ static int reply_later(RedisModuleCtx *ctx, struct job *job)
 static void free_later(struct job *job)
 {
     struct batch_job *later = (struct batch_job *)job;
+    key_job_release(&later->job);
     for (size_t i = 0; i < later->batch.all.count; i++)
         RedisModule_FreeString(NULL, later->batch.all.items[i]);
     RedisModule_Free(later->batch.all.items);
@@ -83,18 +84,17 @@ static int go_on_later(struct target *target, const struct batch *batch)
 {
     struct batch_job *later = RedisModule_Calloc(1, sizeof *later);
     size_t count = batch->all.count;
-    later->job.class = &batch_class;
+    later->job.job.class = &batch_class;
     later->batch = *batch;
     later->batch.all.items = RedisModule_Alloc(count * sizeof *batch->all.items);
     later->batch.all.results = RedisModule_Alloc(count * sizeof *batch->all.results);
     for (size_t i = 0; i < count; i++)
         later->batch.all.items[i] = RedisModule_HoldString(NULL, batch->all.items[i]);
     memcpy(later->batch.all.results, batch->all.results, count * sizeof *batch->all.results);
-    return job_begin(target->ctx, &later->job, target);
+    return key_job_begin(&later->job, target);
 }
 
-/* ---- now -----------------------------------------------------------------------------------------------------------
- */
+/* ---- now --------------------------------------------------------------------------------------------------------- */
 
 int batch_run(struct target *target, const struct batch_verb *verb, RedisModuleString **items, size_t count)
 {
@@ -124,8 +124,7 @@ void batch_results(const struct batch_items *items, const bool *changed, size_t 
         items->results[i] = changed[i];
 }
 
-/* ---- additions -----------------------------------------------------------------------------------------------------
- */
+/* ---- additions --------------------------------------------------------------------------------------------------- */
 
 roost_status batch_add(struct target *target, size_t *done, struct batch_items items, const char *event)
 {

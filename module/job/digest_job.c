@@ -10,13 +10,14 @@
 
 #include <string.h>
 
-#include "job.h"
+#include "module/base/context.h"
+#include "key_job.h"
 
 #define AT_ONCE   1000 /* chunks, in the command itself */
 #define IN_A_STEP 200
 
 struct digest_job {
-    struct job job;
+    struct key_job job;
     const struct digest_verb *verb;
     RedisModuleString **argv;
     int argc;
@@ -54,12 +55,11 @@ static enum progress digest_job_step(RedisModuleCtx *ctx, struct job *job)
     struct target target;
     if (later->verb->mode & REDISMODULE_WRITE && !may_write(ctx, &later->error))
         return later->error ? ALL_DONE : NOTHING_TO_DO_NOW;
-    bool there = job_open(ctx, job, &target, later->verb->mode), more = there && digest_step(&target);
+    bool there = key_job_open(ctx, &later->job, &target, later->verb->mode), more = there && digest_step(&target);
     if (!there)
         later->error = "STALE the key has changed while it was read";
     else if (!more)
-        later->verb->act(&target, later->outcome, later->argv,
-                                     later->argc);
+        later->verb->act(&target, later->outcome, later->argv, later->argc);
     target_close(&target);
     return more ? MORE_TO_DO : ALL_DONE;
 }
@@ -67,13 +67,13 @@ static enum progress digest_job_step(RedisModuleCtx *ctx, struct job *job)
 static int reply_digest_job(RedisModuleCtx *ctx, struct job *job)
 {
     const struct digest_job *later = (const struct digest_job *)job;
-    return later->error ? RedisModule_ReplyWithError(ctx, later->error)
-                                    : later->verb->reply(ctx, later->outcome);
+    return later->error ? RedisModule_ReplyWithError(ctx, later->error) : later->verb->reply(ctx, later->outcome);
 }
 
 static void free_digest_job(struct job *job)
 {
     struct digest_job *later = (struct digest_job *)job;
+    key_job_release(&later->job);
     if (later->verb->release)
         later->verb->release(later->outcome);
     for (int i = 0; i < later->argc; i++)
@@ -88,12 +88,12 @@ static const struct job_class digest_job_class = {digest_job_step, reply_digest_
 static int run_later(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc)
 {
     struct digest_job *later = RedisModule_Calloc(1, sizeof *later);
-    *later = (struct digest_job){.job.class = &digest_job_class, .verb = verb, .argc = argc};
+    *later = (struct digest_job){.job.job.class = &digest_job_class, .verb = verb, .argc = argc};
     later->outcome = RedisModule_Calloc(1, verb->size);
     later->argv = RedisModule_Alloc((size_t)argc * sizeof(RedisModuleString *));
     for (int i = 0; i < argc; i++)
         later->argv[i] = RedisModule_HoldString(NULL, argv[i]);
-    return job_begin(target->ctx, &later->job, target);
+    return key_job_begin(&later->job, target);
 }
 
 int digest_run(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc)

@@ -1,19 +1,17 @@
-/* See steps.h. */
+/* See job.h. */
 #include "job.h"
 
 #include <time.h>
 
-#include "module/base/replies.h"
-
-#define SLICE_MICROSECONDS 1000 /* microseconds */
-#define PAUSE              1    /* milliseconds */
+#define SLICE_MICROSECONDS 1000
+#define PAUSE              1 /* milliseconds */
 
 static struct {
     struct job *first, **last;
-    bool timed; /* a turn is due */
+    bool timed; /* a timer for the next slice is set */
     uint64_t longest;
 } jobs = {.last = &jobs.first};
-static RedisModuleCtx *lasting; /* a context where the server gives none */
+static RedisModuleCtx *lasting; /* for calls outside of a command */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -32,13 +30,6 @@ uint64_t longest_slice(void)
     return jobs.longest;
 }
 
-bool can_wait(RedisModuleCtx *ctx)
-{
-    return !(RedisModule_GetContextFlags(ctx) &
-             (REDISMODULE_CTX_FLAGS_MULTI | REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_DENY_BLOCKING |
-              REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING));
-}
-
 static void put_last(struct job *job)
 {
     job->next = NULL;
@@ -55,8 +46,7 @@ static struct job *take_first(void)
     return job;
 }
 
-/* ---- turns ---------------------------------------------------------------------------------------------------------
- */
+/* ---- time slices ------------------------------------------------------------------------------------------------- */
 
 static enum progress work(RedisModuleCtx *ctx, struct job *job, uint64_t begin)
 {
@@ -79,7 +69,7 @@ static void set_timer(void)
     jobs.timed = true;
 }
 
-/* The job that had the last word of this turn is the last of the next one. */
+/* A job that has run goes to the end of the queue. */
 static void run_slice(RedisModuleCtx *ctx, void *unused)
 {
     uint64_t begin = microseconds_now(), worked = read_clock(CLOCK_THREAD_CPUTIME_ID), count = 0;
@@ -99,8 +89,7 @@ static void run_slice(RedisModuleCtx *ctx, void *unused)
     set_timer();
 }
 
-/* ---- life of a job -------------------------------------------------------------------------------------------------
- */
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static int reply(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -110,36 +99,34 @@ static int reply(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return job->class->reply(ctx, job);
 }
 
-/* Also where the client has gone: the job was done all the same. */
+/* Also called if the client has disconnected; the job was done all the same. */
 static void free_job(RedisModuleCtx *ctx, void *private)
 {
     struct job *job = private;
     if (job->timer)
         RedisModule_StopTimer(ctx, job->timer, NULL);
-    if (job->name)
-        RedisModule_FreeString(NULL, job->name);
     job->class->free(job);
 }
 
-static void wait_is_over(RedisModuleCtx *ctx, void *private)
+static void time_out(RedisModuleCtx *ctx, void *private)
 {
     struct job *job = private;
     (void)ctx;
     job->timer = 0;
-    job->enough(job);
+    job->timed_out(job);
 }
 
-void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *patience)
+void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_wait *wait)
 {
     if (!lasting)
         lasting = RedisModule_GetDetachedThreadSafeContext(ctx);
     job->database = RedisModule_GetSelectedDb(ctx);
-    job->client = RedisModule_BlockClient(ctx, reply, patience->unblocked, free_job, 0);
-    job->enough = patience->enough;
-    if (job->enough)
-        job->timer = RedisModule_CreateTimer(ctx, patience->most, wait_is_over, job);
-    if (patience->disconnected)
-        RedisModule_SetDisconnectCallback(job->client, patience->disconnected);
+    job->client = RedisModule_BlockClient(ctx, reply, wait->unblocked, free_job, 0);
+    job->timed_out = wait->timed_out;
+    if (job->timed_out)
+        job->timer = RedisModule_CreateTimer(ctx, wait->most, time_out, job);
+    if (wait->disconnected)
+        RedisModule_SetDisconnectCallback(job->client, wait->disconnected);
 }
 
 void job_go_on(struct job *job)
@@ -153,37 +140,9 @@ void job_end(struct job *job)
     RedisModule_UnblockClient(job->client, job);
 }
 
-int job_begin(RedisModuleCtx *ctx, struct job *job, struct target *target)
+int job_begin(RedisModuleCtx *ctx, struct job *job)
 {
-    if (target) {
-        job->name = RedisModule_CreateStringFromString(NULL, target->name);
-        job->object = target->filter ? target->filter->object : 0;
-        job->generation = target_generation(target);
-        target_close(target);
-    }
-    job_wait(ctx, job, &(struct job_patience){0});
+    job_wait(ctx, job, &(struct job_wait){0});
     job_go_on(job);
     return REDISMODULE_OK;
-}
-
-void jobs_end(void)
-{
-    if (lasting)
-        RedisModule_FreeThreadSafeContext(lasting);
-    lasting = NULL;
-}
-
-bool may_write(RedisModuleCtx *ctx, const char **error)
-{
-    int flags = RedisModule_GetContextFlags(ctx);
-    if (!(flags & REDISMODULE_CTX_FLAGS_MASTER))
-        *error = "READONLY the server has become a replica meanwhile";
-    return !*error && !(flags & REDISMODULE_CTX_FLAGS_LOADING) && !RedisModule_AvoidReplicaTraffic();
-}
-
-bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode)
-{
-    target_open(target, ctx, job->name, mode);
-    bool same = job->object ? target->filter && target->filter->object == job->object : target->missing;
-    return same && target_generation(target) == job->generation;
 }

@@ -1,18 +1,17 @@
 /*
- * Long work of commands, in steps: the client waits, the server does not.
+ * Incremental jobs: long commands that block their client, but not the server.
  *
- * A job is a command that will be answered later. Its steps are made on the main thread, where filters live, in turns
- * of about a millisecond with a pause between them in which the server does what else there is to do; all jobs share a
- * turn. A job may have a thread of its own for work that needs no filter. Between two turns anything may happen to the
- * key, so a job finds it again by its name each time, and knows by the number of the object and by the generation
- * whether it is the same. Where it is not, the answer is an error that begins with STALE.
+ * A job is a command that is answered later. It runs on the main thread, where filters live, in small steps. All jobs
+ * share a *time slice* of about a millisecond; between two slices the server does everything else. A job may have a
+ * thread of its own for work that needs no filter. Jobs about a key: key_job.h.
  *
- * In MULTI, in scripts, in what a primary or an AOF tells, nobody can wait: there all is done at once.
+ * In MULTI, in scripts, and in commands from a primary or an AOF, no client can be blocked: there everything is done at
+ * once (can_wait()).
  */
 #ifndef MODULE_JOB_JOB_H
 #define MODULE_JOB_JOB_H
 
-#include "module/key/target.h"
+#include "module/base/server.h"
 
 enum progress { MORE_TO_DO, NOTHING_TO_DO_NOW, ALL_DONE };
 
@@ -27,53 +26,38 @@ struct job_class {
 /* A class puts its own fields behind these. */
 struct job {
     const struct job_class *class;
-    RedisModuleString *name; /* of the key; NULL: it is about none */
-    uint64_t object;         /* at it; 0: none yet */
-    uint64_t generation;     /* of the name */
     int database;
     RedisModuleBlockedClient *client;
     struct job *next;
     RedisModuleTimerID timer; /* 0: none */
-    void (*enough)(struct job *job);
+    void (*timed_out)(struct job *job);
 };
 
-bool can_wait(RedisModuleCtx *ctx);
-
-/* The command will be answered when the job is done, which is released then by its class. About the key of the target,
-   which is closed; or about none. */
-int job_begin(RedisModuleCtx *ctx, struct job *job, struct target *target);
+/* Blocks the client and starts the job. The class replies and frees the job when it is done. */
+int job_begin(RedisModuleCtx *ctx, struct job *job);
 
 /*
- * The same for work that has an occasion to wait for. The job is nobody's business until it is let go: on, to be done
- * in turns, or to its end. Where it has waited so many milliseconds, or the client was unblocked by another one or has
- * gone away, the functions are told.
+ * Blocks the client for a job that waits for an event. The caller starts the steps of the job (job_go_on) or ends it
+ * (job_end). The functions are called when the job has waited for `most` milliseconds, when another client unblocks the
+ * client (CLIENT UNBLOCK), and when the client disconnects.
  *
- * The time is kept by a timer of ours: a server that finds a client's time to be over in the very turn in which it was
- * woken (Redis 7.0, after a slow command) would let it go without any answer.
+ * The timer is ours and not the server's: Redis 7.0 drops a client without any reply if its time is over in the same
+ * cycle in which it was unblocked, after a slow command.
  */
-struct job_patience {
+struct job_wait {
     long long most;
-    void (*enough)(struct job *job);
+    void (*timed_out)(struct job *job);
     RedisModuleCmdFunc unblocked;
     RedisModuleDisconnectFunc disconnected;
 };
-void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_patience *patience);
+void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_wait *wait);
 void job_go_on(struct job *job);
 void job_end(struct job *job);
-
-/* Whether a job may change anything now. Where it never will again, the error says why. */
-bool may_write(RedisModuleCtx *ctx, const char **error);
-
-/* Opens the key; false if it does not hold the object any more, at its generation. To be closed in either case. */
-bool job_open(RedisModuleCtx *ctx, const struct job *job, struct target *target, int mode);
-
-/* The module goes away. */
-void jobs_end(void);
 
 /* Of a clock that never goes back. */
 uint64_t microseconds_now(void);
 
-/* For INFO: how long the longest turn has taken, in microseconds of the processor: waiting for it does not count. */
+/* For INFO: the longest time slice, in microseconds of processor time. */
 uint64_t longest_slice(void);
 
 #endif

@@ -26,9 +26,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
-#include "job.h"
+#include "key_job.h"
 #include "digest_job.h"
 #include "module/value/timed.h"
 
@@ -53,7 +54,7 @@ struct sources {
 };
 
 struct merge_job {
-    struct job job;
+    struct key_job job;
     struct sources *sources; /* NULL: a frame */
     struct value memory;     /* counts what the frame is read into, and limits it */
     const struct merge_verb *verb;
@@ -83,7 +84,7 @@ static size_t long_for(const struct target *target, roost_bytes frame)
 
 bool merge_is_long(const struct target *target, roost_bytes frame)
 {
-    if (target->filter && is_timed(target->filter))
+    if (target->filter && is_timed(target->filter->filter))
         return false;
     if (frame.size > long_for(target, frame))
         return true;
@@ -91,8 +92,7 @@ bool merge_is_long(const struct target *target, roost_bytes frame)
            !roost_frame_is_delta(frame.data, frame.size);
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static roost_status join_sources(struct merge_job *merge)
 {
@@ -145,6 +145,7 @@ static void free_merge(struct job *job)
 {
     pthread_t thread;
     struct merge_job *merge = (struct merge_job *)job;
+    key_job_release(&merge->job);
     if (merge->frame)
         RedisModule_FreeString(NULL, merge->frame);
     for (int i = 0; merge->sources && i < merge->sources->count; i++)
@@ -157,14 +158,13 @@ static void free_merge(struct job *job)
         release(merge);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* An empty filter for a frame that gets one of its own; a window, which is not cut, comes whole. */
 static roost_status make_filter(struct merge_job *merge, struct filter_value **filter)
 {
     roost_status status = filter_value_open(filter, merge->merging);
-    if (status != ROOST_OK || !is_timed(*filter))
+    if (status != ROOST_OK || !is_timed((*filter)->filter))
         return status;
     value_free(&(*filter)->value);
     merge->all_in = true;
@@ -248,7 +248,7 @@ static enum progress read_state(struct merge_job *merge, struct target *target)
 /* What filters of other keys are stored over may be anything. */
 static bool open_receiver(RedisModuleCtx *ctx, struct merge_job *merge, struct target *target)
 {
-    return job_open(ctx, &merge->job, target, REDISMODULE_READ | REDISMODULE_WRITE) ||
+    return key_job_open(ctx, &merge->job, target, REDISMODULE_READ | REDISMODULE_WRITE) ||
            (merge->sources && merge->begins);
 }
 
@@ -264,8 +264,7 @@ static enum progress work_on(RedisModuleCtx *ctx, struct merge_job *merge)
     return progress;
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static bool begin_thread(struct merge_job *merge)
 {
@@ -360,8 +359,7 @@ static int reply_merge(RedisModuleCtx *ctx, struct job *job)
 
 static const struct job_class merge_class = {merge_step, reply_merge, free_merge};
 
-/* ---- the beginning -------------------------------------------------------------------------------------------------
- */
+/* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
 static roost_status begin(struct merge_job *merge, struct target *target)
 {
@@ -383,9 +381,9 @@ static int begin_or_refuse(struct merge_job *merge, struct target *target)
 {
     roost_status status = begin(merge, target);
     if (status == ROOST_OK)
-        return job_begin(target->ctx, &merge->job, target);
+        return key_job_begin(&merge->job, target);
     target_close(target);
-    free_merge(&merge->job);
+    free_merge(&merge->job.job);
     return reply_status(target->ctx, status);
 }
 
@@ -393,7 +391,7 @@ int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_
                         const struct merge_verb *verb)
 {
     struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
-    merge->job.class = &merge_class;
+    merge->job.job.class = &merge_class;
     merge->verb = verb;
     merge->memory.limit = settings.memory_limit;
     merge->frame = RedisModule_HoldString(NULL, frame);
@@ -420,7 +418,7 @@ int merge_filters_incrementally(struct target *target, RedisModuleString **names
     struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
     struct sources *sources = RedisModule_Calloc(1, sizeof *sources);
     const size_t places = (size_t)count;
-    *merge = (struct merge_job){.job.class = &merge_class, .sources = sources, .verb = verb, .begins = true};
+    *merge = (struct merge_job){.job.job.class = &merge_class, .sources = sources, .verb = verb, .begins = true};
     sources->names = RedisModule_Alloc(places * sizeof *sources->names);
     sources->objects = RedisModule_Alloc(places * sizeof *sources->objects);
     sources->copies = RedisModule_Calloc(places, sizeof(roost_filter *));
@@ -434,6 +432,6 @@ int merge_filters_incrementally(struct target *target, RedisModuleString **names
     if (sources->count > 0)
         return begin_or_refuse(merge, target);
     target_close(target); /* it holds what it holds */
-    free_merge(&merge->job);
+    free_merge(&merge->job.job);
     return verb->reply(target->ctx, &(struct merged){.status = ROOST_OK});
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "module/base/context.h"
 #include "module/base/arguments.h"
 #include "module/registry/key_removals.h"
 #include "module/registry/tombstones.h"
@@ -20,8 +21,7 @@
 
 #define SLICE 64 /* changes between two deltas; several records a change fit into the shortest journal */
 
-/* ---- the key -------------------------------------------------------------------------------------------------------
- */
+/* ---- the key ----------------------------------------------------------------------------------------------------- */
 
 void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode)
 {
@@ -69,7 +69,7 @@ bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)
 {
     roost_bytes key = argument_bytes(*items);
-    timed_contains(target->filter, found, count == 1 ? &key : argument_keys(target->ctx, items, count), count);
+    timed_contains(target->filter->filter, found, count == 1 ? &key : argument_keys(target->ctx, items, count), count);
 }
 
 int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
@@ -93,7 +93,7 @@ int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
 
 uint64_t target_generation(const struct target *target)
 {
-    return target->filter ? target->filter->value.generation : registry_generation(target->ctx, target->name);
+    return target->filter ? target->filter->value.generation : tombstones_generation_of(target->ctx, target->name);
 }
 
 bool target_is_at(struct target *target, const RedisModuleString *argument)
@@ -119,8 +119,8 @@ void target_changed(struct target *target, const char *event)
    after what it brings has come. */
 static void set_limit(struct target *target)
 {
-    target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit + timed_grant(target->filter);
-    timed_bound(target->filter, !target->mirrored);
+    target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit + timed_grant(target->filter->filter);
+    timed_bound(target->filter->filter, !target->mirrored);
 }
 
 static void lift_limit(struct target *target)
@@ -128,8 +128,7 @@ static void lift_limit(struct target *target)
     target->filter->value.limit = 0;
 }
 
-/* ---- effects -------------------------------------------------------------------------------------------------------
- */
+/* ---- effects ----------------------------------------------------------------------------------------------------- */
 
 static void replicate_whole(struct target *target)
 {
@@ -174,7 +173,7 @@ static bool replicate_delta(struct target *target)
 
 roost_status target_begin(struct target *target)
 {
-    timed_bound(target->filter, !target->mirrored);
+    timed_bound(target->filter->filter, !target->mirrored);
     return ready_to_replicate(target);
 }
 
@@ -183,8 +182,7 @@ bool target_replicate(struct target *target)
     return replicate_delta(target);
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------------------
- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 roost_status target_create(struct target *target, const roost_config *config, struct shown shown)
 {
@@ -204,7 +202,7 @@ void target_put(struct target *target, struct filter_value *filter)
 
 void target_put_at(struct target *target, struct filter_value *filter, uint64_t generation)
 {
-    bool raised = generation > registry_generation(target->ctx, target->name);
+    bool raised = generation > tombstones_generation_of(target->ctx, target->name);
     filter->value.generation = generation;
     if (!target->missing) {
         RedisModule_UnlinkKey(target->key);
@@ -262,8 +260,7 @@ bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleS
     return false;
 }
 
-/* ---- additions -----------------------------------------------------------------------------------------------------
- */
+/* ---- additions --------------------------------------------------------------------------------------------------- */
 
 static bool any(const bool *changed, size_t count)
 {
@@ -315,8 +312,7 @@ roost_status target_add(struct target *target, bool *changed, size_t *done, cons
     return status;
 }
 
-/* ---- other changes -------------------------------------------------------------------------------------------------
- */
+/* ---- other changes ----------------------------------------------------------------------------------------------- */
 
 static roost_status remove_some(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count, bool one)
 {

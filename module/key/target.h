@@ -15,6 +15,7 @@
 #ifndef MODULE_KEY_TARGET_H
 #define MODULE_KEY_TARGET_H
 
+#include "module/base/context.h"
 #include "module/value/filter_value.h"
 
 struct target {
@@ -40,12 +41,6 @@ bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 
 /* The error that says why there is no filter; the target is closed. */
 int target_refuse(struct target *target, const char *when_missing);
-
-static inline bool is_mirrored(RedisModuleCtx *ctx)
-{
-    return RedisModule_GetContextFlags(ctx) &
-           (REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
-}
 
 /* Makes a filter at a missing key, and tells of it. */
 roost_status target_create(struct target *target, const roost_config *config, struct shown shown);

@@ -1,20 +1,20 @@
 /*
- * See departures.h.
+ * See key_removals.h.
  *
- * Which is which. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first, within the same
- * command: commands are counted by a filter that the server runs before each, and a value that was written out and
- * deleted under one number has been moved. (A transaction has one number: DUMP and DEL in one look the same, and are a
- * move only where the server holds a connection of a MIGRATE, which it keeps for ten seconds. That somebody sent the
- * word MIGRATE proves nothing: the filter sees commands before it is known whether they are allowed.) Where MIGRATE
- * within a cluster is repeated, it replaces what an earlier attempt has brought, by a command of its own: nothing was
- * deleted then either. A slot that goes to another node is emptied by the server itself, when the slot is ours no
- * longer: Valkey tells `del` of each key, Redis 7.0 nothing at all.
+ * How the reasons are told apart. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first, in
+ * the same command. A command filter, which the server runs before each command, counts commands; a value that was
+ * written out and deleted under one number has been moved. (A transaction has one number, so DUMP and DEL in one look
+ * the same. They count as a move only if the server holds a connection of a MIGRATE, which it keeps for ten seconds. The
+ * name of the command proves nothing, since the filter sees commands before it is known whether they are allowed.) When
+ * MIGRATE is repeated in a cluster, it replaces what an earlier attempt brought, by a command of its own: nothing was
+ * deleted then either. The server itself empties a slot that went to another node. Valkey sends `del` for each key,
+ * Redis 7.0 sends nothing.
  *
- * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of what it holds now; listening to all of
- * those would cost every write of the server. Redis 7.0 overwrites in place: the key is still there while the type is
- * told, and other keys may be written. Newer servers offer a job at the end of the command, transaction or script: what
- * no event has explained by then, and whose name holds something, was overwritten. Both are part of the command for
- * replicas and AOF.
+ * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of its new value. Listening to all of those
+ * would slow down every write of the server. Redis 7.0 overwrites in place: the key is still there when the data type is
+ * called, and other keys may be written. Newer servers offer a job at the end of the command, transaction or script: a
+ * removal that no event has explained by then, and whose key holds something, was an overwrite. Replicas and the AOF get
+ * the tombstone as part of the command in both cases.
  */
 #include "key_removals.h"
 
@@ -22,30 +22,29 @@
 #include <string.h>
 
 #include "module/base/arguments.h"
-#include "module/value/filter_value.h"
-#include "tombstones.h"
-#include "registry.h"
+#include "module/base/context.h"
 #include "slots.h"
+#include "tombstones.h"
 
 #define FEW 4 /* RENAME has two */
 
 struct key_removal {
     struct key_removal *earlier;
-    RedisModuleString *name;
+    RedisModuleString *key;
     int database;
     uint64_t generation;
-    uint64_t command; /* under which it happened */
-    bool written_out; /* under the same */
+    uint64_t command; /* number of the command that removed it */
+    bool written_out; /* by the same command */
 };
 static struct key_removal *latest;
 static uint64_t commands;
-static bool is_transaction;     /* the one under way; */
-static bool brings;             /* it was sent by MIGRATE */
+static bool is_transaction;     /* the present command is EXEC; */
+static bool is_migration;       /* or one that MIGRATE sends to the other server */
 static RedisModuleCtx *lasting; /* a context where the server gives none */
 
 static void free_removal(struct key_removal *removal)
 {
-    RedisModule_FreeString(NULL, removal->name);
+    RedisModule_FreeString(NULL, removal->key);
     RedisModule_Free(removal);
 }
 
@@ -61,27 +60,21 @@ static void forget_all_but(unsigned count)
     }
 }
 
-/* Newer servers have a job that looks after all of them; otherwise only what has just happened counts. */
+/* Newer servers have a job that resolves all removals. On Redis 7.0 only those of the present command count. */
 static bool is_recent(const struct key_removal *removal)
 {
     return newer.add_post_notification_job || removal->command == commands;
 }
 
-static bool decided_elsewhere(void)
+/* The removed value was at this generation. If there is a tombstone of a later one already (the server died between the
+   two), it stays: what others have made there since is not deleted. */
+static void record_deletion(RedisModuleCtx *ctx, RedisModuleString *key, uint64_t generation)
 {
-    return RedisModule_GetContextFlags(NULL) &
-           (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
+    uint64_t deleted = tombstones_generation_of(ctx, key), next = generation_after(generation);
+    tombstones_record(ctx, key, deleted > next ? deleted : next); /* 0: no link ever spoke to the server */
 }
 
-/* What goes was at this generation. Where a grave tells of a later one already (a server that died between the two), it
-   stays at that: what others have made there since is not deleted with it. */
-static void record_deletion(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t generation)
-{
-    uint64_t deleted = registry_generation(ctx, name), next = generation_after(generation);
-    tombstones_record(ctx, name, deleted > next ? deleted : next); /* 0: no link ever spoke */
-}
-
-/* Whether the server is connected to another one that it moves keys to. */
+/* Whether the server is connected to another one, to move keys there. */
 static bool is_migrating(void)
 {
     int error = REDISMODULE_ERR;
@@ -96,67 +89,65 @@ static bool was_written_out(const struct value *value)
     return value->written_out == commands && (!is_transaction || is_migrating());
 }
 
-void key_removals_note_copy(struct value *value)
+static void note_saved(struct value *value)
 {
     value->written_out = commands;
 }
 
-/* ---- overwritten keys ----------------------------------------------------------------------------------------------
- */
+/* ---- overwritten keys -------------------------------------------------------------------------------------------- */
 
-static void explain_rest(RedisModuleCtx *ctx, void *unused)
+static void resolve_rest(RedisModuleCtx *ctx, void *unused)
 {
     (void)unused;
     int database = RedisModule_GetSelectedDb(ctx);
     for (struct key_removal *removal; (removal = latest);) {
         latest = removal->earlier;
         RedisModule_SelectDb(ctx, removal->database);
-        if (RedisModule_KeyExists(ctx, removal->name))
-            record_deletion(ctx, removal->name, removal->generation);
+        if (RedisModule_KeyExists(ctx, removal->key))
+            record_deletion(ctx, removal->key, removal->generation);
         free_removal(removal);
     }
     RedisModule_SelectDb(ctx, database);
 }
 
-static bool explain_now(const RedisModuleString *name, int database, uint64_t generation)
+static bool resolve_now(const RedisModuleString *key, int database, uint64_t generation)
 {
     RedisModule_SelectDb(lasting, database);
-    if (!RedisModule_KeyExists(lasting, (RedisModuleString *)(uintptr_t)name))
+    if (!RedisModule_KeyExists(lasting, (RedisModuleString *)(uintptr_t)key))
         return false;
-    record_deletion(lasting, (RedisModuleString *)(uintptr_t)name, generation);
+    record_deletion(lasting, (RedisModuleString *)(uintptr_t)key, generation);
     return true;
 }
 
-void key_removals_note(struct value *value, const RedisModuleString *name, int database)
+static void note_unlinked(struct value *value, const RedisModuleString *key, int database)
 {
-    if (value->class != &filter_class || decided_elsewhere())
+    if (!value->class->cursor || is_decided_elsewhere())
         return;
-    if (!newer.add_post_notification_job && explain_now(name, database, value->generation))
+    if (!newer.add_post_notification_job && resolve_now(key, database, value->generation))
         return;
     struct key_removal *removal = RedisModule_Alloc(sizeof *removal);
     *removal = (struct key_removal){.earlier = latest,
-                                    .name = RedisModule_CreateStringFromString(NULL, name),
+                                    .key = RedisModule_CreateStringFromString(NULL, key),
                                     .database = database,
                                     .generation = value->generation,
                                     .command = commands,
                                     .written_out = was_written_out(value)};
     latest = removal;
     if (newer.add_post_notification_job)
-        newer.add_post_notification_job(lasting, explain_rest, NULL, NULL);
+        newer.add_post_notification_job(lasting, resolve_rest, NULL, NULL);
     else
         forget_all_but(FEW);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* The latest one of this name; all of them are forgotten. */
-static bool take(struct key_removal *found, const RedisModuleString *name, int database)
+/* The latest removal of this key; all of them are forgotten. */
+static bool take(struct key_removal *found, const RedisModuleString *key, int database)
 {
     bool any = false;
     for (struct key_removal **place = &latest, *removal; (removal = *place);) {
         if (removal->database != database ||
-            RedisModule_StringCompare(removal->name, (RedisModuleString *)(uintptr_t)name) != 0) {
+            RedisModule_StringCompare(removal->key, (RedisModuleString *)(uintptr_t)key) != 0) {
             place = &removal->earlier;
             continue;
         }
@@ -170,60 +161,58 @@ static bool take(struct key_removal *found, const RedisModuleString *name, int d
     return any;
 }
 
-void key_removals_forget(const RedisModuleString *name, int database)
+void key_removals_forget(const RedisModuleString *key, int database)
 {
     struct key_removal removal;
-    (void)take(&removal, name, database);
+    (void)take(&removal, key, database);
 }
 
-void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *name)
+void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *key)
 {
     struct key_removal removal;
-    if (take(&removal, name, RedisModule_GetSelectedDb(ctx)))
-        record_deletion(ctx, name, removal.generation);
+    if (take(&removal, key, RedisModule_GetSelectedDb(ctx)))
+        record_deletion(ctx, key, removal.generation);
 }
 
-/* A read of the name is refused where its slot is not ours; and where it is, but on its way to another node. */
-static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *name)
+/* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. */
+static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *key)
 {
-    if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER))
+    if (!is_cluster())
         return true;
     errno = 0;
-    RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", name);
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", key);
     if (reply) {
         RedisModule_FreeCallReply(reply);
         return true;
     }
-    roost_bytes bytes = argument_bytes(name);
+    roost_bytes bytes = argument_bytes(key);
     return slot_is_ours(ctx, slot_of((const char *)bytes.data, bytes.size));
 }
 
-static bool was_moved(RedisModuleCtx *ctx, const struct key_removal *removal, const char *event,
-                      RedisModuleString *name)
+static bool was_moved(RedisModuleCtx *ctx, const struct key_removal *removal, const char *event, RedisModuleString *key)
 {
     if (strcmp(event, "restore") == 0)
-        return brings && removal->command == commands;
-    return strcmp(event, "del") == 0 && (removal->written_out || !is_served_here(ctx, name));
+        return is_migration && removal->command == commands;
+    return strcmp(event, "del") == 0 && (removal->written_out || !is_served_here(ctx, key));
 }
 
-void key_removals_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
+void key_removals_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *key)
 {
     struct key_removal removal;
-    if (!take(&removal, name, RedisModule_GetSelectedDb(ctx)) || strcmp(event, "evicted") == 0 ||
-        was_moved(ctx, &removal, event, name))
+    if (!take(&removal, key, RedisModule_GetSelectedDb(ctx)) || strcmp(event, "evicted") == 0 ||
+        was_moved(ctx, &removal, event, key))
         return;
-    record_deletion(ctx, name, removal.generation);
+    record_deletion(ctx, key, removal.generation);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static void count_command(RedisModuleCommandFilterCtx *filter)
 {
     const RedisModuleString *name = RedisModule_CommandFilterArgGet(filter, 0);
     commands++;
     is_transaction = argument_is(name, "EXEC");
-    brings = argument_is(name, "RESTORE-ASKING");
+    is_migration = argument_is(name, "RESTORE-ASKING");
 }
 
 int key_removals_begin(RedisModuleCtx *ctx)
@@ -241,3 +230,5 @@ void key_removals_end(void)
         RedisModule_FreeThreadSafeContext(lasting);
     lasting = NULL;
 }
+
+const struct value_observer key_removals_observer = {.unlinked = note_unlinked, .saved = note_saved};

@@ -1,9 +1,9 @@
 /*
  * See registry.h.
  *
- * Values may be freed on another thread, where the main thread was not told that they go. So entry and value know each
- * other through a pair of pointers that are cut under a lock, by whoever goes first. An entry whose value went first is
- * an orphan; it is swept away as other entries come. Everything else is the main thread's alone.
+ * Another thread may free a value without notice to the main thread. So an entry and its value point to each other, and
+ * the pair of pointers is cut under a lock by the one that goes first. An entry whose value went first is an orphan; it
+ * is swept away while other entries are made. Everything else is used by the main thread alone.
  */
 #include "registry.h"
 
@@ -11,29 +11,23 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "key_removals.h"
-#include "tombstones.h"
-#include "links.h"
-
-#define EVENTS                                                                                                         \
-    (REDISMODULE_NOTIFY_GENERIC | REDISMODULE_NOTIFY_EXPIRED | REDISMODULE_NOTIFY_EVICTED | REDISMODULE_NOTIFY_LOADED)
 #define SWEPT_AT_ONCE 2
-#define FEW           1024      /* names that hold nothing are kept, and as many as there are others; */
-#define LONG_AGO      (1 << 20) /* but none from so many changes ago */
+#define FEW           1024      /* entries of keys without a value are kept, and as many as there are other keys; */
+#define LONG_AGO      (1 << 20) /* but none of so many changes ago */
 #define FOUND         8         /* places in the list that are remembered */
 
 struct registry registry;
 static struct registry_entry *next_swept;
-static struct registry_entry *last_found[FOUND]; /* by those who ask in turn; NULL: none */
+static struct registry_entry *last_found[FOUND]; /* one for each client that pages; NULL: none */
 static unsigned next_found;
-static RedisModuleDict *names; /* entries by database and name */
-static uint64_t empty;         /* entries of names that hold nothing, and that no grave tells of; */
-static uint64_t empty_deleted; /* and that one tells of */
-static bool incomplete;        /* there may be keys that it has not been told of */
+static RedisModuleDict *entries; /* by database and key */
+static uint64_t empty;           /* entries of keys without value and tombstone; */
+static uint64_t empty_deleted;   /* of keys without value, but with a tombstone */
+static bool incomplete;          /* there may be keys that have no entry */
 static void (*wake)(void);
+static uint64_t (*deleted_below)(int database, const void *key, size_t size);
 
-/* ---- the list ------------------------------------------------------------------------------------------------------
- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static void take_out(struct registry_entry *entry)
 {
@@ -80,7 +74,7 @@ static uint64_t distance(const struct registry_entry *entry, uint64_t sequence)
     return entry->sequence > sequence ? entry->sequence - sequence : sequence - entry->sequence;
 }
 
-/* Several clients page through the list at once, far apart: each begins where it left off itself. */
+/* Several clients page through the list at the same time, far apart. Each search begins where that client left off. */
 struct registry_entry *registry_after(uint64_t sequence)
 {
     struct registry_entry *entry = registry.newest;
@@ -99,8 +93,7 @@ struct registry_entry *registry_after(uint64_t sequence)
     return entry;
 }
 
-/* ---- values and their entries --------------------------------------------------------------------------------------
- */
+/* ---- values and their entries ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t ties = PTHREAD_MUTEX_INITIALIZER;
 
@@ -121,19 +114,19 @@ static bool is_orphan(const struct registry_entry *entry)
     return orphan;
 }
 
-/* Database and name in one; to be freed. */
-static uint8_t *full_name(int database, const void *name, size_t size)
+/* Database and key in one; to be freed. */
+static uint8_t *full_key(int database, const void *key, size_t size)
 {
     uint8_t *full = RedisModule_Alloc(sizeof database + size);
     memcpy(full, &database, sizeof database);
-    memcpy(full + sizeof database, name, size);
+    memcpy(full + sizeof database, key, size);
     return full;
 }
 
 static void free_entry(struct registry_entry *entry)
 {
     cut(entry);
-    RedisModule_FreeString(NULL, entry->name);
+    RedisModule_FreeString(NULL, entry->key);
     RedisModule_Free(entry);
 }
 
@@ -146,20 +139,20 @@ static uint64_t *counter_of(const struct registry_entry *entry)
 static void drop(struct registry_entry *entry)
 {
     size_t size;
-    const char *name = RedisModule_StringPtrLen(entry->name, &size);
-    uint8_t *full = full_name(entry->database, name, size);
-    RedisModule_DictDelC(names, full, sizeof entry->database + size, NULL);
+    const char *key = RedisModule_StringPtrLen(entry->key, &size);
+    uint8_t *full = full_key(entry->database, key, size);
+    RedisModule_DictDelC(entries, full, sizeof entry->database + size, NULL);
     RedisModule_Free(full);
     take_out(entry);
     registry.digest -= entry->part;
-    if (entry->left)
+    if (entry->removed)
         --*counter_of(entry);
-    registry.keys -= !entry->left;
+    registry.keys -= !entry->removed;
     free_entry(entry);
 }
 
-/* Names that hold nothing, of old, or where there are many. Those that graves tell of are still known there: whoever
-   has heard of such a name elsewhere, and asks for it, is told. */
+/* Drops entries of keys without a value: old ones, and any if there are many. A tombstone still knows its key: a client
+   that has heard of the key elsewhere, and asks for it, gets the generation. */
 static void sweep(void)
 {
     for (int i = 0; i < SWEPT_AT_ONCE; i++) {
@@ -176,103 +169,91 @@ static void sweep(void)
     }
 }
 
-void registry_leave(struct value *value)
+static void registry_leave(struct value *value)
 {
     struct registry_entry *entry = value->entry;
-    if (value->class == &tombstones_class)
-        tombstones_leave(value);
-    if (value->class == &links_class)
-        links_leave(value);
+    if (value->class->leave)
+        value->class->leave(value);
     if (!entry)
         return;
     cut(entry);
     registry.keys--;
     ++*counter_of(entry);
-    entry->left = true;
+    entry->removed = true;
     move_to_front(entry);
 }
 
-static struct registry_entry *make_entry(int database, const void *name, size_t size)
+static struct registry_entry *make_entry(int database, const void *key, size_t size)
 {
     sweep();
     struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
-    entry->name = RedisModule_CreateString(NULL, name, size);
+    entry->key = RedisModule_CreateString(NULL, key, size);
     entry->database = database;
-    entry->left = true;
-    entry->deleted = tombstones_generation(database, name, size);
+    entry->removed = true;
+    entry->deleted = deleted_below(database, key, size);
     put_first(entry);
     ++*counter_of(entry);
     return entry;
 }
 
-/* The entry of a name; where there is none it is NULL, or made. */
-static struct registry_entry *entry_of(int database, const void *name, size_t size, bool make)
+/* The entry of a key. If there is none: NULL, or a new one. */
+static struct registry_entry *entry_of(int database, const void *key, size_t size, bool make)
 {
-    uint8_t *full = full_name(database, name, size);
-    struct registry_entry *entry = RedisModule_DictGetC(names, full, sizeof database + size, NULL);
+    uint8_t *full = full_key(database, key, size);
+    struct registry_entry *entry = RedisModule_DictGetC(entries, full, sizeof database + size, NULL);
     if (!entry && make) {
-        entry = make_entry(database, name, size);
-        RedisModule_DictSetC(names, full, sizeof database + size, entry);
+        entry = make_entry(database, key, size);
+        RedisModule_DictSetC(entries, full, sizeof database + size, entry);
     }
     RedisModule_Free(full);
     return entry;
 }
 
-/* ---- burials -------------------------------------------------------------------------------------------------------
- */
+/* ---- deletions --------------------------------------------------------------------------------------------------- */
 
 static void set_deleted(struct registry_entry *entry, uint64_t generation)
 {
-    if (entry->left)
+    if (entry->removed)
         --*counter_of(entry);
     entry->deleted = generation;
-    if (entry->left)
+    if (entry->removed)
         ++*counter_of(entry);
     entry->dropped = entry->evicted = false;
     move_to_front(entry);
 }
 
-void registry_set_deleted(int database, const void *name, size_t size, uint64_t generation)
+void registry_set_deleted(int database, const void *key, size_t size, uint64_t generation)
 {
-    struct registry_entry *entry = entry_of(database, name, size, true);
+    struct registry_entry *entry = entry_of(database, key, size, true);
     set_deleted(entry, entry->deleted > generation ? entry->deleted : generation);
 }
 
-void registry_lower_deleted(int database, const void *name, size_t size, uint64_t generation)
+void registry_lower_deleted(int database, const void *key, size_t size, uint64_t generation)
 {
-    struct registry_entry *entry = entry_of(database, name, size, false);
+    struct registry_entry *entry = entry_of(database, key, size, false);
     if (entry && entry->deleted != generation)
         set_deleted(entry, generation);
 }
 
-void registry_drop_tombstone(int database, const void *name, size_t size, uint64_t generation)
+void registry_drop_tombstone(int database, const void *key, size_t size, uint64_t generation)
 {
-    struct registry_entry *entry = entry_of(database, name, size, true);
+    struct registry_entry *entry = entry_of(database, key, size, true);
     set_deleted(entry, generation);
     entry->dropped = generation == 0;
 }
 
-void registry_raise(int database, const void *name, size_t size, uint64_t generation)
+void registry_raise(int database, const void *key, size_t size, uint64_t generation)
 {
-    struct registry_entry *entry = entry_of(database, name, size, false);
+    struct registry_entry *entry = entry_of(database, key, size, false);
     if (!entry || !entry->value || entry->value->generation >= generation)
         return;
     entry->value->generation = generation;
     move_to_front(entry);
 }
 
-uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name)
-{
-    size_t size;
-    const char *bytes = RedisModule_StringPtrLen(name, &size);
-    registry_complete(ctx);
-    return tombstones_generation(RedisModule_GetSelectedDb(ctx), bytes, size);
-}
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
-
-void registry_orphan(struct value *value)
+static void registry_orphan(struct value *value)
 {
     pthread_mutex_lock(&ties);
     if (value->entry)
@@ -281,31 +262,57 @@ void registry_orphan(struct value *value)
     pthread_mutex_unlock(&ties);
 }
 
-static void join(struct value *value, RedisModuleString *name, int database)
+static void join(struct value *value, RedisModuleString *key, int database)
 {
     size_t size;
-    const char *bytes = RedisModule_StringPtrLen(name, &size);
+    const char *bytes = RedisModule_StringPtrLen(key, &size);
     struct registry_entry *entry = entry_of(database, bytes, size, true);
-    if (entry->left) {
+    if (entry->removed) {
         --*counter_of(entry);
         registry.keys++;
     }
     cut(entry);
-    entry->left = entry->evicted = false;
+    entry->removed = entry->evicted = false;
     entry->value = value;
     value->entry = entry;
 }
 
-void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
+void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *key)
 {
     if (!value->entry)
-        join(value, name, RedisModule_GetSelectedDb(ctx));
+        join(value, key, RedisModule_GetSelectedDb(ctx));
     move_to_front(value->entry);
+}
+
+static bool is_at(const struct registry_entry *entry, RedisModuleString *key, int database)
+{
+    return entry->database == database && RedisModule_StringCompare(entry->key, key) == 0;
+}
+
+void registry_arrive(RedisModuleCtx *ctx, struct value *value, RedisModuleString *key)
+{
+    if (value->class->arrive)
+        value->class->arrive(value, key, RedisModule_GetSelectedDb(ctx));
+    if (!value->class->cursor)
+        return;
+    if (value->entry && !is_at(value->entry, key, RedisModule_GetSelectedDb(ctx)))
+        registry_leave(value);
+    registry_touch(ctx, value, key);
+}
+
+/* The value was removed a moment ago, which moved the entry to the front: clients that learn of the removal learn of the
+   eviction. */
+void registry_note_eviction(RedisModuleCtx *ctx, const RedisModuleString *key)
+{
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(key, &size);
+    struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
+    if (entry && entry->removed)
+        entry->evicted = true;
 }
 
 static void forget_database(int database)
 {
-    tombstones_leave_all(database);
     for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
         following = entry->newer;
         if (entry->database == database)
@@ -315,30 +322,28 @@ static void forget_database(int database)
 
 static void forget_all(void)
 {
-    tombstones_leave_all(ALL_DATABASES);
     for (struct registry_entry *entry = registry.oldest, *following; entry; entry = following) {
         following = entry->newer;
         free_entry(entry);
     }
-    if (names)
-        RedisModule_FreeDict(NULL, names);
-    names = NULL;
+    if (entries)
+        RedisModule_FreeDict(NULL, entries);
+    entries = NULL;
     registry.oldest = registry.newest = registry.stale = next_swept = NULL;
     memset(last_found, 0, sizeof last_found);
     registry.keys = registry.digest = empty = empty_deleted = 0;
 }
 
-/* What was told may be otherwise now. */
-static void begin_incarnation(int database)
+/* ---- incarnations ------------------------------------------------------------------------------------------------ */
+
+void registry_restart(int database)
 {
-    if (database == ALL_DATABASES || database == 0)
-        links_forget();
     if (database == ALL_DATABASES)
         forget_all();
     else
         forget_database(database);
-    if (!names)
-        names = RedisModule_CreateDict(NULL);
+    if (!entries)
+        entries = RedisModule_CreateDict(NULL);
     if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
         registry.incarnation += 2;
     registry.incarnation |= 1;
@@ -346,106 +351,34 @@ static void begin_incarnation(int database)
         wake();
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
-
-static struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
+void registry_begin(uint64_t (*deleted)(int database, const void *key, size_t size))
 {
-    RedisModuleKey *key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_OPEN_KEY_NOTOUCH);
-    struct value *value =
-        key && RedisModule_ModuleTypeGetType(key) == value_type ? RedisModule_ModuleTypeGetValue(key) : NULL;
-    RedisModule_CloseKey(key);
-    return value;
+    deleted_below = deleted;
+    registry.sequence = 1; /* so that a cursor before the first change differs from one that asks for everything */
+    registry_restart(ALL_DATABASES);
 }
 
-/* Events by which a value comes to a name. One that had another name before has that one's generation. */
-static const struct arrival {
-    const char *event;
-    bool renamed;
-} arrivals[] = {{"loaded", false}, {"rename_to", true}, {"move_to", true}, {"copy_to", false}, {"restore", false}};
-
-static const struct arrival *arrival_by(const char *event)
+void registry_end(void)
 {
-    for (size_t i = 0; i < sizeof arrivals / sizeof *arrivals; i++)
-        if (strcmp(event, arrivals[i].event) == 0)
-            return &arrivals[i];
-    return NULL;
+    forget_all();
 }
 
-static bool is_named(const struct registry_entry *entry, RedisModuleString *name, int database)
-{
-    return entry->database == database && RedisModule_StringCompare(entry->name, name) == 0;
-}
-
-void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name)
-{
-    if (value->class == &tombstones_class)
-        tombstones_arrive(value, name, RedisModule_GetSelectedDb(ctx));
-    if (value->class == &links_class)
-        links_arrive(value, name);
-    if (!value->class->cursor)
-        return;
-    if (value->entry && !is_named(value->entry, name, RedisModule_GetSelectedDb(ctx)))
-        registry_leave(value);
-    registry_touch(ctx, value, name);
-}
-
-/* What is loaded has its generation; graves may be loaded after it. */
-static void take_generation(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name,
-                            const struct arrival *arrival)
-{
-    if (strcmp(arrival->event, "loaded") == 0 || !value->class->cursor)
-        return;
-    uint64_t generation = registry_generation(ctx, name);
-    if (arrival->renamed || value->generation < generation)
-        value->generation = generation;
-}
-
-/* Its value went a moment ago, which moved the entry to the front: whoever is told of that is told of this. */
-static void note_eviction(RedisModuleCtx *ctx, const RedisModuleString *name)
-{
-    size_t size;
-    const char *bytes = RedisModule_StringPtrLen(name, &size);
-    struct registry_entry *entry = entry_of(RedisModule_GetSelectedDb(ctx), bytes, size, false);
-    if (entry && entry->left)
-        entry->evicted = true;
-}
-
-static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *name)
-{
-    const struct arrival *arrival = arrival_by(event);
-    key_removals_explain(ctx, event, name);
-    if (type == REDISMODULE_NOTIFY_EVICTED)
-        note_eviction(ctx, name);
-    if (!arrival)
-        return REDISMODULE_OK;
-    /* while loading, the name is on the server's stack and must not be held */
-    RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, name);
-    struct value *value = value_at(ctx, copy);
-    /* a replica may load beside the data that it has, which cannot be looked at before it takes their place */
-    if (strcmp(event, "loaded") == 0 && (value ? value->entry != NULL : !RedisModule_KeyExists(ctx, copy)))
-        incomplete = true;
-    else if (value) {
-        take_generation(ctx, value, copy, arrival);
-        registry_name(ctx, value, copy);
-        if (value->class == &tombstones_class && strcmp(event, "restore") == 0)
-            tombstones_catch_up(value);
-    }
-    RedisModule_FreeString(NULL, copy);
-    return REDISMODULE_OK;
-}
+/* ---- keys that came without an event ----------------------------------------------------------------------------- */
 
 static void scan_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key, void *unused)
 {
     (void)unused;
-    struct value *value = key ? NULL : value_at(ctx, name);
-    if (key && RedisModule_ModuleTypeGetType(key) == value_type)
-        value = RedisModule_ModuleTypeGetValue(key);
+    struct value *value = key ? value_of_key(key) : value_at(ctx, name);
     if (value && !value->entry)
-        registry_name(ctx, value, name);
+        registry_arrive(ctx, value, name);
 }
 
-/* Walks through all keys of the server, once after such a load. */
+void registry_set_incomplete(void)
+{
+    incomplete = true;
+}
+
+/* Walks through all keys of the server. */
 void registry_complete(RedisModuleCtx *ctx)
 {
     if (!incomplete)
@@ -461,37 +394,12 @@ void registry_complete(RedisModuleCtx *ctx)
     RedisModule_SelectDb(ctx, database);
 }
 
-/* ---- all at once ---------------------------------------------------------------------------------------------------
- */
+/* ---- observer ---------------------------------------------------------------------------------------------------- */
 
-/* Values go without a word of their own. */
-static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
+static void note_unlinked(struct value *value, const RedisModuleString *key, int database)
 {
-    (void)ctx, (void)event;
-    if (moment != REDISMODULE_SUBEVENT_FLUSHDB_START)
-        return;
-    begin_incarnation(((RedisModuleFlushInfo *)data)->dbnum);
+    (void)key, (void)database;
+    registry_leave(value);
 }
 
-static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
-{
-    (void)ctx, (void)event, (void)moment, (void)data;
-    begin_incarnation(ALL_DATABASES);
-    incomplete = true;
-}
-
-int registry_begin(RedisModuleCtx *ctx)
-{
-    registry.sequence = 1; /* a mark that tells of no change yet is not the one that asks for everything */
-    begin_incarnation(ALL_DATABASES);
-    bool sent =
-        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
-        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
-        RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
-    return sent ? RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) : REDISMODULE_ERR;
-}
-
-void registry_end(void)
-{
-    forget_all();
-}
+const struct value_observer registry_observer = {.unlinked = note_unlinked, .freed = registry_orphan};

@@ -1,13 +1,17 @@
 /*
- * Which names hold values that deployments share, and in what order they last changed: what ROOST.SUMMARY tells.
+ * Which keys hold filters, and in what order they last changed: what ROOST.SUMMARY lists.
  *
- * A list, the latest change first; noting a change moves an entry to the front. Each change has a number; a *mark* is
- * such a number together with a number that is drawn when the server starts and whenever all may have changed at once
- * (FLUSHALL, SWAPDB, a replica that loads), so that a mark of another life is known for what it is. It is a change
- * cursor (change_cursor.h, which says why paging through the list always advances).
+ * The registry is a list with the latest change first; a change moves the entry of its key to the front. Changes are
+ * numbered. The number of a change and the *incarnation* of the registry make a change cursor (change_cursor.h, which
+ * also shows that paging through the list always advances). The incarnation is drawn at random when the server starts
+ * and whenever all keys may have changed at once (FLUSHALL, SWAPDB, a replica that loads), so a cursor of another
+ * incarnation is recognised.
  *
- * A name whose value went away stays in the list for a while, whether graves (graves.h) tell of it or not, so
- * that whoever asks what changed hears of it. Whoever comes too late for that is told that something may be missed.
+ * A key whose value was removed stays in the list for a while, with or without a tombstone (tombstones.h), so that
+ * clients who ask what changed learn of it. A client that asks too late is told that it may have missed something.
+ *
+ * The registry knows values only by their class. Tombstones and links are values of classes of their own and hear of
+ * keys through `arrive` and `leave` of their classes (value.h); the events of the server come in by keyspace.h.
  */
 #ifndef MODULE_REGISTRY_REGISTRY_H
 #define MODULE_REGISTRY_REGISTRY_H
@@ -15,65 +19,73 @@
 #include "module/base/checksum.h"
 #include "module/value/value.h"
 
+#define ALL_DATABASES (-1)
+
 struct registry_entry {
     struct registry_entry *older, *newer;
-    struct value *value; /* NULL: the name holds nothing */
-    RedisModuleString *name;
+    struct value *value; /* NULL: the key holds no filter */
+    RedisModuleString *key;
     int database;
-    uint64_t deleted; /* the generation below which all was deleted; 0: nothing was */
-    bool dropped;     /* what was deleted is forgotten, since all regions know of it */
-    bool left;        /* its value went away; else it is still there, or went without a word */
-    bool evicted;     /* to make room: the value is lost, and nobody asked for that */
-    bool stale;       /* its part of the digest is not up to date; then so are those of all newer entries */
+    uint64_t deleted; /* everything below this generation was deleted; 0: nothing was */
+    bool dropped;     /* the tombstone was dropped, since all regions have had it */
+    bool removed;     /* the value was removed; otherwise it is still there, or was freed without notice */
+    bool evicted;     /* to free memory: the value is lost, but nobody deleted it */
+    bool stale;       /* its part of the digest is out of date; then so are those of all newer entries */
     uint64_t sequence;
     sum128 part;
 };
 
 struct registry {
     struct registry_entry *newest, *oldest;
-    struct registry_entry *stale; /* the oldest one that is; NULL: none */
+    struct registry_entry *stale; /* the oldest stale entry; NULL: none */
     uint64_t sequence, incarnation;
-    uint64_t floor; /* the highest number of a name that was swept: who had not come so far may have missed it */
-    uint64_t keys;  /* names with a value */
+    uint64_t floor; /* the highest number of an entry that was dropped: clients below it may have missed a removal */
+    uint64_t keys;  /* keys that hold a filter */
     sum128 digest;  /* the sum of all parts */
 };
 extern struct registry registry;
 
-/* Keyspace events, so that a key that is loaded, renamed, moved, copied or restored is known by its name. */
-int registry_begin(RedisModuleCtx *ctx);
+/* Sees values that are removed and freed. */
+extern const struct value_observer registry_observer;
+
+/* `deleted` returns the generation below which a key was deleted. It is a parameter because tombstones, which know it,
+   use the registry. */
+void registry_begin(uint64_t (*deleted)(int database, const void *key, size_t size));
 void registry_end(void);
+/* Forgets the keys of a database, or of all, and begins another incarnation. */
+void registry_restart(int database);
 
 /* The value is at this key now. */
-void registry_name(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name);
+void registry_arrive(RedisModuleCtx *ctx, struct value *value, RedisModuleString *key);
 /* The value at this key has changed. */
-void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *name);
-/* The value goes away from its key: on the main thread. Orphaned: the value is being freed, on any thread. */
-void registry_leave(struct value *value);
-void registry_orphan(struct value *value);
+void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString *key);
+/* The value was evicted from this key a moment ago. */
+void registry_note_eviction(RedisModuleCtx *ctx, const RedisModuleString *key);
 
-/* What a name is at: that of its value, or where it holds nothing that of its burial. */
+/* The generation of a key: that of its value, or if it holds none that of its deletion. */
 static inline uint64_t registry_generation_of(const struct registry_entry *entry)
 {
     return entry->value ? entry->value->generation : entry->deleted;
 }
-/* That of its burial, whatever it holds. */
-uint64_t registry_generation(RedisModuleCtx *ctx, RedisModuleString *name);
-/* Graves say so, or no longer say so but only this (0: nothing). */
-void registry_set_deleted(int database, const void *name, size_t size, uint64_t generation);
-void registry_lower_deleted(int database, const void *name, size_t size, uint64_t generation);
-/* The same, and all regions know of it. */
-void registry_drop_tombstone(int database, const void *name, size_t size, uint64_t generation);
-/* The value at this name, if there is one, is at least at this generation. */
-void registry_raise(int database, const void *name, size_t size, uint64_t generation);
+/* A tombstone says that the key was deleted below this generation. */
+void registry_set_deleted(int database, const void *key, size_t size, uint64_t generation);
+/* The tombstone is gone; the others say this (0: nothing). */
+void registry_lower_deleted(int database, const void *key, size_t size, uint64_t generation);
+/* The same, because all regions have had the tombstone. */
+void registry_drop_tombstone(int database, const void *key, size_t size, uint64_t generation);
+/* The value at this key, if there is one, is at this generation at least. */
+void registry_raise(int database, const void *key, size_t size, uint64_t generation);
 
-/* There are no keys that it has not been told of. */
+/* Keys may have come without an event. They are looked for by the next registry_complete(), which is called before
+   every question that concerns all keys. */
+void registry_set_incomplete(void);
 void registry_complete(RedisModuleCtx *ctx);
 
-/* The first entry that changed after this number; NULL: none. Quick when asked again where it left off, for a few who
-   ask in turn. */
+/* The first entry that changed after this number; NULL: none. Fast for a few clients that page through the list at the
+   same time. */
 struct registry_entry *registry_after(uint64_t sequence);
 
-/* Called at the next change, once; NULL: nobody waits. */
+/* Called at the next change. NULL: nobody waits. */
 void registry_wake_at_change(void (*wake)(void));
 
 #endif

@@ -1,4 +1,4 @@
-/* See slots.h. The slot of a name is the CRC16 (XMODEM: polynomial 0x1021, from 0) of its tag, modulo 16384. */
+/* See slots.h. The slot of a key is the CRC16 (XMODEM: polynomial 0x1021, from 0) of its tag, modulo 16384. */
 #include "slots.h"
 
 #include <stdio.h>
@@ -16,13 +16,13 @@ static unsigned crc16(const char *bytes, size_t size)
     return crc;
 }
 
-unsigned slot_of(const char *name, size_t size)
+unsigned slot_of(const char *key, size_t size)
 {
-    const char *open = memchr(name, '{', size);
-    const char *close = open ? memchr(open + 1, '}', size - (size_t)(open + 1 - name)) : NULL;
+    const char *open = memchr(key, '{', size);
+    const char *close = open ? memchr(open + 1, '}', size - (size_t)(open + 1 - key)) : NULL;
     if (close && close > open + 1)
         return crc16(open + 1, (size_t)(close - open - 1)) % SLOTS;
-    return crc16(name, size) % SLOTS;
+    return crc16(key, size) % SLOTS;
 }
 
 unsigned slot_tag(unsigned slot)
@@ -65,7 +65,7 @@ static bool line_has(char *line, unsigned slot)
     return false;
 }
 
-/* The first that a line tells of. */
+/* The first slot of a line. */
 static unsigned first_of_line(char *line)
 {
     char *place = NULL, *word = strtok_r(line, " ", &place);
@@ -83,7 +83,7 @@ static char *our_line(char *nodes)
     return line;
 }
 
-/* What the server says of itself in CLUSTER NODES; NULL where it says nothing. To be freed: the bytes. */
+/* The reply of CLUSTER NODES, to be freed, and the line of this server in it; NULL: no reply. */
 static char *ask_nodes(RedisModuleCtx *ctx, char **line)
 {
     size_t size;

@@ -1,4 +1,4 @@
-/* Slots of a cluster: where a name belongs. */
+/* Slots of a cluster. */
 #ifndef MODULE_REGISTRY_SLOTS_H
 #define MODULE_REGISTRY_SLOTS_H
 
@@ -6,9 +6,9 @@
 
 #define SLOTS 16384
 
-/* Of a name, or of the part of it that is in braces. */
-unsigned slot_of(const char *name, size_t size);
-/* A number whose digits fall into the slot. */
+/* Of a key, or of the part of it that is in braces. */
+unsigned slot_of(const char *key, size_t size);
+/* A number whose digits hash to the slot. */
 unsigned slot_tag(unsigned slot);
 /* A slot that this server serves; 0 where it serves none. */
 unsigned slot_of_ours(RedisModuleCtx *ctx);

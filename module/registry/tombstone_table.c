@@ -1,4 +1,4 @@
-/* See tombstones.h. */
+/* See tombstone_table.h. */
 #include "tombstone_table.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 struct bucket {
     uint32_t used;
-    uint8_t depth; /* bits of the hash that all names in it have in common */
+    uint8_t depth; /* bits of the hash that all its keys have in common */
     uint8_t records[];
 };
 
@@ -21,8 +21,7 @@ struct tombstone_table {
     size_t bytes;
 };
 
-/* ---- records -------------------------------------------------------------------------------------------------------
- */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of_size(size_t size)
 {
@@ -50,10 +49,10 @@ static void write_record(uint8_t *record, const struct tombstone *tombstone)
         *record++ = (uint8_t)(size | 128);
     *record++ = (uint8_t)size;
     if (tombstone->size)
-        memcpy(record, tombstone->name, tombstone->size);
+        memcpy(record, tombstone->key, tombstone->size);
 }
 
-/* What follows it. */
+/* Returns the end of the record. */
 static const uint8_t *read_record(struct tombstone *tombstone, const uint8_t *record)
 {
     *tombstone = (struct tombstone){0};
@@ -67,25 +66,24 @@ static const uint8_t *read_record(struct tombstone *tombstone, const uint8_t *re
         if (*record++ < 128)
             break;
     }
-    tombstone->name = record;
+    tombstone->key = record;
     return record + tombstone->size;
 }
 
-/* ---- hashes --------------------------------------------------------------------------------------------------------
- */
+/* ---- hashes ------------------------------------------------------------------------------------------------------ */
 
-/* With a seed of its own: names may be chosen by an enemy. */
-static uint64_t hash_of(const struct tombstone_table *table, const uint8_t *name, size_t size)
+/* Seeded, since an attacker may choose the keys. */
+static uint64_t hash_of(const struct tombstone_table *table, const uint8_t *key, size_t size)
 {
     uint64_t hash = table->seed ^ size;
-    for (; size >= 8; size -= 8, name += 8) {
+    for (; size >= 8; size -= 8, key += 8) {
         uint64_t word;
-        memcpy(&word, name, 8);
+        memcpy(&word, key, 8);
         hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
         hash ^= hash >> 32 ^ table->seed >> 7;
     }
     for (size_t i = 0; i < size; i++)
-        hash = (hash ^ name[i]) * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
+        hash = (hash ^ key[i]) * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
     hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
     return hash ^ hash >> 31;
 }
@@ -100,8 +98,7 @@ static struct bucket **bucket_of(const struct tombstone_table *table, uint64_t h
     return &table->directory[place_in(table->depth, hash)];
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static struct bucket *new_bucket(struct tombstone_table *table, unsigned depth, size_t used)
 {
@@ -125,7 +122,7 @@ static struct bucket *resize(struct tombstone_table *table, struct bucket *bucke
     return bucket;
 }
 
-/* All places of the directory that lead to a bucket of this depth, of which this hash is one. */
+/* Sets all places of the directory that lead to the bucket of this depth that the hash is in. */
 static void point(struct tombstone_table *table, uint64_t hash, unsigned depth, struct bucket *bucket)
 {
     size_t count = (size_t)1 << (table->depth - depth);
@@ -145,7 +142,7 @@ struct tombstone_table *tombstone_table_new(void)
     return table;
 }
 
-/* The bucket at a place, if it begins there; the place after it. */
+/* The bucket at a place, and the place after its last one. */
 static struct bucket *bucket_at(const struct tombstone_table *table, size_t place, size_t *after)
 {
     struct bucket *bucket = table->directory[place];
@@ -173,8 +170,7 @@ size_t tombstone_table_bytes(const struct tombstone_table *table)
     return table->bytes;
 }
 
-/* ---- growth --------------------------------------------------------------------------------------------------------
- */
+/* ---- growth ------------------------------------------------------------------------------------------------------ */
 
 static void double_directory(struct tombstone_table *table)
 {
@@ -188,7 +184,7 @@ static void double_directory(struct tombstone_table *table)
     table->bytes += RedisModule_MallocSize(twice);
 }
 
-/* The bucket, which may have moved. */
+/* Returns the bucket, which may have moved. */
 static struct bucket *append(struct tombstone_table *table, struct bucket *bucket, const struct tombstone *tombstone)
 {
     size_t size = record_size(tombstone);
@@ -198,7 +194,7 @@ static struct bucket *append(struct tombstone_table *table, struct bucket *bucke
     return bucket;
 }
 
-static void cut_in_two(struct tombstone_table *table, uint64_t hash)
+static void split(struct tombstone_table *table, uint64_t hash)
 {
     struct bucket *old = *bucket_of(table, hash);
     unsigned depth = old->depth + 1u;
@@ -208,7 +204,7 @@ static void cut_in_two(struct tombstone_table *table, uint64_t hash)
     struct tombstone tombstone;
     for (const uint8_t *at = old->records, *end = at + old->used; at < end;) {
         at = read_record(&tombstone, at);
-        uint64_t other = hash_of(table, tombstone.name, tombstone.size);
+        uint64_t other = hash_of(table, tombstone.key, tombstone.size);
         struct bucket **half = &halves[other >> (64 - depth) & 1];
         *half = append(table, *half, &tombstone);
     }
@@ -218,31 +214,30 @@ static void cut_in_two(struct tombstone_table *table, uint64_t hash)
     free_bucket(table, old);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-static const uint8_t *find_in(const struct bucket *bucket, struct tombstone *found, const void *name, size_t size)
+static const uint8_t *find_in(const struct bucket *bucket, struct tombstone *found, const void *key, size_t size)
 {
     for (const uint8_t *at = bucket->records, *end = at + bucket->used, *next; at < end; at = next) {
         next = read_record(found, at);
-        if (found->size == size && (size == 0 || memcmp(found->name, name, size) == 0))
+        if (found->size == size && (size == 0 || memcmp(found->key, key, size) == 0))
             return at;
     }
     return NULL;
 }
 
-bool tombstone_table_find(const struct tombstone_table *table, struct tombstone *found, const void *name, size_t size)
+bool tombstone_table_find(const struct tombstone_table *table, struct tombstone *found, const void *key, size_t size)
 {
-    return find_in(*bucket_of(table, hash_of(table, name, size)), found, name, size);
+    return find_in(*bucket_of(table, hash_of(table, key, size)), found, key, size);
 }
 
 void tombstone_table_put(struct tombstone_table *table, const struct tombstone *tombstone)
 {
     struct tombstone found;
-    uint64_t hash = hash_of(table, tombstone->name, tombstone->size);
+    uint64_t hash = hash_of(table, tombstone->key, tombstone->size);
     struct bucket *bucket = *bucket_of(table, hash);
-    const uint8_t *record = find_in(bucket, &found, tombstone->name, tombstone->size);
-    if (record) { /* the name and its size stay as they are */
+    const uint8_t *record = find_in(bucket, &found, tombstone->key, tombstone->size);
+    if (record) { /* the key and its size stay as they are */
         uint8_t fixed[FIXED + 1];
         write_record(fixed, &(struct tombstone){.generation = tombstone->generation, .time = tombstone->time});
         memcpy((uint8_t *)(uintptr_t)record, fixed, FIXED);
@@ -252,15 +247,15 @@ void tombstone_table_put(struct tombstone_table *table, const struct tombstone *
     point(table, hash, bucket->depth, bucket);
     table->count++;
     if (bucket->used > LONG && bucket->used > record_size(tombstone) && bucket->depth < MOST_DEPTH)
-        cut_in_two(table, hash);
+        split(table, hash);
 }
 
-void tombstone_table_remove(struct tombstone_table *table, const void *name, size_t size)
+void tombstone_table_remove(struct tombstone_table *table, const void *key, size_t size)
 {
     struct tombstone found;
-    uint64_t hash = hash_of(table, name, size);
+    uint64_t hash = hash_of(table, key, size);
     struct bucket *bucket = *bucket_of(table, hash);
-    uint8_t *record = (uint8_t *)(uintptr_t)find_in(bucket, &found, name, size);
+    uint8_t *record = (uint8_t *)(uintptr_t)find_in(bucket, &found, key, size);
     if (!record)
         return;
     size_t length = record_size(&found), begin = (size_t)(record - bucket->records);

@@ -6,15 +6,11 @@
 
 #include "module/base/checksum.h"
 #include "filter_value.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "module/registry/registry.h"
 #include "module/base/settings.h"
 
 #define FIRST_POSITION 1
 
-/* ---- staged values -------------------------------------------------------------------------------------------------
- */
+/* ---- staged values ----------------------------------------------------------------------------------------------- */
 
 struct staged {
     struct value value;
@@ -34,7 +30,6 @@ static struct value *staged_make(void)
 
 static void staged_free(struct value *value)
 {
-    registry_orphan(value);
     RedisModule_Free(((struct staged *)value)->bytes);
     RedisModule_Free(value);
 }
@@ -96,21 +91,13 @@ static void staged_digest(struct value *value, uint8_t digest[16])
 }
 
 const struct value_class staged_class = {.code = 255,
-                                         .name = "staged",
                                          .free = staged_free,
                                          .encode = staged_encode,
                                          .decode = staged_decode,
                                          .digest = staged_digest,
                                          .make = staged_make};
 
-/* ---- loading -------------------------------------------------------------------------------------------------------
- */
-
-static void leave_and_free(struct value *value)
-{
-    registry_leave(value);
-    value_free(value);
-}
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* In the place of what the key holds, which keeps its time to live. */
 static void put_value(RedisModuleKey *key, struct value *value)
@@ -119,7 +106,7 @@ static void put_value(RedisModuleKey *key, struct value *value)
     if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
         RedisModule_ModuleTypeSetValue(key, value_type, value);
     else if (RedisModule_ModuleTypeReplaceValue(key, value_type, value, &old) == REDISMODULE_OK)
-        leave_and_free(old);
+        value_free(old);
 }
 
 static bool is_filter_of(const struct value *value, roost_kind kind)
@@ -131,8 +118,7 @@ static bool is_filter_of(const struct value *value, roost_kind kind)
 static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key);
-    return (header[5] == tombstones_class.code) == is_tombstones_key(name) &&
-           (header[5] == links_class.code) == is_links_key(name);
+    return value_class_may_be_at(value_class_of(header[5]), name);
 }
 
 /* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
@@ -144,7 +130,7 @@ static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t siz
     if (status == ROOST_OK && kind && !is_filter_of(whole, kind))
         status = ROOST_MISMATCH;
     if (status == ROOST_OK && encoding == ENCODE_COPY &&
-        !tombstones_allow(whole, RedisModule_GetKeyNameFromModuleKey(key)))
+        !value_may_be_at(whole, RedisModule_GetKeyNameFromModuleKey(key)))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
         put_value(key, whole);

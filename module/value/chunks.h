@@ -13,8 +13,7 @@
 
 #include "value.h"
 
-#define CHUNK         ((size_t)16 << 20) /* of files, and of dumps that were made before; */
-#define DUMPED_CHUNK  ((size_t)1 << 20)  /* of those that are made now: a slow reader holds no more */
+#define DUMPED_CHUNK  ((size_t)1 << 20) /* of dumps: what a slow reader makes the server hold; CHUNK in older ones */
 #define POSITION_BITS 20
 
 extern const struct value_class staged_class;

@@ -5,11 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "module/command/ask.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "chunks.h"
-#include "module/registry/registry.h"
+#include "module/base/context.h"
 #include "module/base/settings.h"
 #include "timed.h"
 
@@ -23,8 +19,7 @@
 #define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may find a page that was never touched */
 #define RANDOM_POOL    1024
 
-/* ---- environment ---------------------------------------------------------------------------------------------------
- */
+/* ---- environment ------------------------------------------------------------------------------------------------- */
 
 /* Numbers are drawn many at a time: asking the kernel costs more than making a small filter. */
 static bool draw_random(void *bytes, size_t size)
@@ -64,8 +59,7 @@ static roost_environment environment_of(struct filter_value *filter)
                                .most_moved = MOST_MOVED};
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static struct value *filter_make(void)
 {
@@ -80,8 +74,6 @@ static struct value *filter_make(void)
 static void filter_free(struct value *value)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    registry_orphan(value);
-    sync_sessions_forget(filter);
     roost_filter_free(filter->filter);
     RedisModule_Free(filter);
 }
@@ -105,7 +97,7 @@ static roost_status can_grow(const roost_config *config, const roost_environment
 /* A window takes its memory later, and then must get it. */
 static roost_status check_grant(const struct filter_value *filter)
 {
-    return timed_grant(filter) > settings.memory_limit ? ROOST_TOO_LARGE : ROOST_OK;
+    return timed_grant(filter->filter) > settings.memory_limit ? ROOST_TOO_LARGE : ROOST_OK;
 }
 
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown)
@@ -146,7 +138,7 @@ static roost_status made_or_freed(struct filter_value **filter, struct filter_va
 {
     made->value.limit = 0;
     if (status == ROOST_OK)
-        status = timed_is_ahead(made) ? ROOST_CLOCK : check_grant(made);
+        status = timed_is_ahead(made->filter) ? ROOST_CLOCK : check_grant(made);
     if (status != ROOST_OK)
         filter_free(&made->value);
     *filter = status == ROOST_OK ? made : NULL;
@@ -223,8 +215,7 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
     return capacity;
 }
 
-/* ---- journal -------------------------------------------------------------------------------------------------------
- */
+/* ---- journal ----------------------------------------------------------------------------------------------------- */
 
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
 {
@@ -233,8 +224,7 @@ roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *curs
     return status;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the identity is part of what is told. */
 static bool encodes_identity(const struct filter_value *filter, enum encoding encoding)
@@ -277,19 +267,13 @@ static bool read_fields(struct filter_value *filter, const uint8_t *header)
     return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && written >= WRITTEN && written <= MOST_READ;
 }
 
-/* COPY and RESTORE pass their own way to replicas and into the AOF, and no limit counts there. */
-static bool is_decided_elsewhere(void)
-{
-    return RedisModule_GetContextFlags(NULL) &
-           (REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
-}
-
 static roost_status filter_decode(struct value *value, const uint8_t *header, const void *body, size_t size,
                                   enum encoding encoding)
 {
     struct filter_value *filter = (struct filter_value *)value;
     if (!read_fields(filter, header))
         return ROOST_CORRUPT;
+    /* COPY and RESTORE pass their own way to replicas and into the AOF, where no limit counts */
     bool decided = encoding == ENCODE_MIRROR || is_decided_elsewhere();
     value->limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
@@ -355,11 +339,10 @@ static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
     return filter_value_cursor((struct filter_value *)value, cursor);
 }
 
-/* A session of ROOST.ASK knows where the filter is. */
 static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    return !sync_sessions_use(filter) && roost_filter_move(&filter->filter, move, context, place);
+    return roost_filter_move(&filter->filter, move, context, place);
 }
 
 static bool filter_precompute_digest(struct value *value, uint64_t effort)
@@ -368,7 +351,6 @@ static bool filter_precompute_digest(struct value *value, uint64_t effort)
 }
 
 const struct value_class filter_class = {.code = 1,
-                                         .name = "filter",
                                          .free = filter_free,
                                          .encode = filter_encode,
                                          .decode = filter_decode,
@@ -378,5 +360,3 @@ const struct value_class filter_class = {.code = 1,
                                          .move = filter_move,
                                          .copy = filter_copy,
                                          .make = filter_make};
-
-const struct value_class *const value_classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class, NULL};

@@ -42,32 +42,32 @@ uint64_t timed_now(void)
 }
 
 /* The latest time that may be taken in from others. */
-static uint64_t latest_of(const struct filter_value *filter)
+static uint64_t latest_of(const roost_filter *filter)
 {
-    uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = config_of(filter)->window;
+    uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = roost_filter_config(filter)->window;
     return timed_now() + (ahead < window ? ahead : window);
 }
 
-void timed_bound(struct filter_value *filter, bool bounded)
+void timed_bound(roost_filter *filter, bool bounded)
 {
     if (is_timed(filter))
-        roost_window_set_latest(filter->filter, bounded ? latest_of(filter) : 0);
+        roost_window_set_latest(filter, bounded ? latest_of(filter) : 0);
 }
 
-bool timed_is_ahead(const struct filter_value *filter)
+bool timed_is_ahead(const roost_filter *filter)
 {
     roost_window_info info;
     if (!is_timed(filter))
         return false;
-    roost_window_info_of(filter->filter, &info);
+    roost_window_info_of(filter, &info);
     return info.newest > latest_of(filter);
 }
 
-const char *timed_clock_error(const struct filter_value *filter)
+const char *timed_clock_error(const roost_filter *filter)
 {
     static char text[160];
     roost_window_info info;
-    roost_window_info_of(filter->filter, &info);
+    roost_window_info_of(filter, &info);
     uint64_t now = timed_now(), ahead = info.newest > now ? (info.newest - now) / MICROSECONDS / 1000 : 0;
     snprintf(text, sizeof text,
              "ERR the clock is wrong: the key holds times that are %llu s ahead of it, which is more than its window",
@@ -75,24 +75,24 @@ const char *timed_clock_error(const struct filter_value *filter)
     return text;
 }
 
-uint64_t timed_grant(const struct filter_value *filter)
+uint64_t timed_grant(const roost_filter *filter)
 {
-    const roost_config *config = config_of(filter);
+    const roost_config *config = roost_filter_config(filter);
     if (!is_timed(filter) || config->scalable)
         return 0;
     uint64_t bits = config->slot_bits / 8, slot = bits + bits / SLOT_OVERHEAD + SLOT_BASE_BYTES;
     return BASE_BYTES + JOURNAL_BYTES + (config->past + 3) * slot;
 }
 
-void timed_contains(const struct filter_value *filter, bool *found, const roost_bytes *keys, size_t count)
+void timed_contains(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
 {
     if (is_timed(filter)) {
         uint64_t now = timed_now();
         for (size_t i = 0; i < count; i++)
-            found[i] = roost_window_contains(filter->filter, keys[i].data, keys[i].size, now);
+            found[i] = roost_window_contains(filter, keys[i].data, keys[i].size, now);
     } else if (count == 1) {
-        *found = roost_filter_contains(filter->filter, keys->data, keys->size);
+        *found = roost_filter_contains(filter, keys->data, keys->size);
     } else {
-        roost_filter_contains_many(filter->filter, found, keys, count);
+        roost_filter_contains_many(filter, found, keys, count);
     }
 }

@@ -29,15 +29,13 @@
 #ifndef MODULE_VALUE_TIMED_H
 #define MODULE_VALUE_TIMED_H
 
-#include "filter_value.h"
+#include "module/base/server.h"
 
-static inline bool is_timed(const struct filter_value *filter)
+static inline bool is_timed(const roost_filter *filter)
 {
-    roost_kind kind = config_of(filter)->kind;
+    roost_kind kind = roost_filter_config(filter)->kind;
     return kind == ROOST_WINDOW || kind == ROOST_COUNTER;
 }
-
-#define TIMED_MOST_WINDOW (INT64_C(1125899906842)) /* milliseconds: the library's 2^50 microseconds */
 
 #define TIMED_WINDOW_ERROR "ERR WINDOW must be from 1 to 1125899906842 milliseconds"
 
@@ -52,16 +50,16 @@ void timed_note_sizes(const roost_config *resolved);
 uint64_t timed_now(void);
 
 /* Before a change: what may be taken in, by the clock. Not `bounded`: everything, since somebody else has decided. */
-void timed_bound(struct filter_value *filter, bool bounded);
+void timed_bound(roost_filter *filter, bool bounded);
 /* What is said where the clock is further behind what a key holds than its window; good until the next call. */
-const char *timed_clock_error(const struct filter_value *filter);
+const char *timed_clock_error(const roost_filter *filter);
 /* Whether it holds what would not be taken in. */
-bool timed_is_ahead(const struct filter_value *filter);
+bool timed_is_ahead(const roost_filter *filter);
 
 /* Bytes that are granted to a window of fixed size and this configuration when it is made; 0 for all others. */
-uint64_t timed_grant(const struct filter_value *filter);
+uint64_t timed_grant(const roost_filter *filter);
 
 /* Of items, whether they are in; of windows and counters, whether they came within the window before now. */
-void timed_contains(const struct filter_value *filter, bool *found, const roost_bytes *keys, size_t count);
+void timed_contains(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
 
 #endif

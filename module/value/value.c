@@ -12,25 +12,15 @@
 
 #include <string.h>
 
+#include "module/base/context.h"
 #include "module/base/checksum.h"
-#include "module/registry/key_removals.h"
-#include "module/registry/tombstones.h"
-#include "chunks.h"
-#include "module/registry/registry.h"
 
 #define ENCODING_VERSION 1
 #define BYTES_AN_EFFORT  65536 /* of freeing; above 64 of them the server frees in the background */
 
 RedisModuleType *value_type;
 
-/* ---- RDB -----------------------------------------------------------------------------------------------------------
- */
-
-static bool is_loading(void)
-{
-    int flags = RedisModule_GetContextFlags(NULL);
-    return flags & (REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
-}
+/* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
 /* A name that is not the one it was saved under makes a value a copy. */
 static uint64_t name_check(RedisModuleIO *io)
@@ -49,7 +39,7 @@ static void rdb_save(RedisModuleIO *io, void *value)
         RedisModule_LogIOError(io, "warning", "no memory to save a filter");
         return;
     }
-    key_removals_note_copy(value);
+    value_note_saved(value);
     RedisModule_SaveUnsigned(io, name_check(io));
     RedisModule_SaveStringBuffer(io, (const char *)bytes.header, HEADER_BYTES);
     for (size_t done = 0; done < bytes.body.size; done += CHUNK) {
@@ -94,8 +84,7 @@ static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
 static bool is_allowed(const struct value *value, RedisModuleIO *io)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
-    bool decided = is_loading() || RedisModule_GetContextFlags(NULL) & REDISMODULE_CTX_FLAGS_SLAVE;
-    return decided || !name || tombstones_allow(value, name);
+    return is_decided_elsewhere() || !name || value_may_be_at(value, name);
 }
 
 static void *rdb_load(RedisModuleIO *io, int version)
@@ -126,8 +115,7 @@ static void *rdb_load(RedisModuleIO *io, int version)
     return value;
 }
 
-/* ---- AOF -----------------------------------------------------------------------------------------------------------
- */
+/* ---- AOF --------------------------------------------------------------------------------------------------------- */
 
 static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
 {
@@ -146,8 +134,7 @@ static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
     roost_buffer_release(&bytes.body);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------
- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 static size_t memory_usage(const void *value)
 {
@@ -163,9 +150,8 @@ static size_t free_effort(RedisModuleString *key, const void *value)
 /* On the main thread, before a value may be freed on another one. FLUSHALL does without. */
 static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 {
-    struct value *leaving = (struct value *)(uintptr_t)value;
-    registry_leave(leaving);
-    key_removals_note(leaving, RedisModule_GetKeyNameFromOptCtx(context), RedisModule_GetDbIdFromOptCtx(context));
+    value_note_unlinked((struct value *)(uintptr_t)value, RedisModule_GetKeyNameFromOptCtx(context),
+                        RedisModule_GetDbIdFromOptCtx(context));
 }
 
 static void *copy_value(RedisModuleString *from, RedisModuleString *to, const void *value)
@@ -173,7 +159,7 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
     (void)from;
     struct value *copy = NULL, *copied = (struct value *)(uintptr_t)value;
     struct value_bytes bytes;
-    if (!tombstones_allow(value, to))
+    if (!value_may_be_at(value, to))
         return NULL;
     if (copied->class->copy)
         return copied->class->copy(copied);
@@ -185,7 +171,7 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
     return copy;
 }
 
-/* ---- defragmentation -----------------------------------------------------------------------------------------------
+/* ---- defragmentation ------------------------------------------------------------------------------------------------
  *
  * All that a filter holds may move, but for the value itself, which others point to. Large arrays are offered as well;
  * the server's allocator leaves them where they are, since they have pages of their own.
@@ -201,7 +187,7 @@ static int defrag_value(RedisModuleDefragCtx *ctx, RedisModuleString *key, void 
     struct value *value = *place_of_value;
     unsigned long cursor = 0;
     (void)key;
-    if (!value->class->move)
+    if (!value->class->move || value_is_pinned(value))
         return 0;
     if (RedisModule_DefragCursorGet(ctx, &cursor) != REDISMODULE_OK)
         cursor = 0;
@@ -227,6 +213,19 @@ static void digest_value(RedisModuleDigest *digest, void *value)
 static void free_value(void *value)
 {
     value_free(value);
+}
+
+struct value *value_of_key(RedisModuleKey *key)
+{
+    return RedisModule_ModuleTypeGetType(key) == value_type ? RedisModule_ModuleTypeGetValue(key) : NULL;
+}
+
+struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    RedisModuleKey *key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_OPEN_KEY_NOTOUCH);
+    struct value *value = key ? value_of_key(key) : NULL;
+    RedisModule_CloseKey(key);
+    return value;
 }
 
 int value_type_create(RedisModuleCtx *ctx)

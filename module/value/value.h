@@ -1,56 +1,84 @@
 /*
- * What a key holds. One data type of the server, `roostdata`, with several classes of values behind one table of
- * functions: filters (windows and counters among them), values that arrive in pieces and are not whole yet, and graves,
- * which keep the generations of names. Nothing outside a class's own file needs to know it.
+ * What a key holds. The server has one data type for the module, `roostdata`, with several classes of values behind one
+ * table of functions: filters (with windows and counters), values that arrive in chunks and are not complete yet,
+ * tombstones, and what links agreed on. Only the file of a class knows the class.
  *
- * Bytes. Every value can be told in two parts: a short *header* (class, generation, and what is the key's and not the
- * filter's) and the *body* (a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation that
- * replicas are told of all are these two parts in one wrapping or another, so there is one writer and one reader.
+ * Bytes. Every value is encoded as two parts: a short *header* (class, generation, and what belongs to the key and not
+ * to the filter) and the *body* (of a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation
+ * that is sent to replicas all carry these two parts in different wrappings, so there is one encoder and one decoder.
  *
  *     "Rkey"  version(1)  class(1)  0(2)  generation(8)  fields of the class(32)  body size(8)  check(8)
  *
- * The *generation* is the name's: how often what it held was deleted (graves.h). A copy has none of its own.
+ * The *generation* is an epoch of the key: how often what it held was deleted (registry/tombstones.h). A copy does not
+ * take it along.
+ *
+ * Rooms above this one. The registry has to know when a value is removed from its key, key removals when it is written
+ * out, a sync session when its filter is freed. They are above this room, so they are called through tables of
+ * functions (`struct value_observer`, and `arrive` and `leave` of a class), which load.c registers.
  */
 #ifndef MODULE_VALUE_VALUE_H
 #define MODULE_VALUE_VALUE_H
 
 #include "module/base/server.h"
 
-#define HEADER_BYTES 64
+#define HEADER_BYTES    64
+#define CHUNK           ((size_t)16 << 20) /* bytes of a body in one string of an RDB file, or one command of an AOF */
+#define LAST_GENERATION (UINT64_C(1) << 48)
 
 struct value;
 struct registry_entry;
 
-/* A value as bytes. The body belongs to whoever asked for it. */
+/* A value as bytes. The caller releases the body. */
 struct value_bytes {
     uint8_t header[HEADER_BYTES];
     roost_buffer body;
 };
 
-/* How a value is told and taken in. */
+/* What a value is encoded for. */
 enum encoding {
-    ENCODE_COPY,  /* to become another object: who it was is left out */
-    ENCODE_MIRROR /* to a mirror of this very object: a replica of the server, a file that the server itself will load */
+    ENCODE_COPY,  /* another object: the identity is left out */
+    ENCODE_MIRROR /* the same object on a replica of the server, or in a file that the server itself will load */
 };
 
 struct value_class {
     uint8_t code;
-    const char *name;
+    /* Values of this class are kept at this key, or in a cluster at `reserved:{tag}:number`, and no other values are.
+       NULL: at any key that is not reserved. */
+    const char *reserved;
+    struct value *(*make)(void);
     void (*free)(struct value *value);
     roost_status (*encode)(struct value *value, struct value_bytes *bytes, enum encoding encoding);
-    /* The value was made with the header's common part; takes in the rest, and checks everything. */
+    /* The value was made with the common part of the header. Decodes the rest and checks everything. */
     roost_status (*decode)(struct value *value, const uint8_t *header, const void *body, size_t size,
                            enum encoding encoding);
     void (*digest)(struct value *value, uint8_t digest[16]);
-    /* A cursor of now, for deltas. NULL: no state that deployments share, and none that summaries tell of. */
+
+    /* The following may be NULL. */
+    /* The present cursor, for deltas. NULL: regions do not share values of this class, and summaries leave them out. */
     roost_status (*cursor)(struct value *value, roost_cursor *cursor);
-    /* Some of what the next digest would have to do; whether there is more. NULL: there is nothing. */
+    /* Does part of the work of the next digest; returns whether there is more. */
     bool (*precompute_digest)(struct value *value, uint64_t effort);
-    struct value *(*make)(void);
-    /* Another object for COPY, or NULL: it cannot be had. Where there is no such function it is told and taken in. */
+    /* Another object for COPY; returns NULL if COPY is refused. Without it COPY encodes and decodes. */
     struct value *(*copy)(struct value *value);
-    /* As roost_filter_move. NULL: it stays where it is. */
+    /* As roost_filter_move, for active defragmentation. */
     bool (*move)(struct value *value, roost_mover *move, void *context, uint64_t *place);
+    /* Whether the contents may be kept at this key, which is reserved for the class. */
+    bool (*fits)(const struct value *value, const RedisModuleString *key);
+    /* The value is at this key now; it is no longer at its key. */
+    void (*arrive)(struct value *value, RedisModuleString *key, int database);
+    void (*leave)(struct value *value);
+};
+
+/* Called about values of all classes. Each function may be NULL. */
+struct value_observer {
+    /* The value is removed from its key: on the main thread, before another thread may free it. */
+    void (*unlinked)(struct value *value, const RedisModuleString *key, int database);
+    /* The value was written out, for another server or a file. */
+    void (*saved)(struct value *value);
+    /* The value is about to be freed, on any thread. */
+    void (*freed)(struct value *value);
+    /* Whether the observer holds pointers into the value, so that its memory must not be moved. */
+    bool (*pins)(const struct value *value);
 };
 
 struct value {
@@ -58,29 +86,50 @@ struct value {
     uint64_t generation;
     size_t bytes;                 /* all that was allocated for it */
     struct registry_entry *entry; /* NULL: not in the registry yet */
-    uint64_t written_out;         /* under which command this last happened; departures.h */
-    size_t limit; /* 0, or beyond how many bytes an allocation is refused: only while a client's own change is made */
+    uint64_t written_out;         /* number of the command that last wrote it out; registry/key_removals.h */
+    size_t limit; /* 0, or allocations beyond this many bytes are refused: only while a client's own change is made */
 };
 
 extern RedisModuleType *value_type;
-extern const struct value_class *const value_classes[];
 
+/* Both lists end with NULL and stay the caller's. Before value_type_create. */
+void value_register(const struct value_class *const *classes, const struct value_observer *const *observers);
 /* Registers the data type. */
 int value_type_create(RedisModuleCtx *ctx);
+
+/* The value of a key; NULL: it holds none of ours. */
+struct value *value_of_key(RedisModuleKey *key);
+struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *key);
 
 void value_free(struct value *value);
 roost_status value_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding);
 roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTES], const void *body, size_t size,
                           enum encoding encoding);
 
-/* How long the body is that belongs to a header; false if it is none of ours. */
+/* The size of the body that belongs to a header; false if the header is not valid. */
 bool header_body_size(const uint8_t header[HEADER_BYTES], uint64_t *size);
 
-/* Header and body in one. NULL without memory; to be released with RedisModule_Free. */
+/* Header and body in one. NULL without memory; release with RedisModule_Free. */
 uint8_t *value_encode_whole(struct value *value, size_t *size, enum encoding encoding);
 roost_status value_decode_whole(struct value **value, const void *bytes, size_t size, enum encoding encoding);
 
-/* ---- for classes ----------------------------------------------------------------------------------------------- */
+/* Files of earlier versions may hold generations above the last one. */
+static inline uint64_t generation_within(uint64_t generation)
+{
+    return generation < LAST_GENERATION ? generation : LAST_GENERATION;
+}
+
+/* ---- reserved keys ----------------------------------------------------------------------------------------------- */
+
+/* The key is "base", or "base:{tag}:number". */
+bool is_reserved_for(const RedisModuleString *key, const char *base);
+/* The key is reserved for any class. */
+bool is_reserved_key(const RedisModuleString *key);
+/* Whether a client may bring the value, or any value of the class, to this key. */
+bool value_may_be_at(const struct value *value, const RedisModuleString *key);
+bool value_class_may_be_at(const struct value_class *class, const RedisModuleString *key);
+
+/* ---- for classes and for this room ------------------------------------------------------------------------------- */
 
 /* Memory of the server, counted in value->bytes. */
 roost_allocator value_allocator(struct value *value);
@@ -98,5 +147,14 @@ void header_end(uint8_t header[HEADER_BYTES], struct header_place place, uint64_
 void header_write(struct header_place *place, uint64_t number, unsigned bytes);
 struct header_place header_open(const uint8_t header[HEADER_BYTES]);
 uint64_t header_read(struct header_place *place, unsigned bytes);
+
+/* NULL: there is no such class. */
+const struct value_class *value_class_of(uint8_t code);
+
+/* Call the observers. */
+void value_note_unlinked(struct value *value, const RedisModuleString *key, int database);
+void value_note_saved(struct value *value);
+void value_note_freed(struct value *value);
+bool value_is_pinned(const struct value *value);
 
 #endif

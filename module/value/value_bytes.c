@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "module/base/checksum.h"
-#include "module/registry/tombstones.h"
 
 #define HEADER_VERSION 1
 #define CHECK_AT       (HEADER_BYTES - 8)
@@ -20,8 +19,7 @@
 
 static const uint8_t magic[4] = {'R', 'k', 'e', 'y'};
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t all_bytes;
 
@@ -125,8 +123,7 @@ roost_allocator value_allocator(struct value *value)
     return (roost_allocator){.context = value, .allocate = value_allocate, .release = value_release};
 }
 
-/* ---- header --------------------------------------------------------------------------------------------------------
- */
+/* ---- header ------------------------------------------------------------------------------------------------------ */
 
 void header_write(struct header_place *place, uint64_t number, unsigned bytes)
 {
@@ -187,21 +184,14 @@ bool header_body_size(const uint8_t header[HEADER_BYTES], uint64_t *size)
     return header_is_sound(header) && *size <= MOST_BODY;
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------
- */
-
-static const struct value_class *class_of(uint8_t code)
-{
-    for (size_t i = 0; value_classes[i]; i++)
-        if (value_classes[i]->code == code)
-            return value_classes[i];
-    return NULL;
-}
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 void value_free(struct value *value)
 {
-    if (value)
-        value->class->free(value);
+    if (!value)
+        return;
+    value_note_freed(value);
+    value->class->free(value);
 }
 
 roost_status value_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
@@ -217,7 +207,7 @@ roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTE
     *value = NULL;
     if (!header_body_size(header, &expected))
         return ROOST_NOT_FRAME;
-    const struct value_class *class = class_of(header[5]);
+    const struct value_class *class = value_class_of(header[5]);
     if (!class || expected != size)
         return ROOST_CORRUPT;
     struct value *made = class->make();
