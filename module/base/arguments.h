@@ -1,7 +1,6 @@
 /* Reading the arguments of commands. */
 #ifndef MODULE_BASE_ARGUMENTS_H
 #define MODULE_BASE_ARGUMENTS_H
-
 #include "server.h"
 
 /* Whatever the case of its letters. */

@@ -1,7 +1,6 @@
 /* FNV-1a, of 64 and 128 bits: against mistakes, not against malice. */
 #ifndef MODULE_BASE_CHECKSUM_H
 #define MODULE_BASE_CHECKSUM_H
-
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
  */
 #ifndef MODULE_BASE_REPLIES_H
 #define MODULE_BASE_REPLIES_H
-
 #include "server.h"
 
 #define ERROR_NOT_FOUND "ERR not found"

@@ -1,7 +1,6 @@
 /* The module's configuration: CONFIG GET roost.*; a new value counts from the next command on. docs/module.md. */
 #ifndef MODULE_BASE_SETTINGS_H
 #define MODULE_BASE_SETTINGS_H
-
 #include "server.h"
 
 #define MOST_WINDOW INT64_C(1125899906842) /* milliseconds: the 2^50 microseconds of the library */

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 
 #include "module/base/arguments.h"
-#include "cursors.h"
 #include "module/base/replies.h"
-#include "module/key/target.h"
 #include "module/job/digest_job.h"
+#include "module/key/changes.h"
+#include "module/key/target.h"
+#include "cursors.h"
 
 #define MOST_SESSIONS 256
 #define MOST_OF_A_KEY 4

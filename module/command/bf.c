@@ -9,13 +9,15 @@
 #include <math.h>
 
 #include "module/base/arguments.h"
-#include "module/job/batch.h"
-#include "commands.h"
-#include "load_chunk.h"
-#include "dumps.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/job/batch.h"
+#include "module/key/changes.h"
 #include "module/key/target.h"
+#include "commands.h"
+#include "dumps.h"
+#include "items.h"
+#include "load_chunk.h"
 
 #define LEAST_BLOCKED_RATE 1e-5
 #define MOST_EXPANSION     32768

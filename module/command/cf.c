@@ -7,13 +7,15 @@
  * CF.DEL of an item that was never added, and that CF.EXISTS reports nevertheless, is next to impossible.
  */
 #include "module/base/arguments.h"
-#include "module/job/batch.h"
-#include "commands.h"
-#include "load_chunk.h"
-#include "dumps.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/job/batch.h"
+#include "module/key/changes.h"
 #include "module/key/target.h"
+#include "commands.h"
+#include "dumps.h"
+#include "items.h"
+#include "load_chunk.h"
 
 #define MOST_CAPACITY    (1LL << 40)
 #define MOST_EXPANSION   32768

@@ -1,7 +1,6 @@
 /* The commands, in families. Each family is a table; load.c registers them. */
 #ifndef MODULE_COMMAND_COMMANDS_H
 #define MODULE_COMMAND_COMMANDS_H
-
 #include "module/base/server.h"
 
 enum keys { NO_KEY, ONE_KEY, FIRST_AND_THIRD, KEYS_FROM_FIRST };

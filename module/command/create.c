@@ -11,6 +11,7 @@
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/key/changes.h"
 #include "module/key/target.h"
 #include "module/value/timed.h"
 

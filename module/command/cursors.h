@@ -2,7 +2,6 @@
    them; 0 means "nothing so far". It is good for one key of one server as long as that runs. */
 #ifndef MODULE_COMMAND_CURSORS_H
 #define MODULE_COMMAND_CURSORS_H
-
 #include "module/base/server.h"
 
 bool read_cursor(roost_cursor *cursor, const RedisModuleString *argument);

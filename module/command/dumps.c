@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "module/base/context.h"
-#include "module/value/chunks.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/key_job.h"
+#include "module/value/chunks.h"
 
 #define MOST_DUMPS     8
 #define MOST_BYTES     ((size_t)64 << 20)

@@ -9,7 +9,6 @@
  */
 #ifndef MODULE_COMMAND_DUMPS_H
 #define MODULE_COMMAND_DUMPS_H
-
 #include "module/key/target.h"
 
 /* [next iterator, piece] of the filter of the target, which is closed. An iterator that leads nowhere: the error. */

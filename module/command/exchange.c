@@ -8,18 +8,19 @@
 
 #include <stdio.h>
 
-#include "module/base/context.h"
 #include "module/base/arguments.h"
+#include "module/base/context.h"
+#include "module/base/replies.h"
+#include "module/job/digest_job.h"
+#include "module/job/job.h"
+#include "module/job/merging.h"
+#include "module/key/changes.h"
+#include "module/key/target.h"
+#include "module/registry/tombstones.h"
+#include "module/value/timed.h"
 #include "cursors.h"
 #include "dumps.h"
-#include "module/registry/tombstones.h"
 #include "load_chunk.h"
-#include "module/job/merging.h"
-#include "module/base/replies.h"
-#include "module/job/job.h"
-#include "module/key/target.h"
-#include "module/job/digest_job.h"
-#include "module/value/timed.h"
 
 /* ---- merge ------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* The commands by which filters pass between keys, servers and deployments. */
 #ifndef MODULE_COMMAND_EXCHANGE_H
 #define MODULE_COMMAND_EXCHANGE_H
-
 #include "module/base/server.h"
 
 int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

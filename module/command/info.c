@@ -4,16 +4,16 @@
 #include <stdio.h>
 
 #include "module/base/arguments.h"
-#include "create.h"
-#include "dumps.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "module/registry/registry.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/job.h"
 #include "module/key/target.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
 #include "module/value/timed.h"
+#include "create.h"
+#include "dumps.h"
 
 /* ---- ROOST.INFO -------------------------------------------------------------------------------------------------- */
 

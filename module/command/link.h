@@ -1,7 +1,6 @@
 /* ROOST.LINK: what a link tells a region. */
 #ifndef MODULE_COMMAND_LINK_H
 #define MODULE_COMMAND_LINK_H
-
 #include "module/base/server.h"
 
 int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -4,11 +4,11 @@
 #include "load_chunk.h"
 
 #include "module/base/arguments.h"
-#include "module/value/chunks.h"
-#include "module/registry/registry.h"
-#include "module/registry/tombstones.h"
 #include "module/base/replies.h"
 #include "module/key/target.h"
+#include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
+#include "module/value/chunks.h"
 
 static const char *error_of(roost_status status, const struct load_errors *errors)
 {

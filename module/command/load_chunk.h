@@ -1,7 +1,6 @@
 /* LOADCHUNK and ROOST.RESTORE: key, iterator, piece. */
 #ifndef MODULE_COMMAND_LOAD_CHUNK_H
 #define MODULE_COMMAND_LOAD_CHUNK_H
-
 #include "module/base/server.h"
 
 struct load_errors {

@@ -12,15 +12,15 @@
 
 #include <limits.h>
 
-#include "module/base/context.h"
 #include "module/base/arguments.h"
-#include "module/registry/change_cursor.h"
-#include "cursors.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "module/registry/registry.h"
+#include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/job/job.h"
+#include "module/registry/change_cursor.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
+#include "cursors.h"
 
 #define MOST_WAIT (24LL * 3600 * 1000) /* milliseconds */
 #define AT_ONCE   1000                 /* microseconds of hashing */

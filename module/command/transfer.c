@@ -12,17 +12,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module/base/context.h"
 #include "module/base/arguments.h"
-#include "cursors.h"
-#include "module/registry/tombstones.h"
-#include "module/registry/links.h"
-#include "module/job/merging.h"
-#include "module/registry/registry.h"
+#include "module/base/context.h"
 #include "module/base/replies.h"
-#include "module/job/job.h"
-#include "module/key/target.h"
 #include "module/job/digest_job.h"
+#include "module/job/job.h"
+#include "module/job/merging.h"
+#include "module/key/changes.h"
+#include "module/key/target.h"
+#include "module/registry/links.h"
+#include "module/registry/registry.h"
+#include "module/registry/tombstones.h"
+#include "cursors.h"
 
 static void reply_cursor_if(RedisModuleCtx *ctx, bool there, roost_cursor cursor)
 {

@@ -10,7 +10,6 @@
  */
 #ifndef MODULE_COMMAND_TRANSFER_H
 #define MODULE_COMMAND_TRANSFER_H
-
 #include "module/base/server.h"
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

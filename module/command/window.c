@@ -15,8 +15,10 @@
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/key/changes.h"
 #include "module/key/target.h"
 #include "module/value/timed.h"
+#include "items.h"
 
 #define SLICE                 64 /* additions between two deltas */
 #define ERROR_OTHER           "ERR the key was made with another WINDOW"

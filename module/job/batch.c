@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "module/base/context.h"
 #include "module/base/arguments.h"
+#include "module/base/context.h"
 #include "module/base/replies.h"
+#include "module/key/changes.h"
 #include "key_job.h"
 
 #define MOST_MICROSECONDS 1000

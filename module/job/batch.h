@@ -5,7 +5,6 @@
  */
 #ifndef MODULE_JOB_BATCH_H
 #define MODULE_JOB_BATCH_H
-
 #include "module/key/target.h"
 
 #define BATCH_SLICE 256

@@ -1,7 +1,6 @@
 /* Commands that need the digest of a filter, which is long to compute when a lot of it has changed. */
 #ifndef MODULE_JOB_DIGEST_JOB_H
 #define MODULE_JOB_DIGEST_JOB_H
-
 #include "module/key/target.h"
 
 /* What such a command does, and how it answers: the one may come a while before the other. */

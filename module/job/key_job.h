@@ -5,9 +5,8 @@
  */
 #ifndef MODULE_JOB_KEY_JOB_H
 #define MODULE_JOB_KEY_JOB_H
-
-#include "job.h"
 #include "module/key/target.h"
+#include "job.h"
 
 struct key_job {
     struct job job;

@@ -29,9 +29,10 @@
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
-#include "key_job.h"
-#include "digest_job.h"
+#include "module/key/changes.h"
 #include "module/value/timed.h"
+#include "digest_job.h"
+#include "key_job.h"
 
 #define LONG_FRAME ((size_t)4 << 10)
 #define LONG_SPARSE                                                                                                    \

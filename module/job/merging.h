@@ -1,7 +1,6 @@
 /* Merges of large frames and of large filters, in steps. */
 #ifndef MODULE_JOB_MERGING_H
 #define MODULE_JOB_MERGING_H
-
 #include "module/key/target.h"
 
 /* What a merge has led to. */

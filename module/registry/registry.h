@@ -15,7 +15,6 @@
  */
 #ifndef MODULE_REGISTRY_REGISTRY_H
 #define MODULE_REGISTRY_REGISTRY_H
-
 #include "module/base/checksum.h"
 #include "module/value/value.h"
 

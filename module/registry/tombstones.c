@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "links.h"
 #include "module/base/arguments.h"
 #include "module/base/context.h"
+#include "links.h"
 #include "registry.h"
 #include "slots.h"
 #include "tombstone_table.h"

@@ -41,7 +41,6 @@
  */
 #ifndef MODULE_REGISTRY_TOMBSTONES_H
 #define MODULE_REGISTRY_TOMBSTONES_H
-
 #include "module/value/value.h"
 
 #define TOMBSTONES_KEY "roost:generations"

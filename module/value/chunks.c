@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "module/base/checksum.h"
-#include "filter_value.h"
 #include "module/base/settings.h"
+#include "filter_value.h"
 
 #define FIRST_POSITION 1
 

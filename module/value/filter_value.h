@@ -17,7 +17,6 @@
  */
 #ifndef MODULE_VALUE_FILTER_VALUE_H
 #define MODULE_VALUE_FILTER_VALUE_H
-
 #include "value.h"
 
 struct shown {

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "module/base/context.h"
 #include "module/base/checksum.h"
+#include "module/base/context.h"
 
 #define ENCODING_VERSION 1
 #define BYTES_AN_EFFORT  65536 /* of freeing; above 64 of them the server frees in the background */

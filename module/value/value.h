@@ -18,7 +18,6 @@
  */
 #ifndef MODULE_VALUE_VALUE_H
 #define MODULE_VALUE_VALUE_H
-
 #include "module/base/server.h"
 
 #define HEADER_BYTES    64

@@ -1,6 +1,4 @@
 /* Header and body of a value, written and read; the memory that values take. See value.h. */
-#include "value.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -8,6 +6,7 @@
 #include <unistd.h>
 
 #include "module/base/checksum.h"
+#include "value.h"
 
 #define HEADER_VERSION 1
 #define CHECK_AT       (HEADER_BYTES - 8)
