@@ -1,4 +1,4 @@
-/* FNV-1a, of 64 and 128 bits: against mistakes, not against malice. */
+/* FNV-1a, of 64 and 128 bits. Detects errors, not attacks. */
 #ifndef MODULE_BASE_CHECKSUM_H
 #define MODULE_BASE_CHECKSUM_H
 #include <stddef.h>

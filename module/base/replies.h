@@ -1,6 +1,6 @@
 /*
- * Replies in both protocols: what is a boolean or a map in RESP3 is an integer or a flat array in RESP2. The server's
- * own calls do that translation. Error texts that client libraries know are here, in one place.
+ * Replies in both protocols. Booleans and maps of RESP3 are integers and flat arrays in RESP2; the calls of the server
+ * translate them. All error texts that client libraries know are here.
  */
 #ifndef MODULE_BASE_REPLIES_H
 #define MODULE_BASE_REPLIES_H
@@ -46,10 +46,10 @@ static inline int reply_ok(RedisModuleCtx *ctx)
     return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
-/* An array of booleans; where an error (or NULL) ended the work, it ends the array too. */
+/* An array of booleans. An error, if it is not NULL, is its last element. */
 int reply_booleans(RedisModuleCtx *ctx, const bool *booleans, size_t count);
 int reply_booleans_until(RedisModuleCtx *ctx, const bool *booleans, size_t done, const char *error);
-/* "ERR " and what the library says. */
+/* "ERR " and the text of the library. */
 int reply_status(RedisModuleCtx *ctx, roost_status status);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the server offers to modules: one header for Redis 7.0 and later and for Valkey, and what only newer servers
- * have, looked up by name when the module is loaded and NULL where it is missing.
+ * The calls of the server. redismodule.h is the same for Redis 7.0 and later and for Valkey. Calls that only newer servers
+ * have are looked up by name when the module is loaded; they are NULL if the server does not have them.
  */
 #ifndef MODULE_BASE_SERVER_H
 #define MODULE_BASE_SERVER_H

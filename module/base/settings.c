@@ -1,9 +1,9 @@
 /*
  * See settings.h.
  *
- * memory-limit has a default that keeps one command from taking the machine: half of maxmemory, or a quarter of the
- * machine's memory (of what its control group allows) where maxmemory is not set. It follows maxmemory until somebody
- * sets it.
+ * The default of memory-limit keeps one command from using up the memory of the machine. It is half of maxmemory. If
+ * maxmemory is not set, it is a quarter of the memory of the machine, or of what its control group allows. It follows
+ * maxmemory until it is set.
  */
 #include "settings.h"
 
@@ -28,7 +28,7 @@ static struct rate_setting {
     {"window-fpr", "0.000001", &settings.window_fpr, NULL},
 };
 
-/* What the control group allows; UINT64_MAX where it does not say. */
+/* The limit of the control group; UINT64_MAX: none. */
 static uint64_t group_memory(void)
 {
     unsigned long long bytes = 0;
@@ -39,7 +39,7 @@ static uint64_t group_memory(void)
     return limited ? bytes : UINT64_MAX;
 }
 
-/* Asked for once: the kernel takes its time, and every filter wants to know. */
+/* Computed once: the calls are slow, and every filter needs the number. */
 uint64_t settings_machine_memory(void)
 {
     static uint64_t memory;
@@ -54,7 +54,7 @@ uint64_t settings_machine_memory(void)
 
 /* ---- memory-limit ------------------------------------------------------------------------------------------------ */
 
-/* 0: there is none. */
+/* 0: it is not set. */
 static long long maxmemory(RedisModuleCtx *ctx)
 {
     long long bytes = 0;
@@ -153,7 +153,7 @@ static const struct number_setting {
     long long *place, otherwise, least, most;
     unsigned flags;
 } numbers[] = {
-    /* `otherwise` is below 0 where it is found out */
+    /* `otherwise`, the default, is below 0 if it is computed */
     {"bf-capacity", &settings.bf_capacity, 100, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
     {"bf-expansion", &settings.bf_expansion, 2, 1, 32768, REDISMODULE_CONFIG_DEFAULT},
     {"bf-writers", &settings.bf_writers, 1, 1, 1024, REDISMODULE_CONFIG_DEFAULT},

@@ -1,4 +1,4 @@
-/* The module's configuration: CONFIG GET roost.*; a new value counts from the next command on. docs/module.md. */
+/* The configuration: CONFIG GET roost.*. A new value applies from the next command on. docs/module.md lists all. */
 #ifndef MODULE_BASE_SETTINGS_H
 #define MODULE_BASE_SETTINGS_H
 #include "server.h"
@@ -6,14 +6,14 @@
 #define MOST_WINDOW INT64_C(1125899906842) /* milliseconds: the 2^50 microseconds of the library */
 
 struct settings {
-    bool bf_cf; /* whether the BF.* and CF.* names are taken; only when the module is loaded */
+    bool bf_cf; /* whether the module registers BF.* and CF.*; only read when it is loaded */
     double bf_error_rate, window_fpr;
     long long bf_capacity, bf_expansion, bf_writers;
     long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
     long long window, counter_window, window_ahead; /* milliseconds */
     long long window_capacity;
     long long tombstone_retention; /* seconds; 0: for ever */
-    size_t memory_limit;           /* bytes that one filter may take: never 0 */
+    size_t memory_limit;           /* bytes that one filter may take; never 0 */
 };
 extern struct settings settings;
 

@@ -154,8 +154,8 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return REDISMODULE_OK;
     roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
-        if (!target.filter->mark.incarnation)
-            target.filter->mark = cursor; /* nothing was left untold so far */
+        if (!target.filter->replicated.incarnation)
+            target.filter->replicated = cursor; /* nothing was left untold so far */
         RedisModule_ReplyWithArray(ctx, 2);
         reply_cursor(ctx, cursor);
         RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);

@@ -5,7 +5,7 @@
 #include "module/base/replies.h"
 #include "module/value/timed.h"
 
-/* ---- additions --- */
+/* ---- additions --------------------------------------------------------------------------------------------------- */
 
 int reply_creation_error(RedisModuleCtx *ctx, roost_status status, const char *refusal)
 {
@@ -30,7 +30,7 @@ bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleS
     return false;
 }
 
-/* ---- lookup --- */
+/* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
 /* One item needs no memory. */
 static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)

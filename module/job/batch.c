@@ -11,7 +11,7 @@
 
 #define MOST_MICROSECONDS 1000
 
-/* How far a batch has come. */
+/* The progress of a batch. */
 struct batch {
     const struct batch_verb *verb;
     struct batch_items all;
@@ -41,7 +41,7 @@ static void apply_slice(struct batch *batch, struct target *target)
 struct batch_job {
     struct key_job job;
     struct batch batch;
-    const char *lost; /* why it ended before its time */
+    const char *lost; /* the error that ended it early */
 };
 
 static enum progress batch_step(RedisModuleCtx *ctx, struct job *job)
@@ -139,7 +139,7 @@ roost_status batch_add(struct target *target, size_t *done, struct batch_items i
     return status;
 }
 
-/* An error ends the array: clients expect it in the place of the first item that was refused. */
+/* An error ends the array: clients expect it in place of the first item that was refused. */
 int batch_reply_booleans(RedisModuleCtx *ctx, const int *results, size_t done, roost_status status, const char *error)
 {
     RedisModule_ReplyWithArray(ctx, (long)(done + (status != ROOST_OK)));

@@ -1,10 +1,10 @@
 /*
- * See tidying.h.
+ * See digest_job.h.
  *
- * A Bloom filter hashes what changed when somebody asks for its digest: a gigabyte of changes takes some tenths of a
- * second. To do that with each addition would cost more than the addition. So whoever asks waits, while the chunks are
- * hashed in turns (steps.h). Additions go on meanwhile and leave chunks to be hashed again, fewer in each turn than the
- * turn can do; the command does what it has to do in the step that finds nothing left.
+ * A Bloom filter hashes what has changed when its digest is asked for: a gigabyte of changes takes some tenths of a
+ * second. Hashing with each addition would cost more than the addition. So the command waits while a job precomputes the
+ * digest, block by block in time slices (job.h). Meanwhile additions make blocks stale again, but fewer per slice than a
+ * slice can hash. The command is executed in the step that finds nothing left to hash.
  */
 #include "digest_job.h"
 
@@ -13,7 +13,7 @@
 #include "module/base/context.h"
 #include "key_job.h"
 
-#define AT_ONCE   1000 /* chunks, in the command itself */
+#define AT_ONCE   1000 /* blocks, in the command itself */
 #define IN_A_STEP 200
 
 struct digest_job {

@@ -1,28 +1,28 @@
-/* Commands that need the digest of a filter, which is long to compute when a lot of it has changed. */
+/* Digest precomputation: commands that need the digest of a filter, which takes long if much of it has changed. */
 #ifndef MODULE_JOB_DIGEST_JOB_H
 #define MODULE_JOB_DIGEST_JOB_H
 #include "module/key/target.h"
 
-/* What such a command does, and how it answers: the one may come a while before the other. */
+/* What such a command does, and how it replies, which may be later. */
 struct digest_verb {
-    size_t size; /* of the outcome: all zero when it is handed to `act` */
-    int mode;    /* in which the key is opened */
+    size_t size; /* of the outcome, which is zeroed before `act` */
+    int mode;    /* for opening the key */
     void (*act)(struct target *target, void *outcome, RedisModuleString **argv, int argc);
     int (*reply)(RedisModuleCtx *ctx, const void *outcome);
-    void (*release)(void *outcome); /* NULL: it has nothing of its own */
+    void (*release)(void *outcome); /* NULL: there is nothing to release */
 };
 
-/* Bytes of an outcome: a copy, since the buffer belongs to a filter that may go away before they are told; the buffer
-   is released. NULL: there are none. */
+/* A copy of the buffer for an outcome, since the filter that owns the buffer may be freed before the reply. Releases the
+   buffer. NULL: it is empty. */
 RedisModuleString *outcome_bytes(roost_buffer *buffer);
 void outcome_release(RedisModuleString *bytes);
 
-/* At once, or where the digest is long to compute, and the client can wait, when that is done. The target has a filter
-   and was opened in the verb's mode; it is closed. */
+/* Executes the command: at once, or, if the digest takes long and the client can wait, after its precomputation. The
+   target has a filter and is open in the mode of the verb; digest_run closes it. */
 int digest_run(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc);
 
-/* Does some of the work; whether there is so much more that the client should wait for it. In a step of a job: whether
-   there is more. */
+/* Does part of the precomputation; returns whether there is more, so that the client should wait. The second is for
+   steps of jobs. */
 bool digest_is_long(struct target *target);
 bool digest_step(struct target *target);
 

@@ -1,25 +1,25 @@
 /*
  * See merging.h.
  *
- * The frame is read and cut by a thread (roost/incremental.h), part by part it is merged in the turns of steps.h, and each
- * part is told to replicas as a ROOST.MERGE of its own, so that they are held no longer than their primary. What the
- * frame is read into goes away on a thread as well.
+ * A thread decodes the frame and cuts it (roost/incremental.h). The parts are merged one by one in time slices (job.h).
+ * Each part is replicated as a ROOST.MERGE of its own, so that it blocks replicas no longer than the primary. Another
+ * thread frees the decoded frame.
  *
  * Windows and counters are not cut: they are merged at once.
  *
- * Filters of other keys are copied first, page by page in the same turns (roost/incremental.h), each as it is when its copy
- * is complete; a thread joins and cuts the copies, and the rest is as for a frame. What the key held goes when the
- * parts begin to come in, so that whoever asks meanwhile finds some of them.
+ * Filters of other keys are copied first, page by page in time slices (roost/incremental.h), each in the state that it
+ * has when its copy is complete. A thread merges and cuts the copies, and the rest is as for a frame. The old value of
+ * the key is replaced when the first part is merged, so clients see a partial result meanwhile.
  *
  * What may happen meanwhile:
  *
  *     the key is deleted, replaced or renamed   the merge ends with an error; what was merged went with the object
- *     a missing key is made by somebody else    an error
- *     others change the filter                  the span of the journal that is told as the merge's own begins after it
- *     the client goes away                      the merge goes on
- *     the server becomes a replica              the merge ends with an error, and its primary knows nothing of the rest
+ *     a client creates the missing key          the merge ends with an error
+ *     clients change the filter                 the applied range that is reported begins after their changes
+ *     the client disconnects                    the merge goes on
+ *     the server becomes a replica              the merge ends with an error, and its primary never gets the rest
  *     writes are paused, for a failover         the merge waits
- *     memory ends                               an error; what was merged stays, and the same frame can be sent again
+ *     no memory is left                         an error; what was merged stays, and the same frame can be sent again
  */
 #include "merging.h"
 
@@ -34,19 +34,17 @@
 #include "digest_job.h"
 #include "key_job.h"
 
-#define LONG_FRAME ((size_t)4 << 10)
-#define LONG_SPARSE                                                                                                    \
-    ((size_t)1 << 10)                   /* for a large filter, where each entry may find pages that were never touched \
-                                         */
-#define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are taken in as they are */
+#define LONG_FRAME   ((size_t)4 << 10)
+#define LONG_SPARSE  ((size_t)1 << 10)  /* for a large filter, where each entry may touch new pages */
+#define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are merged as they are */
 #define LARGE_FILTER ((size_t)4 << 20)
-/* Of a sparse array each byte may be a page that is touched for the first time. */
+/* With a sparse array each byte may touch a new page. */
 #define PART_BYTES   ((size_t)4 << 10)
-#define PAGES_A_STEP 64 /* that are copied */
+#define PAGES_A_STEP 64 /* to copy */
 
 /* Filters of other keys. */
 struct sources {
-    RedisModuleString **names;
+    RedisModuleString **keys;
     uint64_t *objects;
     roost_filter **copies;
     int count, copied;
@@ -57,7 +55,7 @@ struct sources {
 struct merge_job {
     struct key_job job;
     struct sources *sources; /* NULL: a frame */
-    struct value memory;     /* counts what the frame is read into, and limits it */
+    struct value memory;     /* counts and limits the memory of the decoded frame */
     const struct merge_verb *verb;
     roost_merging *merging;
     RedisModuleString *frame;
@@ -65,15 +63,15 @@ struct merge_job {
     pthread_t thread;
     atomic_bool read;
     bool begun, joined;  /* the thread */
-    bool begins;         /* the frame has a filter of its own yet to be made, */
+    bool begins;         /* a filter for the frame has to be created, */
     uint64_t generation; /* of this generation */
     bool all_in;
     roost_cursor so_far; /* after the last step */
     struct merged merged;
 };
 
-/* What a frame costs is not its size: a few kilobytes may be thousands of entries, each of which finds pages of memory
-   that were never touched. */
+/* The size of a frame does not tell its cost: a few kilobytes may be thousands of entries, and each may touch new
+   pages. */
 static size_t long_for(const struct target *target, roost_bytes frame)
 {
     uint64_t bytes = target->filter             ? target->filter->value.bytes
@@ -150,18 +148,18 @@ static void free_merge(struct job *job)
     if (merge->frame)
         RedisModule_FreeString(NULL, merge->frame);
     for (int i = 0; merge->sources && i < merge->sources->count; i++)
-        RedisModule_FreeString(NULL, merge->sources->names[i]);
+        RedisModule_FreeString(NULL, merge->sources->keys[i]);
     if (merge->sources)
-        RedisModule_Free(merge->sources->names);
+        RedisModule_Free(merge->sources->keys);
     if (pthread_create(&thread, NULL, release, merge) == 0)
         pthread_detach(thread);
     else
         release(merge);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- merging in steps ------------------------------------------------------------------------------------------------------- */
 
-/* An empty filter for a frame that gets one of its own; a window, which is not cut, comes whole. */
+/* Creates an empty filter for the frame; decodes a window, which is not cut. */
 static roost_status make_filter(struct merge_job *merge, struct filter_value **filter)
 {
     roost_status status = filter_value_open(filter, merge->merging);
@@ -196,8 +194,8 @@ static bool is_same(roost_cursor a, roost_cursor b)
     return a.incarnation == b.incarnation && a.sequence == b.sequence;
 }
 
-/* Before a step: is the filter as the last one has left it? */
-static roost_status look_for_others(struct merge_job *merge, struct target *target)
+/* Before a step: has a client changed the filter since the last one? */
+static roost_status note_other_changes(struct merge_job *merge, struct target *target)
 {
     roost_cursor now;
     if (!merge->verb->wants_state)
@@ -214,7 +212,7 @@ static roost_status merge_part(struct merge_job *merge, struct target *target)
     roost_status status = merge->begins ? create(merge, target) : ROOST_OK;
     if (status != ROOST_OK || merge->all_in)
         return status;
-    status = look_for_others(merge, target);
+    status = note_other_changes(merge, target);
     if (status == ROOST_OK)
         status = target_merge_step(target, &changed, &merge->all_in, merge->merging);
     merge->merged.changed |= changed;
@@ -232,7 +230,7 @@ static enum progress merge_some(struct merge_job *merge, struct target *target)
     return merge->merged.status != ROOST_OK || (over && !merge->verb->wants_state) ? ALL_DONE : MORE_TO_DO;
 }
 
-/* The digest is long to compute, too. */
+/* The digest may take long, too. */
 static enum progress read_state(struct merge_job *merge, struct target *target)
 {
     struct merged *merged = &merge->merged;
@@ -246,14 +244,14 @@ static enum progress read_state(struct merge_job *merge, struct target *target)
     return ALL_DONE;
 }
 
-/* What filters of other keys are stored over may be anything. */
+/* ROOST.MERGESTORE replaces a value of any type. */
 static bool open_receiver(RedisModuleCtx *ctx, struct merge_job *merge, struct target *target)
 {
     return key_job_open(ctx, &merge->job, target, REDISMODULE_READ | REDISMODULE_WRITE) ||
            (merge->sources && merge->begins);
 }
 
-static enum progress work_on(RedisModuleCtx *ctx, struct merge_job *merge)
+static enum progress merge_or_finish(RedisModuleCtx *ctx, struct merge_job *merge)
 {
     struct target target;
     enum progress progress = ALL_DONE;
@@ -277,7 +275,7 @@ static roost_environment reading_environment(struct merge_job *merge)
     return (roost_environment){.allocator = value_allocator(&merge->memory), .memory_limit = settings_machine_memory()};
 }
 
-/* Two that copied one filter at a time would begin anew again and again. */
+/* Two jobs that copied one filter at the same time would make each other begin again. */
 static bool is_copied_by_another(struct filter_value *filter, const struct merge_job *merge)
 {
     if (filter->copier && filter->copier != merge)
@@ -306,7 +304,7 @@ static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
     struct sources *sources = merge->sources;
     struct target source;
     bool done = false, waits = false;
-    target_open(&source, ctx, sources->names[sources->copied], REDISMODULE_READ);
+    target_open(&source, ctx, sources->keys[sources->copied], REDISMODULE_READ);
     if (!source.filter || source.filter->object != sources->objects[sources->copied])
         merge->merged.error = "STALE a key has changed while it was copied";
     else if (!(waits = is_copied_by_another(source.filter, merge)))
@@ -319,7 +317,7 @@ static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
     return merge->merged.error || merge->merged.status != ROOST_OK ? ALL_DONE : waits ? NOTHING_TO_DO_NOW : MORE_TO_DO;
 }
 
-/* The thread begins when all are there. */
+/* The thread starts when all copies are complete. */
 static enum progress copy_sources(RedisModuleCtx *ctx, struct merge_job *merge)
 {
     if (merge->sources->copied < merge->sources->count)
@@ -345,7 +343,7 @@ static enum progress merge_step(RedisModuleCtx *ctx, struct job *job)
     if (merge->merged.status != ROOST_OK)
         return ALL_DONE;
     if (may_write(ctx, &merge->merged.error))
-        return work_on(ctx, merge);
+        return merge_or_finish(ctx, merge);
     return merge->merged.error ? ALL_DONE : NOTHING_TO_DO_NOW;
 }
 
@@ -402,37 +400,37 @@ int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_
     return begin_or_refuse(merge, target);
 }
 
-static void add_source(struct sources *sources, RedisModuleCtx *ctx, RedisModuleString *name)
+static void add_source(struct sources *sources, RedisModuleCtx *ctx, RedisModuleString *key)
 {
     struct target source;
-    target_open(&source, ctx, name, REDISMODULE_READ);
+    target_open(&source, ctx, key, REDISMODULE_READ);
     if (sources->count == 0)
         sources->shown = source.filter->shown;
-    sources->names[sources->count] = RedisModule_CreateStringFromString(NULL, name);
+    sources->keys[sources->count] = RedisModule_CreateStringFromString(NULL, key);
     sources->objects[sources->count++] = source.filter->object;
     target_close(&source);
 }
 
-int merge_filters_incrementally(struct target *target, RedisModuleString **names, int count,
+int merge_filters_incrementally(struct target *target, RedisModuleString **keys, int count,
                                 const struct merge_verb *verb)
 {
     struct merge_job *merge = RedisModule_Calloc(1, sizeof *merge);
     struct sources *sources = RedisModule_Calloc(1, sizeof *sources);
     const size_t places = (size_t)count;
     *merge = (struct merge_job){.job.job.class = &merge_class, .sources = sources, .verb = verb, .begins = true};
-    sources->names = RedisModule_Alloc(places * sizeof *sources->names);
+    sources->keys = RedisModule_Alloc(places * sizeof *sources->keys);
     sources->objects = RedisModule_Alloc(places * sizeof *sources->objects);
     sources->copies = RedisModule_Calloc(places, sizeof(roost_filter *));
     merge->memory.limit =
         settings.memory_limit > SIZE_MAX / (places + 1) ? SIZE_MAX : settings.memory_limit * (places + 1);
     for (int i = 0; i < count; i++)
-        if (RedisModule_StringCompare(names[i], target->name) != 0)
-            add_source(sources, target->ctx, names[i]);
+        if (RedisModule_StringCompare(keys[i], target->name) != 0)
+            add_source(sources, target->ctx, keys[i]);
         else
             merge->begins = false;
     if (sources->count > 0)
         return begin_or_refuse(merge, target);
-    target_close(target); /* it holds what it holds */
+    target_close(target); /* the only source is the destination */
     free_merge(&merge->job.job);
     return verb->reply(target->ctx, &(struct merged){.status = ROOST_OK});
 }

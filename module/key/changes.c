@@ -17,10 +17,10 @@
 
 #define SLICE 64 /* changes between two deltas; several records per change fit into the shortest journal */
 
-/* ---- limits --- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* A client's own change is limited, one that was decided elsewhere is not. What a merge makes a window forget goes only
-   after what it brings has come. */
+/* Limits the memory of a change by a client. Mirrored changes have no limit. A merge allocates what it adds to a window
+   before it frees what the window forgets. */
 static void set_limit(struct target *target)
 {
     target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit + timed_grant(target->filter->filter);
@@ -32,14 +32,14 @@ static void lift_limit(struct target *target)
     target->filter->value.limit = 0;
 }
 
-/* ---- replication ----------------------------------------------------------------------------------------------------- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 static void replicate_whole(struct target *target)
 {
     size_t size;
     uint8_t *bytes = value_encode_whole(&target->filter->value, &size, ENCODE_MIRROR);
     if (!bytes)
-        RedisModule_Log(target->ctx, "warning", "no memory to tell replicas of a filter");
+        RedisModule_Log(target->ctx, "warning", "no memory to replicate a filter");
     else
         RedisModule_Replicate(target->ctx, "ROOST.RESTORE", "slb", target->name, 0LL, (const char *)bytes, size);
     RedisModule_Free(bytes);
@@ -48,31 +48,31 @@ static void replicate_whole(struct target *target)
 static roost_status ready_to_replicate(struct target *target)
 {
     roost_cursor cursor;
-    return target->filter->mark.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
+    return target->filter->replicated.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
-/* Over what replicas were told otherwise, so that the next delta is not about it. */
+/* Skips changes that were replicated in another form, so that the next delta does not repeat them. */
 static void advance_replicated(struct filter_value *filter)
 {
     roost_cursor cursor;
-    if (filter->mark.incarnation)
-        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK); /* else there is no mark any more */
+    if (filter->replicated.incarnation)
+        (void)(filter_value_cursor(filter, &cursor) == ROOST_OK); /* otherwise the next change starts anew */
 }
 
-/* Whether there was anything to tell. */
+/* Returns whether there was anything to replicate. */
 static bool replicate_delta(struct target *target)
 {
     struct filter_value *filter = target->filter;
-    roost_cursor sent = filter->mark;
+    roost_cursor sent = filter->replicated;
     roost_buffer frame;
-    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->mark, &filter->mark);
-    bool news = memcmp(&sent, &filter->mark, sizeof sent) != 0;
+    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->replicated, &filter->replicated);
+    bool unsent = memcmp(&sent, &filter->replicated, sizeof sent) != 0;
     if (status != ROOST_OK)
-        RedisModule_Log(target->ctx, "warning", "replicas cannot be told of a change: %s", roost_status_text(status));
-    else if (news)
+        RedisModule_Log(target->ctx, "warning", "a change cannot be replicated: %s", roost_status_text(status));
+    else if (unsent)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
     roost_buffer_release(&frame);
-    return news || status != ROOST_OK;
+    return unsent || status != ROOST_OK;
 }
 
 roost_status target_begin(struct target *target)
@@ -148,7 +148,7 @@ static bool any(const bool *changed, size_t count)
     return count > 0 && memchr(changed, true, count) != NULL;
 }
 
-/* Repeated by replicas as they are. */
+/* Replicas repeat these additions. */
 static roost_status add_bloom(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
                               RedisModuleString **items, size_t count)
 {
@@ -174,7 +174,7 @@ static roost_status add_and_replicate(struct target *target, bool *changed, size
     while (status == ROOST_OK && *done < count) {
         size_t taken, slice = count - *done < SLICE ? count - *done : SLICE;
         status = filter_value_add(target->filter, changed + *done, &taken, keys + *done, slice);
-        /* a set takes a new dot for an element that it holds already: told as well */
+        /* a set takes a new dot for an element that it holds already, and replicates it */
         bool dots = config_of(target->filter)->kind == ROOST_ORCUCKOO;
         if (dots ? taken > 0 : any(changed + *done, taken))
             replicate_delta(target);
@@ -231,17 +231,17 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
     return status;
 }
 
-/* What the step brought is told as it is. */
+/* Replicates what the step merged. */
 roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging)
 {
-    roost_bytes sent;
+    roost_bytes merged;
     set_limit(target);
-    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &sent);
+    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &merged);
     lift_limit(target);
     if (!*changed)
         return status;
     target->filter->inserted_known &= !is_bloom(target->filter);
-    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)sent.data, sent.size);
+    RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)merged.data, merged.size);
     advance_replicated(target->filter);
     registry_touch(target->ctx, &target->filter->value, target->name);
     return status;
@@ -255,7 +255,7 @@ static void replicate_synced(struct target *target)
     target_changed(target, "roost.sync");
 }
 
-/* What a message brings is told as a delta: the exchange itself depends on journals, which replicas do not have. */
+/* Replicates the delta of a message: the exchange itself depends on journals, which replicas do not have. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size)
 {
     struct filter_value *filter = target->filter;
@@ -272,7 +272,7 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     return status;
 }
 
-/* Replies are taken in even where a later part of one is refused. */
+/* A reply may be merged in part, even if the rest of it is refused. */
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {
     roost_cursor now;

@@ -1,32 +1,32 @@
 /*
  * Change cursors: where a client is in the list of changes that ROOST.SUMMARY pages through.
  *
- * Every change of a key gets the next number, and the list is ordered by it (registry.h). A cursor is what a page hands
- * out, and what the next question brings back:
+ * Every change of a key gets the next number, and the list is ordered by it (registry.h). Each page returns a cursor,
+ * which the client sends with the next request:
  *
- *     incarnation-position           the client has been told everything up to this change
+ *     incarnation-position           the client has received everything up to this change
  *     incarnation-position-began     the same, within a listing from the beginning: when its first page was made, the
  *                                    latest change had the number `began`
  *
- * All numbers are hexadecimal. A listing that has come to `began` has told everything that there was when it began, and
- * the third part goes. The tests' simulated servers use this file, too: it needs nothing of the server.
+ * All numbers are hexadecimal. When a listing has reached `began`, it has returned everything that existed when it
+ * began, and the third part is left out. The simulated servers of the tests use this file, too: it needs nothing of the
+ * server.
  *
- * Why paging always advances. A page tells entries of the list with numbers above `position`, in ascending order, and
- * its cursor has the number of the last one. No question is answered from before its position (but for one that has a
- * cursor of another incarnation, which begins a listing), so each page that has entries has a higher position than the
- * one before.
+ * Why paging always advances. A page has the entries with numbers above `position`, in ascending order, and its cursor
+ * has the number of the last one. No page begins before the position of its request (except for a cursor of another
+ * incarnation, which begins a listing), so each page with entries has a higher position than the one before.
  *
- * Why a listing ends. Entries with numbers up to `began` only become fewer: a change moves an entry behind `began`, and
- * new entries come behind it. So a listing of N entries has come to `began` after N / COUNT pages, whatever changes
- * meanwhile; without further changes, the pages after that end as well, with what has changed until then.
+ * Why a listing ends. The number of entries up to `began` only falls: a change moves an entry behind `began`, and new
+ * entries are behind it. So a listing of N entries reaches `began` after N / COUNT pages, whatever changes meanwhile.
+ * Without further changes the pages after that end, too, with what has changed until then.
  *
- * What a listing may miss. An entry of a key that holds nothing, and that no tombstone tells of, is dropped from the
- * list one day; `floor` is the highest number of those that were. A client at a lower position has not been told that
- * the key went away. It matters only to one that was told of the key before: if the number is at most `began`, the key
- * was empty before the listing began, so the listing has not mentioned it, and what a whole listing does not mention is
- * not there. Otherwise the page says `missed`. Going back would not help, since the entry is not in the list any more:
- * the client goes on, and lists once more from the beginning at a time of its choice. A client that does not know of
- * `missed` finds the difference by the digest over all keys.
+ * What a listing may miss. An entry of a key without a value and without a tombstone is dropped from the list after a
+ * while; `floor` is the highest number of a dropped entry. A client at a lower position has not received the removal of
+ * that key. This matters only if the client received the key before. If the number is at most `began`, the key was empty
+ * before the listing began, so the listing has not mentioned it, and the client knows that a key which a whole listing
+ * does not mention does not exist. Otherwise the page says `missed`. Going back would not help, since the entry is no
+ * longer in the list: the client continues, and lists again from the beginning at a time of its choice. A client that
+ * ignores `missed` finds the difference by the digest over all keys.
  */
 #ifndef MODULE_REGISTRY_CHANGE_CURSOR_H
 #define MODULE_REGISTRY_CHANGE_CURSOR_H
@@ -38,7 +38,7 @@
 
 struct change_cursor {
     uint64_t incarnation, position;
-    uint64_t began; /* 0: of no listing, or of one that has come so far */
+    uint64_t began; /* 0: not in a listing, or the listing has reached it */
 };
 
 /* A listing from the beginning; `latest` is the number of the latest change. */
@@ -47,7 +47,7 @@ static inline struct change_cursor change_cursor_begin(uint64_t incarnation, uin
     return (struct change_cursor){incarnation, 0, latest};
 }
 
-/* The cursor that a text has; a listing from the beginning where it has none of this incarnation. */
+/* Parses a cursor. If it is not one of this incarnation: a listing from the beginning. */
 static inline struct change_cursor change_cursor_read(const char *text, uint64_t incarnation, uint64_t latest)
 {
     unsigned long long other, position, began = 0;
@@ -60,7 +60,7 @@ static inline struct change_cursor change_cursor_read(const char *text, uint64_t
     return (struct change_cursor){incarnation, position, numbers == 3 ? began : 0};
 }
 
-/* Everything that there was when the listing began has been told; or it is no listing. */
+/* The listing has returned everything that existed when it began; or the cursor is not in a listing. */
 static inline bool change_cursor_has_listed(const struct change_cursor *cursor)
 {
     return cursor->position >= cursor->began;
@@ -74,7 +74,7 @@ static inline void change_cursor_text(char text[CHANGE_CURSOR_ROOM], const struc
         snprintf(text + size, CHANGE_CURSOR_ROOM - (size_t)size, "-%llx", (unsigned long long)cursor->began);
 }
 
-/* Whether the client may have missed that a key went away, with this floor. */
+/* Whether the client may have missed the removal of a key, with this floor. */
 static inline bool change_cursor_has_missed(const struct change_cursor *cursor, uint64_t floor)
 {
     return floor > cursor->position && floor > cursor->began;

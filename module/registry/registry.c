@@ -3,7 +3,7 @@
  *
  * Another thread may free a value without notice to the main thread. So an entry and its value point to each other, and
  * the pair of pointers is cut under a lock by the one that goes first. An entry whose value went first is an orphan; it
- * is swept away while other entries are made. Everything else is used by the main thread alone.
+ * is removed while other entries are made. Everything else is used by the main thread alone.
  */
 #include "registry.h"
 
@@ -130,7 +130,7 @@ static void free_entry(struct registry_entry *entry)
     RedisModule_Free(entry);
 }
 
-/* Of an entry that holds nothing. */
+/* The counter of an entry without a value. */
 static uint64_t *counter_of(const struct registry_entry *entry)
 {
     return entry->deleted ? &empty_deleted : &empty;
@@ -300,8 +300,7 @@ void registry_arrive(RedisModuleCtx *ctx, struct value *value, RedisModuleString
     registry_touch(ctx, value, key);
 }
 
-/* The value was removed a moment ago, which moved the entry to the front: clients that learn of the removal learn of the
-   eviction. */
+/* The removal, a moment ago, moved the entry to the front, so clients that learn of it also learn of the eviction. */
 void registry_note_eviction(RedisModuleCtx *ctx, const RedisModuleString *key)
 {
     size_t size;

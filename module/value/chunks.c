@@ -1,5 +1,5 @@
-/* See pieces.h. Loading looks at positions alone; dumps.c gives them out. Pieces were of 16 MiB once and are shorter
-   now: any length will do. Position 0 means header and body in one, which is how replicas are told of a creation. */
+/* See chunks.h. Loading uses only the position of an iterator. Older dumps have chunks of 16 MiB; both sizes are
+   accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created. */
 #include "chunks.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@
 
 struct staged {
     struct value value;
-    uint8_t *bytes; /* header and body, as far as they have come */
+    uint8_t *bytes; /* header and body so far */
     size_t size;
-    uint64_t whole; /* what it will be */
-    long long next; /* the position that is expected */
+    uint64_t whole; /* the final size */
+    long long next; /* the expected position */
 };
 
 static struct value *staged_make(void)
@@ -99,7 +99,7 @@ const struct value_class staged_class = {.code = 255,
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* In the place of what the key holds, which keeps its time to live. */
+/* Replaces what the key holds; the key keeps its time to live. */
 static void put_value(RedisModuleKey *key, struct value *value)
 {
     void *old = NULL;
@@ -114,14 +114,14 @@ static bool is_filter_of(const struct value *value, roost_kind kind)
     return value->class == &filter_class && config_of((const struct filter_value *)value)->kind == kind;
 }
 
-/* Before its body has come. */
+/* Whether the value may be at this key, before the body has arrived. */
 static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromModuleKey((RedisModuleKey *)(uintptr_t)key);
     return value_class_may_be_at(value_class_of(header[5]), name);
 }
 
-/* What is complete turns into what it is; anything wrong with it leaves the key as it was. */
+/* Decodes a complete value. If it is not valid, the key stays as it was. */
 static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum encoding encoding,
                            roost_kind kind)
 {

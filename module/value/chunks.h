@@ -1,12 +1,13 @@
 /*
- * Values in pieces: SCANDUMP and LOADCHUNK, ROOST.DUMP and ROOST.RESTORE.
+ * Values in chunks: SCANDUMP and LOADCHUNK, ROOST.DUMP and ROOST.RESTORE.
  *
- * A dump is a header, then the body in pieces of at most PIECE bytes. Its iterator is a number that the client hands
- * back: serial * 2^POSITION_BITS + position, which dump and how far (dumps.h). Position 1 comes with the header, 2 with
- * the first piece of the body, and so on.
+ * A dump is a header, then the body in chunks of at most CHUNK bytes. Its iterator is a number that the client sends
+ * back: serial * 2^POSITION_BITS + position, that is which dump and how far (command/dumps.h). Position 1 is the header,
+ * 2 the first chunk of the body, and so on.
  *
- * A value that is loaded in pieces is a *staged* value until the last one has come: it is stored, replicated and saved
- * like any other, holds what has come so far, and turns into what it is to be at the end, if all of it is right.
+ * A value that is loaded in chunks is a *staged* value until the last chunk has arrived. A staged value holds the chunks
+ * so far, and is stored, replicated and saved like any other. After the last chunk it is decoded, and replaced by the
+ * decoded value if everything is valid.
  */
 #ifndef MODULE_VALUE_CHUNKS_H
 #define MODULE_VALUE_CHUNKS_H
@@ -17,9 +18,9 @@
 
 extern const struct value_class staged_class;
 
-/* Takes in a piece. The key was opened for writing; on success it holds the value, staged or whole. ROOST_INVALID: not
-   the piece that is due here. ROOST_MISMATCH: a filter of another kind (0: any will do). ROOST_UNSUPPORTED: not at a
-   key of this name. */
+/* Loads a chunk. The key was opened for writing; on success it holds the value, staged or complete. ROOST_INVALID: not
+   the chunk that is expected here. ROOST_MISMATCH: a filter of another kind (0: any). ROOST_UNSUPPORTED: the value may
+   not be at a key of this name. */
 roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
                          enum encoding encoding, roost_kind kind);
 

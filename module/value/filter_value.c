@@ -11,17 +11,17 @@
 
 #define INSERTED_KNOWN 1
 #define CHANGES_SHIFT  8
-#define WRITTEN        256       /* in the header, where the room in the journal once stood */
-#define MOST_READ      65536     /* there */
-#define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 megabytes, which are copied once as it grows; */
-#define PART_OF_MEMORY 8         /* and one part in so many of what the filter takes */
-#define WORTH_TRYING   100000    /* elements */
-#define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may find a page that was never touched */
+#define WRITTEN        256       /* in the header, where earlier versions had the size of the journal */
+#define MOST_READ      65536     /* the most that they wrote there */
+#define MOST_CHANGES   (1 << 18) /* in the journal of a filter: 4 MB, which are copied once as it grows; */
+#define PART_OF_MEMORY 8         /* and at most this part of the memory of the filter */
+#define WORTH_TRYING   100000    /* elements; a smaller first table is always to be had */
+#define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may touch a new page */
 #define RANDOM_POOL    1024
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */
 
-/* Numbers are drawn many at a time: asking the kernel costs more than making a small filter. */
+/* Draws many numbers at a time: a call of the kernel takes longer than the creation of a small filter. */
 static bool draw_random(void *bytes, size_t size)
 {
     static uint8_t pool[RANDOM_POOL];
@@ -37,7 +37,7 @@ static bool draw_random(void *bytes, size_t size)
     return true;
 }
 
-/* A scalable Bloom filter draws only when it needs an actor or begins a journal. */
+/* A scalable Bloom filter draws only for an actor or for a new journal. */
 static bool draw(void *context, void *bytes, size_t size)
 {
     const struct filter_value *filter = context;
@@ -59,7 +59,7 @@ static roost_environment environment_of(struct filter_value *filter)
                                .most_moved = MOST_MOVED};
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------------------------------- */
 
 static struct value *filter_make(void)
 {
@@ -78,8 +78,8 @@ static void filter_free(struct value *value)
     RedisModule_Free(filter);
 }
 
-/* A scalable filter takes the memory of its first table with the first addition; a size that cannot be had is refused
-   now, by making one of fixed size for a moment. */
+/* A scalable filter allocates its first table with the first addition. To refuse a size that is too large now, a filter
+   of fixed size is created for a moment. */
 static roost_status can_grow(const roost_config *config, const roost_environment *environment)
 {
     roost_filter *table = NULL;
@@ -87,14 +87,14 @@ static roost_status can_grow(const roost_config *config, const roost_environment
     fixed.scalable = false;
     fixed.writers = fixed.growth = fixed.schedule = 0;
     if (!config->scalable || config->window ||
-        config->capacity < WORTH_TRYING) /* a window begins with next to nothing */
+        config->capacity < WORTH_TRYING) /* a window begins with very little memory */
         return ROOST_OK;
     roost_status status = roost_filter_new(&table, &fixed, environment);
     roost_filter_free(table);
     return status == ROOST_INVALID ? ROOST_OK : status;
 }
 
-/* A window takes its memory later, and then must get it. */
+/* A window allocates memory later, and must get it then. */
 static roost_status check_grant(const struct filter_value *filter)
 {
     return timed_grant(filter->filter) > settings.memory_limit ? ROOST_TOO_LARGE : ROOST_OK;
@@ -125,7 +125,7 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     return status;
 }
 
-/* Without a filter yet, for what comes in a frame. */
+/* Without a filter, which will be decoded from a frame. */
 static struct filter_value *make_for_frame(roost_environment *environment)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
@@ -220,13 +220,13 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
 {
     roost_status status = roost_filter_cursor(filter->filter, cursor);
-    filter->mark = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
+    filter->replicated = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
     return status;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the identity is part of what is told. */
+/* Whether the identity is part of the encoding. */
 static bool encodes_identity(const struct filter_value *filter, enum encoding encoding)
 {
     return spends_shares(filter) && (encoding == ENCODE_MIRROR || config_of(filter)->writers == 1);
@@ -273,7 +273,7 @@ static roost_status filter_decode(struct value *value, const uint8_t *header, co
     struct filter_value *filter = (struct filter_value *)value;
     if (!read_fields(filter, header))
         return ROOST_CORRUPT;
-    /* COPY and RESTORE pass their own way to replicas and into the AOF, where no limit counts */
+    /* the server replicates COPY and RESTORE itself; no limit applies to the copies on replicas and in the AOF */
     bool decided = encoding == ENCODE_MIRROR || is_decided_elsewhere();
     value->limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
@@ -286,7 +286,7 @@ static roost_status filter_decode(struct value *value, const uint8_t *header, co
     return status;
 }
 
-/* A copy of which nothing is encoded. */
+/* Copies memory, without encoding. */
 roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
@@ -314,7 +314,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
     return status;
 }
 
-/* What COPY copies in one go: a few milliseconds. */
+/* The most that COPY copies: a few milliseconds. */
 #define MOST_PAGES 1024
 
 static struct value *filter_copy(struct value *value)

@@ -7,8 +7,8 @@
 
 #define MICROSECONDS    1000 /* in a millisecond */
 #define BASE_BYTES      32768
-#define JOURNAL_BYTES   (256 * 17) /* a longer one is taken only where there is room */
-#define SLOT_OVERHEAD   64         /* one byte in so many, beside the bits of a slot, */
+#define JOURNAL_BYTES   (256 * 17) /* a longer one only if there is room */
+#define SLOT_OVERHEAD   64         /* one byte for this many bytes of bits in a slot, */
 #define SLOT_BASE_BYTES 8192
 
 roost_config timed_config(roost_kind kind, long long window)
@@ -19,7 +19,7 @@ roost_config timed_config(roost_kind kind, long long window)
     return config;
 }
 
-static roost_config last; /* that was made, with nothing left to derive */
+static roost_config last; /* that was created, with all sizes */
 
 void timed_recall_sizes(roost_config *config)
 {
@@ -41,7 +41,7 @@ uint64_t timed_now(void)
     return (uint64_t)RedisModule_Milliseconds() * MICROSECONDS;
 }
 
-/* The latest time that may be taken in from others. */
+/* The latest time that may be merged. */
 static uint64_t latest_of(const roost_filter *filter)
 {
     uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = roost_filter_config(filter)->window;

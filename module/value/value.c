@@ -1,12 +1,13 @@
 /*
- * Values as the server sees them: the data type and its methods. Each is a few lines over the two parts of value.h.
+ * Values as the server sees them: the data type and its methods. Each is a few lines over header and body (value.h).
  *
- * RDB, version 1: the header as one string; then the body in strings of PIECE bytes, the last one shorter; the header
- * knows how many. Whatever is wrong with them, loading answers NULL, and the server decides what to do with its file.
+ * RDB, version 1: the header as one string, then the body in strings of CHUNK bytes, the last one shorter; the header
+ * has the size. If anything is wrong with them, loading returns NULL, and the server decides what to do with its file.
  *
- * Who is who (docs/module.md). A value that the server loads from its own file, or a replica from its primary, is the
- * same object as before and is told as a mirror; RESTORE and MIGRATE bring a copy. The server uses one callback for
- * both, so a mirror's identity is tied to database and name of its key, and only taken up while the server is loading.
+ * Identity (docs/module.md). A value that the server loads from its own file, or a replica from its primary, is the
+ * same object as before: it is encoded as a mirror. RESTORE and MIGRATE bring a copy. The server uses one callback for
+ * both, so the identity of a mirror is tied to the database and name of its key, and is only restored while the server
+ * loads.
  */
 #include "value.h"
 
@@ -16,13 +17,13 @@
 #include "module/base/context.h"
 
 #define ENCODING_VERSION 1
-#define BYTES_AN_EFFORT  65536 /* of freeing; above 64 of them the server frees in the background */
+#define BYTES_AN_EFFORT  65536 /* of freeing; from 64 of these on the server frees in the background */
 
 RedisModuleType *value_type;
 
 /* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
-/* A name that is not the one it was saved under makes a value a copy. */
+/* A value that is loaded under another name than it was saved under is a copy. */
 static uint64_t name_check(RedisModuleIO *io)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
@@ -61,7 +62,7 @@ static char *load_exactly(RedisModuleIO *io, size_t wanted)
     return bytes;
 }
 
-/* Memory is asked for as pieces arrive, whatever the header claims. */
+/* Allocates memory as chunks arrive, whatever size the header claims. */
 static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
 {
     uint8_t *body = RedisModule_Alloc(size > 0 && size < CHUNK ? size : 1);
@@ -80,7 +81,7 @@ static uint8_t *load_body(RedisModuleIO *io, uint64_t size)
     return body;
 }
 
-/* A value that comes from a client goes only where clients may put it. */
+/* Clients may not bring every value to every key. */
 static bool is_allowed(const struct value *value, RedisModuleIO *io)
 {
     const RedisModuleString *name = RedisModule_GetKeyNameFromIO(io);
@@ -101,7 +102,7 @@ static void *rdb_load(RedisModuleIO *io, int version)
     if (body)
         status = value_decode(&value, (const uint8_t *)header, body, size, mirror ? ENCODE_MIRROR : ENCODE_COPY);
     if (value && check != name_check(io))
-        value->generation = 0; /* that of another name */
+        value->generation = 0; /* it belongs to another key */
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
     if (value && !is_allowed(value, io)) {
@@ -134,7 +135,7 @@ static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
     roost_buffer_release(&bytes.body);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- other methods ---------------------------------------------------------------------------------------------------- */
 
 static size_t memory_usage(const void *value)
 {
@@ -147,7 +148,7 @@ static size_t free_effort(RedisModuleString *key, const void *value)
     return 1 + ((const struct value *)value)->bytes / BYTES_AN_EFFORT;
 }
 
-/* On the main thread, before a value may be freed on another one. FLUSHALL does without. */
+/* On the main thread, before another thread may free the value. FLUSHALL does not call this. */
 static void unlink_value(RedisModuleKeyOptCtx *context, const void *value)
 {
     value_note_unlinked((struct value *)(uintptr_t)value, RedisModule_GetKeyNameFromOptCtx(context),
@@ -173,8 +174,9 @@ static void *copy_value(RedisModuleString *from, RedisModuleString *to, const vo
 
 /* ---- defragmentation ------------------------------------------------------------------------------------------------
  *
- * All that a filter holds may move, but for the value itself, which others point to. Large arrays are offered as well;
- * the server's allocator leaves them where they are, since they have pages of their own.
+ * Active defragmentation. Everything that a filter has allocated may move, except for the value itself, which others
+ * point to. Large arrays are offered, too; the allocator of the server leaves them in place, since they have pages of
+ * their own.
  */
 
 static void *move_allocation(void *context, void *memory)

@@ -1,4 +1,4 @@
-/* Header and body of a value, written and read; the memory that values take. See value.h. */
+/* Encoding and decoding of values; the memory of values. See value.h. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -40,7 +40,7 @@ struct pages {
     uint8_t *begin, *end;
 };
 
-/* The whole pages in a piece of memory. */
+/* The whole pages of an allocation. */
 static struct pages pages_in(uint8_t *memory, size_t size)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGE_SIZE), begin = ((uintptr_t)memory + page - 1) & ~(page - 1);
@@ -48,7 +48,7 @@ static struct pages pages_in(uint8_t *memory, size_t size)
     return (struct pages){(uint8_t *)begin, (uint8_t *)end};
 }
 
-/* They are zeroed by giving them back to the kernel, which costs nothing where they were never used. */
+/* Returns pages to the kernel, which zeroes them. Pages that were never used cost nothing. */
 static bool give_back(struct pages pages)
 {
     return madvise(pages.begin, (size_t)(pages.end - pages.begin), MADV_DONTNEED) == 0;
@@ -64,8 +64,8 @@ static void zero_large(uint8_t *memory, size_t size)
 }
 
 /*
- * Zeroed memory, or NULL. Redis 7.0 has no such call: its calloc ends the server where there is none, its gentle malloc
- * does not zero. A large piece is not to be zeroed byte by byte: a filter of a gigabyte is made in no time.
+ * Zeroed memory, or NULL. Redis 7.0 has no such call: its calloc ends the server if there is no memory, and its TryAlloc
+ * does not zero. Large allocations are not zeroed byte by byte, so that creating a filter of a gigabyte is instant.
  */
 static void *allocate_zeroed(size_t size)
 {
@@ -77,13 +77,13 @@ static void *allocate_zeroed(size_t size)
     return memory;
 }
 
-/* On a thread of its own, since the kernel takes its time for many pages; whoever is given the memory next finds none
-   there. What the server calls the size of a piece may be a few bytes more than is ours. */
+/* On a thread of its own, since the kernel is slow with many pages. The pages are returned, since the allocator may keep
+   the memory. The size that the server reports may be a few bytes more than the allocation. */
 static void *release_huge(void *memory)
 {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL); /* signals are for the server */
+    pthread_sigmask(SIG_BLOCK, &all, NULL); /* signals are handled by the threads of the server */
     give_back(pages_in(memory, RedisModule_MallocSize(memory) - FEW_BYTES));
     RedisModule_Free(memory);
     return NULL;
@@ -158,7 +158,7 @@ void header_end(uint8_t header[HEADER_BYTES], struct header_place place, uint64_
     header_write(&place, checksum(CHECKSUM_START, header, CHECK_AT), 8);
 }
 
-/* Where a class's own fields begin. */
+/* Where the fields of the class begin. */
 struct header_place header_open(const uint8_t header[HEADER_BYTES])
 {
     return (struct header_place){(uint8_t *)(uintptr_t)header + 16};

@@ -1,5 +1,4 @@
-/* The classes of values that load.c registers, those who are told about values, and the keys reserved for a class. See
-   value.h. */
+/* The classes and observers that load.c registers, and the keys that are reserved for a class. See value.h. */
 #include <string.h>
 
 #include "value.h"
