@@ -1,4 +1,4 @@
-/* The module is loaded: settings first, since they say which commands there are; then the data type, then commands. */
+/* Loads the module: settings first, since they decide which commands there are; then the data type, then commands. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,7 +19,7 @@
 
 #define MODULE_VERSION 1
 
-/* What a key may hold, and who is called about values (value.h). */
+/* What a key may hold, and the observers of values (value/value.h). */
 static const struct value_class *const classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class,
                                                     NULL};
 static const struct value_observer *const observers[] = {&registry_observer, &key_removals_observer,
@@ -70,7 +70,7 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
     return RedisModule_SetCommandInfo(registered, &info);
 }
 
-/* Redis 7.0 has no categories for commands of modules: its users are given them by name. */
+/* Redis 7.0 has no categories for commands of modules; there, users get them by name. */
 static void categorize(RedisModuleCommand *registered, const struct command *command, const char *category)
 {
     char categories[64];
@@ -81,7 +81,7 @@ static void categorize(RedisModuleCommand *registered, const struct command *com
         newer.set_command_acl_categories(registered, categories);
 }
 
-/* Which module has the command, as COMMAND DOCS tells; NULL: it does not. To be freed with the context. */
+/* The module that has the command, by COMMAND DOCS; NULL: unknown. Freed with the context. */
 static RedisModuleString *owner_of(RedisModuleCtx *ctx, const char *command)
 {
     RedisModuleString *owner = NULL;
@@ -100,7 +100,7 @@ static RedisModuleString *owner_of(RedisModuleCtx *ctx, const char *command)
     return owner;
 }
 
-/* The server says only that the module cannot be loaded, and ends if that was to be done at its start. */
+/* The server only says that the module cannot be loaded, and exits if that was at its start. */
 static void explain_clash(RedisModuleCtx *ctx, const char *command)
 {
     RedisModuleString *owner = owner_of(ctx, command);
@@ -131,7 +131,7 @@ static int register_commands(RedisModuleCtx *ctx, const struct command *commands
     return REDISMODULE_OK;
 }
 
-/* Where the server knows categories of modules; one that another module has made is shared. */
+/* If the server has categories of modules. One that another module has added is shared. */
 static void add_categories(RedisModuleCtx *ctx)
 {
     static const char *const categories[] = {"roost", "bloom", "cuckoo"};
@@ -151,9 +151,9 @@ static int register_all_commands(RedisModuleCtx *ctx)
                : REDISMODULE_ERR;
 }
 
-/* Filters ask the kernel for huge pages. In a server those cost more than they save: the first touch of each clears two
-   megabytes, and so does each change while a child saves. The server turns them off by itself where they are the
-   default, as it advises; here they are turned off where they are for those who ask. */
+/* Filters ask the kernel for huge pages (madvise). In a server those cost more than they save: the first access to each
+   clears 2 MB, and so does each change while a child process saves. The server disables huge pages itself where they are
+   the default; this disables them where they are on request. */
 static void do_without_huge_pages(void)
 {
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);

@@ -1,9 +1,8 @@
 /*
- * See asking.h.
+ * See ask.h.
  *
- * A sync holds on to the filter that it is about, and filters may be freed on another thread. So the list of sessions
- * has a lock, and a filter takes its sessions away before it goes. A session whose filter is at a key is the main
- * thread's alone.
+ * A sync points to its filter, and another thread may free the filter. So the list of sessions has a lock, and the
+ * sessions of a filter end before it is freed. Only the main thread uses a session whose filter is at a key.
  */
 #include "ask.h"
 
@@ -25,15 +24,15 @@
 static struct session {
     uint64_t serial; /* 0: none */
     const struct filter_value *filter;
-    uint64_t generation; /* a value keeps its sessions when it is renamed, but what they bring is for the old name */
+    uint64_t generation; /* a renamed value keeps its sessions, but their replies are for the old key */
     roost_sync *sync;
     long long touched;
 } sessions[MOST_SESSIONS];
 static uint64_t last_serial;
-static bool watched; /* a timer looks after them */
+static bool watched; /* a timer is set that ends old ones */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void forget(struct session *session)
 {
     roost_sync_free(session->sync);
@@ -93,7 +92,7 @@ static void watch(RedisModuleCtx *ctx, void *unused)
         RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
 }
 
-/* A free one, or the oldest: of the key where it has many, else of all. */
+/* A free place, or that of the oldest session: of the filter if it has many, otherwise of all. */
 static struct session *place_for(const struct filter_value *filter)
 {
     struct session *own = NULL, *any = &sessions[0];
@@ -146,18 +145,18 @@ static struct session *find(const struct target *target, const RedisModuleString
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* What one step has led to: an error, a request, or the end. */
+/* The result of one step: an error, a request, or the end. */
 struct asked {
     const char *error;
     roost_status status;
     uint64_t serial;
     RedisModuleString *request;
-    bool equal, placed; /* both sides are; there is a cursor */
+    bool equal, placed; /* both sides are equal; there is a cursor */
     roost_digest digest;
     roost_cursor cursor;
 };
 
-/* Takes the reply, and asks on. */
+/* Applies the reply and makes the next request. */
 static void go_on(struct target *target, struct session *session, roost_bytes reply, struct asked *asked)
 {
     roost_buffer request = {0};

@@ -1,12 +1,13 @@
 /*
- * ROOST.ASK: the asking side of a sync (include/roost/sync.h) for a key, carried on by whoever passes messages between
- * this server and another one.
+ * ROOST.ASK: the initiator of a sync (include/roost/sync.h) for a key. The client passes the messages between this server
+ * and another one.
  *
  *     ROOST.ASK key generation         [session, request]
  *     ROOST.ASK key session reply      [session, request], and at the end [session, null, equal, digest, cursor]
  *
- * A request is for `ROOST.SYNC key request GENERATION generation` on the other server, whose answer is the reply.
- * A session lives with the value, a minute from its last message; a few are kept, the oldest goes for another one.
+ * The client sends a request to the other server with `ROOST.SYNC key request GENERATION generation`, and its answer
+ * back as the reply. A session ends with its value, or a minute after its last message. Four are kept per key; another
+ * one replaces the oldest.
  */
 #ifndef MODULE_COMMAND_ASK_H
 #define MODULE_COMMAND_ASK_H

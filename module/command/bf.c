@@ -1,10 +1,9 @@
 /*
- * BF.*: Bloom filters as client libraries know them, over the library's scalable series, and over one of fixed size
- * where NONSCALING or EXPANSION 0 is asked for.
+ * BF.*: Bloom filters as client libraries expect them. They are scalable Bloom filters of the library; with NONSCALING
+ * or EXPANSION 0 they have a fixed size.
  *
- * Where the filter is not quite what was asked for: EXPANSION is rounded up to 2, 4 or 8, since that many tables at
- * most make a series; INFO shows what was asked. Below a rate of 1e-5 the layout is the classic one, which is much
- * smaller there.
+ * Differences from the arguments: EXPANSION is rounded up to 2, 4 or 8, because the number of tables is limited; INFO
+ * shows the argument. Below a rate of 1e-5 the layout is the classic one, which is much smaller there.
  */
 #include <math.h>
 
@@ -119,7 +118,7 @@ static const char *read_option(struct reserve *reserve, int option, RedisModuleS
     }
 }
 
-/* Options from *at on, up to the end or behind ITEMS. `allowed` is a set of options. */
+/* Reads options from *at to the end, or to the argument after ITEMS. `allowed` is a set of options. */
 static const char *read_options(struct reserve *reserve, int *at, RedisModuleString **argv, int argc, unsigned allowed)
 {
     while (*at < argc) {
@@ -169,7 +168,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
 
 /* ---- additions --------------------------------------------------------------------------------------------------- */
 
-/* One at a time, where a filter of fixed size may be full: what it holds already is no addition. */
+/* One at a time, since a filter of fixed size may become full. An element that it holds already is not added. */
 static roost_status add_within_capacity(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
                                         RedisModuleString **items, size_t count)
 {
@@ -277,9 +276,9 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     return batch_run(&target, &add_verb, argv + at, (size_t)(argc - at));
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
-/* A key that is missing, or holds something else, contains nothing. */
+/* A missing key, or one that holds something else, contains nothing. */
 static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name)
 {
     target_open(target, ctx, name, REDISMODULE_READ);
@@ -336,7 +335,7 @@ static void reply_named_fact(RedisModuleCtx *ctx, struct filter_value *filter, e
     reply_fact(ctx, filter, fact);
 }
 
-/* One fact alone has no name in RESP2. */
+/* In RESP2 a single field has no name. */
 static void reply_single_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
 {
     if (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3) {
@@ -369,7 +368,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -395,21 +394,22 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
 }
 
 const struct command bf_commands[] = {
-    {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Makes an empty Bloom filter", "O(1)"},
-    {"bf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item, and makes the filter if there is none",
+    {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Creates an empty Bloom filter", "O(1)"},
+    {"bf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item; creates the filter if it does not exist",
      "O(k), k hash functions"},
     {"bf.madd", madd_command, "write deny-oom", ONE_KEY, -3, "Adds several items", "O(k * n), n items"},
     {"bf.insert", insert_command, "write deny-oom", ONE_KEY, -4,
-     "Adds items, and makes the filter as the options say if there is none", "O(k * n), n items"},
-    {"bf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Tells whether an item is (probably) in",
+     "Adds items; creates the filter with the given options if it does not exist", "O(k * n), n items"},
+    {"bf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Checks whether an item is (probably) in the filter",
      "O(k), k hash functions"},
-    {"bf.mexists", mexists_command, "readonly", ONE_KEY, -3, "Tells of several items whether they are in",
-     "O(k * n), n items"},
-    {"bf.card", card_command, "readonly fast", ONE_KEY, 2, "How many items were added that were new", "O(1)"},
-    {"bf.info", info_command, "readonly fast", ONE_KEY, -2, "Capacity, size and fill of a filter", "O(1)"},
-    {"bf.scandump", scandump_command, "readonly", ONE_KEY, 3, "The filter in pieces, for BF.LOADCHUNK",
+    {"bf.mexists", mexists_command, "readonly", ONE_KEY, -3,
+     "Checks whether several items are (probably) in the filter", "O(k * n), n items"},
+    {"bf.card", card_command, "readonly fast", ONE_KEY, 2, "Returns how many new items were added", "O(1)"},
+    {"bf.info", info_command, "readonly fast", ONE_KEY, -2, "Returns capacity, size and number of items of a filter",
+     "O(1)"},
+    {"bf.scandump", scandump_command, "readonly", ONE_KEY, 3, "Returns the filter in chunks, for BF.LOADCHUNK",
      "O(n), n bytes of the filter"},
-    {"bf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that BF.SCANDUMP gave",
+    {"bf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that BF.SCANDUMP returned",
      "O(n), n bytes of the filter"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

@@ -1,10 +1,10 @@
 /*
- * CF.*: cuckoo filters as client libraries know them, over the library's observed-remove filter in multiset mode: each
- * addition is an entry of its own, CF.COUNT counts them, CF.DEL takes one out.
+ * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset mode:
+ * each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
  *
- * Where the filter is not quite what was asked for: BUCKETSIZE is rounded up to 1, 2, 4 or 8; EXPANSION to 2, 4 or 8;
- * MAXITERATIONS is at least the library's own. INFO shows what was asked. Fingerprints are of 24 bits and more, so that
- * CF.DEL of an item that was never added, and that CF.EXISTS reports nevertheless, is next to impossible.
+ * Differences from the arguments: BUCKETSIZE is rounded up to 1, 2, 4 or 8, EXPANSION to 2, 4 or 8; MAXITERATIONS is at
+ * least that of the library. INFO shows the arguments. Fingerprints have 24 bits or more, so that CF.DEL hardly ever
+ * removes another item in place of one that was never added.
  */
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
@@ -193,7 +193,7 @@ static int addnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     return add(ctx, argv, argc, true);
 }
 
-/* Up to ITEMS; the place behind it, or 0 with the error. */
+/* Reads options up to ITEMS; returns the index after it, or 0 with the error. */
 static int read_insert_options(struct reserve *reserve, const char **error, RedisModuleString **argv, int argc)
 {
     static const char *const words[] = {"CAPACITY", "NOCREATE", "ITEMS", NULL};
@@ -214,7 +214,7 @@ static int read_insert_options(struct reserve *reserve, const char **error, Redi
     return argc;
 }
 
-/* Results: 1 added, 0 there already (INSERTNX), -1 no room; one that is refused does not keep others out. */
+/* Results: 1 added, 0 there already (INSERTNX), -1 no room. The batch continues after an item that is refused. */
 static void insert_one_by_one(struct target *target, struct batch_items items, bool only_new)
 {
     for (size_t i = 0; i < items.count; i++) {
@@ -232,7 +232,7 @@ static roost_status insert_new_slice(struct target *target, size_t *done, struct
     return ROOST_OK;
 }
 
-/* Together, as long as there is room: several times as fast. */
+/* All at once while there is room, which is several times as fast. */
 static roost_status insert_slice(struct target *target, size_t *done, struct batch_items items)
 {
     bool changed[BATCH_SLICE];
@@ -301,7 +301,7 @@ static int insertnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     return insert(ctx, argv, argc, true);
 }
 
-/* ---- questions and removal --------------------------------------------------------------------------------------- */
+/* ---- queries and removal ----------------------------------------------------------------------------------------- */
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -366,9 +366,9 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Clients know an empty filter by its null. */
+/* Clients expect null for an empty filter. */
 static int reply_nothing(RedisModuleCtx *ctx)
 {
     RedisModule_ReplyWithArray(ctx, 2);
@@ -406,22 +406,25 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
 }
 
 const struct command cf_commands[] = {
-    {"cf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -3, "Makes an empty cuckoo filter", "O(1)"},
-    {"cf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item once more", "O(1)"},
-    {"cf.addnx", addnx_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item unless it is (probably) in", "O(1)"},
+    {"cf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -3, "Creates an empty cuckoo filter", "O(1)"},
+    {"cf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds a copy of an item", "O(1)"},
+    {"cf.addnx", addnx_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item if it is not (probably) in the filter",
+     "O(1)"},
     {"cf.insert", insert_command, "write deny-oom", ONE_KEY, -4,
-     "Adds items, and makes the filter as the options say if there is none", "O(n), n items"},
-    {"cf.insertnx", insertnx_command, "write deny-oom", ONE_KEY, -4, "Adds those items that are not in yet",
+     "Adds items; creates the filter with the given options if it does not exist", "O(n), n items"},
+    {"cf.insertnx", insertnx_command, "write deny-oom", ONE_KEY, -4, "Adds the items that are not in the filter",
      "O(n), n items"},
-    {"cf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Tells whether an item is (probably) in", "O(1)"},
-    {"cf.mexists", mexists_command, "readonly", ONE_KEY, -3, "Tells of several items whether they are in",
-     "O(n), n items"},
-    {"cf.del", del_command, "write fast", ONE_KEY, 3, "Takes one copy of an item out", "O(1)"},
-    {"cf.count", count_command, "readonly fast", ONE_KEY, 3, "How often an item was added, and not taken out", "O(1)"},
-    {"cf.info", info_command, "readonly fast", ONE_KEY, 2, "Sizes and fill of a filter", "O(1)"},
-    {"cf.scandump", scandump_command, "readonly", ONE_KEY, 3, "The filter in pieces, for CF.LOADCHUNK",
+    {"cf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Checks whether an item is (probably) in the filter",
+     "O(1)"},
+    {"cf.mexists", mexists_command, "readonly", ONE_KEY, -3,
+     "Checks whether several items are (probably) in the filter", "O(n), n items"},
+    {"cf.del", del_command, "write fast", ONE_KEY, 3, "Removes one copy of an item", "O(1)"},
+    {"cf.count", count_command, "readonly fast", ONE_KEY, 3, "Returns how many copies of an item are in the filter",
+     "O(1)"},
+    {"cf.info", info_command, "readonly fast", ONE_KEY, 2, "Returns sizes and number of items of a filter", "O(1)"},
+    {"cf.scandump", scandump_command, "readonly", ONE_KEY, 3, "Returns the filter in chunks, for CF.LOADCHUNK",
      "O(n), n bytes of the filter"},
-    {"cf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that CF.SCANDUMP gave",
+    {"cf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that CF.SCANDUMP returned",
      "O(n), n bytes of the filter"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

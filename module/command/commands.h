@@ -1,4 +1,4 @@
-/* The commands, in families. Each family is a table; load.c registers them. */
+/* The tables of commands: bf.c, cf.c and roost.c have one each; load.c registers them. */
 #ifndef MODULE_COMMAND_COMMANDS_H
 #define MODULE_COMMAND_COMMANDS_H
 #include "module/base/server.h"

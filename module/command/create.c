@@ -1,8 +1,8 @@
 /*
- * ROOST.CREATE: a filter with every option of roost_config, by the names that the program gives them.
+ * ROOST.CREATE: a filter with any option of roost_config. The options have the names of those of the program.
  *
- * Which options go together the library decides; those that a whole family of kinds knows nothing of are refused by
- * name. Windows and counters have the defaults of their own settings.
+ * The library decides which options go together. An option that no filter of the kind's family has is refused by name.
+ * Windows and counters have defaults in the configuration.
  */
 #include "create.h"
 
@@ -15,7 +15,7 @@
 #include "module/key/target.h"
 #include "module/value/timed.h"
 
-#define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
+#define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter */
 
 static const char *const kind_words[] = {"bloom", "cuckoo", "orcuckoo", "window", "counter", NULL};
 static const roost_kind kinds[] = {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO, ROOST_WINDOW, ROOST_COUNTER};
@@ -24,7 +24,7 @@ static const char *const schedule_words[] = {"quadratic", "halving", NULL};
 
 struct creation {
     roost_config config;
-    unsigned given; /* which options, by their places in the table */
+    unsigned given; /* which options, by index in the table */
 };
 
 /* NULL, or the error. */
@@ -99,7 +99,7 @@ static const char *read_growth(struct creation *creation, const RedisModuleStrin
     return read_small(&creation->config.growth, value, 8, "ERR GROWTH must be 1, 2, 4 or 8");
 }
 
-/* All 64 bits, as a number with or without a sign. */
+/* 64 bits, signed or unsigned. */
 static const char *read_seed(struct creation *creation, const RedisModuleString *value)
 {
     unsigned long long number;
@@ -140,7 +140,7 @@ static const char *set_multiset(struct creation *creation, const RedisModuleStri
     return NULL;
 }
 
-/* Which kinds know of an option. */
+/* The kinds that have an option. */
 enum family { EVERY, UNTIMED, TIMED };
 
 enum option { KIND, CAPACITY, FPR, LAYOUT, SEED, WINDOW, PAST };
@@ -181,7 +181,7 @@ static bool is_given(const struct creation *creation, enum option option)
     return creation->given >> option & 1;
 }
 
-/* The name of an option that was given and that the kind knows nothing of, or NULL. */
+/* The name of an option that was given and that the kind does not have, or NULL. */
 static const char *foreign_option(const struct creation *creation, enum family family)
 {
     for (size_t i = 0; i < OPTIONS; i++)
@@ -206,7 +206,7 @@ static const char *complete_timed(struct creation *creation)
     return NULL;
 }
 
-/* Where fingerprints are given and no rate, the rate is what they give. */
+/* If the size of fingerprints is given and no rate, it determines the rate. */
 static const char *complete_untimed(struct creation *creation)
 {
     roost_config *config = &creation->config;

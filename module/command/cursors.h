@@ -1,5 +1,5 @@
-/* Cursors and digests as arguments and replies. A cursor is written as two numbers in hexadecimal with a hyphen between
-   them; 0 means "nothing so far". It is good for one key of one server as long as that runs. */
+/* Cursors and digests as arguments and replies. The text of a cursor is two hexadecimal numbers with a hyphen between
+   them; 0 is the beginning. A cursor is valid for one key of one server until the server stops. */
 #ifndef MODULE_COMMAND_CURSORS_H
 #define MODULE_COMMAND_CURSORS_H
 #include "module/base/server.h"

@@ -15,8 +15,8 @@
 #define MOST_BYTES     ((size_t)64 << 20)
 #define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
 #define FIRST_POSITION 1
-#define FORGET_AFTER   300000 /* milliseconds in which nobody asks for the next piece */
-#define IN_USE         10000  /* milliseconds after a piece in which the next one is expected */
+#define FORGET_AFTER   300000 /* milliseconds without a request for the next chunk */
+#define IN_USE         10000  /* milliseconds after a chunk in which the next one is expected */
 #define LARGE_FILTER   ((size_t)2 << 20)
 #define PAGES_A_STEP   64
 
@@ -29,12 +29,12 @@ static struct dump {
     uint8_t *bytes;
     size_t size;
     long long touched;
-    uint64_t object; /* whose state it is, */
+    uint64_t object; /* the filter that it is of, */
     roost_digest digest;
-    uint64_t readers; /* and how many have begun and not ended */
+    uint64_t readers; /* that have begun and not ended */
 } dumps[MOST_DUMPS];
 static long long last_serial;
-static bool watched; /* a timer looks after them */
+static bool watched; /* a timer is set that ends old ones */
 
 static void end_dump(struct dump *dump)
 {
@@ -56,7 +56,7 @@ uint64_t dumps_bytes(void)
     return bytes;
 }
 
-/* Drops what nobody has asked for in a while, and comes again as long as there is anything. */
+/* Ends old dumps, and sets the timer again while there are any. */
 static void watch(RedisModuleCtx *ctx, void *unused)
 {
     (void)unused;
@@ -86,7 +86,7 @@ static struct dump *find_same(uint64_t object, roost_digest digest)
     return NULL;
 }
 
-/* The one that was read longest ago, unless it is in use. */
+/* The dump that was read longest ago, unless it is in use. */
 static struct dump *oldest_idle(void)
 {
     struct dump *oldest = NULL;
@@ -104,7 +104,7 @@ static struct dump *free_place(void)
     return NULL;
 }
 
-/* A place, with room for so many bytes; NULL where others need it. */
+/* A place for this many bytes; NULL if other dumps need it. */
 static struct dump *make_room(size_t size)
 {
     while (!free_place() || (dumps_bytes() > 0 && dumps_bytes() + size > MOST_BYTES)) {
@@ -116,7 +116,7 @@ static struct dump *make_room(size_t size)
     return free_place();
 }
 
-/* What was told, by header and body, becomes a dump; NULL, and it is freed, where there is no room. */
+/* Keeps header and body as a dump; frees them and returns NULL if there is no room. */
 static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, uint64_t object, roost_digest digest)
 {
     struct dump *dump = make_room(size);
@@ -132,9 +132,9 @@ static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, 
     return dump;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Where the piece of a position begins. */
+/* The offset of the chunk of a position. */
 static size_t chunk_begin(long long position)
 {
     return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * DUMPED_CHUNK;
@@ -149,7 +149,7 @@ static int reply_chunk_at(RedisModuleCtx *ctx, const struct dump *dump, long lon
     return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
 }
 
-/* The last reader takes it along. */
+/* The last reader ends the dump. */
 static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
 {
     if (dump->readers <= 1)
@@ -175,14 +175,14 @@ static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
     return reply_at(ctx, dump, FIRST_POSITION);
 }
 
-/* ---- a snapshot in steps --------------------------------------------------------------------------------------------
+/* ---- incremental snapshots ------------------------------------------------------------------------------------------
  *
- * A copy in steps (roost/incremental.h), which a thread encodes.
+ * An incremental copy (roost/incremental.h), which a thread encodes.
  */
 
 struct dump_job {
     struct key_job job;
-    struct value memory; /* counts the copy, and limits it */
+    struct value memory; /* counts and limits the memory of the copy */
     roost_copying *copying;
     roost_filter *copy;
     uint8_t header[HEADER_BYTES];
@@ -255,7 +255,7 @@ static enum progress copy_step(RedisModuleCtx *ctx, struct dump_job *dump)
     return over ? ALL_DONE : waits || dump->begun ? NOTHING_TO_DO_NOW : MORE_TO_DO;
 }
 
-/* One after the other, so that readers make the server hold one copy and no more. */
+/* One at a time, so that the server holds one copy at most. */
 static const struct dump_job *at_work;
 
 static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
@@ -339,7 +339,7 @@ int reply_chunk(struct target *target, long long iterator, const char *error)
     uint64_t object = target->filter->object;
     target_close(target);
     struct dump *dump = iterator > 0 ? find_dump(iterator >> POSITION_BITS) : NULL;
-    if (!dump || dump->object != object) /* whoever may read one key may not read another's dump */
+    if (!dump || dump->object != object) /* a user may not read the dump of another key */
         return RedisModule_ReplyWithError(target->ctx, error);
     return reply_at(target->ctx, dump, (iterator & ((1LL << POSITION_BITS) - 1)) + 1);
 }

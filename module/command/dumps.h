@@ -1,17 +1,17 @@
 /*
- * Dumps: SCANDUMP and ROOST.DUMP, a filter in pieces (pieces.h).
+ * Dumps: SCANDUMP and ROOST.DUMP, a filter in chunks (value/chunks.h).
  *
- * The first call takes a snapshot, so that pieces fit together whatever is added meanwhile: of a large filter in steps,
- * while others are served. Snapshots are memory that readers make the server hold, so there is a bound on all of them
- * together: MOST_BYTES, or one alone where that is larger. Readers of one filter in one state share a snapshot; one
- * that nobody has read for a while goes when another needs the room; where all are being read, the newcomer is told to
- * come again. An answer has one piece, so that a slow reader holds one.
+ * The first call takes a snapshot, so that chunks fit together whatever is added meanwhile. The snapshot of a large
+ * filter is an incremental job. Snapshots take memory for as long as clients read them, so there is a limit for all of
+ * them together: MOST_BYTES, or a single one if that is larger. Clients that read the same filter in the same state
+ * share a snapshot. An idle snapshot is dropped when another one needs the room. If all are in use, a new dump is refused
+ * and can be tried again. A reply has one chunk, so a slow reader makes the server hold one.
  */
 #ifndef MODULE_COMMAND_DUMPS_H
 #define MODULE_COMMAND_DUMPS_H
 #include "module/key/target.h"
 
-/* [next iterator, piece] of the filter of the target, which is closed. An iterator that leads nowhere: the error. */
+/* Replies [next iterator, chunk], or the error if the iterator is not valid. Closes the target. */
 int reply_chunk(struct target *target, long long iterator, const char *error);
 
 void forget_dumps(void);

@@ -24,7 +24,7 @@
 
 /* ---- merge ------------------------------------------------------------------------------------------------------- */
 
-/* A state at a missing key becomes the filter there. */
+/* Creates the filter of a missing key from a state. */
 static roost_status create_from_frame(struct target *target, roost_bytes frame)
 {
     struct filter_value *filter;
@@ -61,10 +61,10 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed) : reply_status(ctx, status);
 }
 
-/* A filter that takes more than so many bytes is not copied at once. */
+/* A filter that takes more bytes is copied by an incremental job. */
 #define LONG_TO_COPY ((size_t)2 << 20)
 
-/* The result so far takes in one more source, or begins as a copy of it. NULL, or the error; closes nothing. */
+/* Merges one more source into the result, or copies the first one. Returns NULL or the error. */
 static const char *take_source(struct filter_value **result, roost_status *status, RedisModuleCtx *ctx,
                                RedisModuleString *name)
 {
@@ -93,7 +93,7 @@ static int reply_stored(RedisModuleCtx *ctx, const struct merged *merged)
 
 static const struct merge_verb store_verb = {"roost.mergestore", false, reply_stored};
 
-/* Whether all sources are filters that can be merged in steps, and any of them is large. */
+/* Whether all sources can be merged incrementally, and any of them is large. */
 static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **names, int count)
 {
     bool large = false, sound = true;
@@ -155,7 +155,7 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
         if (!target.filter->replicated.incarnation)
-            target.filter->replicated = cursor; /* nothing was left untold so far */
+            target.filter->replicated = cursor; /* everything so far was replicated */
         RedisModule_ReplyWithArray(ctx, 2);
         reply_cursor(ctx, cursor);
         RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);
@@ -235,7 +235,7 @@ static void act_sync(struct target *target, void *outcome, RedisModuleString **a
     synced->reply = outcome_bytes(&reply);
 }
 
-/* A message that makes no sense gets an answer that says so, in the language of sync. */
+/* The reply to an invalid message is a message of the sync protocol that says so. */
 static int reply_synced(RedisModuleCtx *ctx, const void *outcome)
 {
     const struct synced *synced = outcome;
@@ -266,7 +266,7 @@ int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- identity ---------------------------------------------------------------------------------------------------- */
 
-/* Comes from a primary or from the AOF, before the first additions that depend on it. */
+/* Comes from a primary or the AOF, before the first additions that depend on it. */
 int identity_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;

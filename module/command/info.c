@@ -1,4 +1,4 @@
-/* See report.h. */
+/* See info.h. */
 #include "info.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void reply_seconds_pair(RedisModuleCtx *ctx, const char *name, uint64_t m
     reply_double_pair(ctx, name, (double)microseconds / (double)ROOST_SECOND);
 }
 
-/* By the names of `roost info --json`. */
+/* The names are those of `roost info --json`. */
 #define WINDOW_PAIRS 7
 static void reply_window(RedisModuleCtx *ctx, const struct filter_value *filter)
 {

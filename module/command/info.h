@@ -1,4 +1,4 @@
-/* What a filter is (ROOST.INFO), and what the module does (INFO roost). */
+/* ROOST.INFO, about a filter, and INFO roost, about the module. */
 #ifndef MODULE_COMMAND_INFO_H
 #define MODULE_COMMAND_INFO_H
 #include "module/base/server.h"

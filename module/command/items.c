@@ -32,7 +32,7 @@ bool target_open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 
 /* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
-/* One item needs no memory. */
+/* A single item needs no allocation. */
 static void look_up(const struct target *target, bool *found, RedisModuleString **items, size_t count)
 {
     roost_bytes key = argument_bytes(*items);

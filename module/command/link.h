@@ -1,4 +1,4 @@
-/* ROOST.LINK: what a link tells a region. */
+/* ROOST.LINK: the messages of a link to a region. */
 #ifndef MODULE_COMMAND_LINK_H
 #define MODULE_COMMAND_LINK_H
 #include "module/base/server.h"

@@ -1,6 +1,4 @@
-/*
- * See load_chunk.h. Pieces are passed on to replicas as they came: what they make is decided by their bytes alone.
- */
+/* See load_chunk.h. Chunks are replicated as they came: the result depends on their bytes alone. */
 #include "load_chunk.h"
 
 #include "module/base/arguments.h"

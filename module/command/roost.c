@@ -1,4 +1,4 @@
-/* ROOST.*: elements of filters of every kind, in batches. What passes between deployments is in exchange.c. */
+/* ROOST.ADD, REM, REMONE, EXISTS and COUNT for filters of every kind, and the table of all ROOST.* commands. */
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
 #include "module/job/batch.h"
@@ -92,7 +92,7 @@ static int reply_removed(RedisModuleCtx *ctx, const int *results, size_t done, r
 static const struct batch_verb rem_verb = {rem_slice, reply_removed, no_error};
 static const struct batch_verb remone_verb = {remone_slice, reply_removed, no_error};
 
-/* ROOST.REM takes all copies, ROOST.REMONE one. */
+/* ROOST.REM removes all copies, ROOST.REMONE one. */
 static int remove_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct batch_verb *verb)
 {
     struct target target;
@@ -151,54 +151,54 @@ static int count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
 }
 
 const struct command roost_commands[] = {
-    {"roost.create", create_command, "write deny-oom fast", ONE_KEY, -2, "Makes an empty filter of any kind", "O(1)"},
+    {"roost.create", create_command, "write deny-oom fast", ONE_KEY, -2, "Creates an empty filter of any kind", "O(1)"},
     {"roost.add", add_command, "write deny-oom", ONE_KEY, -3, "Adds items", "O(n), n items"},
-    {"roost.rem", rem_command, "write", ONE_KEY, -3,
-     "Takes all that was seen of items out of an observed-remove filter", "O(n), n items"},
-    {"roost.remone", remone_command, "write", ONE_KEY, -3, "Takes one copy of each item out of a multiset",
+    {"roost.rem", rem_command, "write", ONE_KEY, -3, "Removes items from an observed-remove filter", "O(n), n items"},
+    {"roost.remone", remone_command, "write", ONE_KEY, -3, "Removes one copy of each item from a multiset",
      "O(n), n items"},
-    {"roost.exists", exists_command, "readonly", ONE_KEY, -3, "Tells of items whether they are (probably) in",
+    {"roost.exists", exists_command, "readonly", ONE_KEY, -3, "Checks whether items are (probably) in the filter",
      "O(n), n items"},
-    {"roost.count", count_command, "readonly", ONE_KEY, -3, "How many copies of items there are", "O(n), n items"},
+    {"roost.count", count_command, "readonly", ONE_KEY, -3, "Returns how many copies of each item there are",
+     "O(n), n items"},
     {"roost.seen", seen_command, "write deny-oom fast", ONE_KEY, -3,
-     "Tells whether an id came within the window, and notes that it came now", "O(k), k hash functions"},
-    {"roost.mseen", mseen_command, "write deny-oom", ONE_KEY, -3, "Tells and notes that of several ids",
-     "O(k * n), n ids"},
+     "Checks whether an id came within the window, and records that it came now", "O(k), k hash functions"},
+    {"roost.mseen", mseen_command, "write deny-oom", ONE_KEY, -3, "Checks and records several ids", "O(k * n), n ids"},
     {"roost.incr", incr_command, "write deny-oom fast", ONE_KEY, 4,
-     "Counts an operation unless its id was counted within the window", "O(k), k hash functions"},
-    {"roost.get", get_command, "readonly fast", ONE_KEY, 2, "The value of a counter",
-     "O(n), n lives of servers that have counted"},
-    {"roost.merge", merge_command, "write deny-oom", ONE_KEY, 3, "Takes in what a frame holds: a state or a delta",
+     "Adds to a counter, unless the id was counted within the window", "O(k), k hash functions"},
+    {"roost.get", get_command, "readonly fast", ONE_KEY, 2, "Returns the value of a counter",
+     "O(n), n actors: one for each start of a server that has counted"},
+    {"roost.merge", merge_command, "write deny-oom", ONE_KEY, 3, "Merges a frame: a state or a delta",
      "O(n), n bytes of the frame"},
     {"roost.mergestore", mergestore_command, "write deny-oom", KEYS_FROM_FIRST, -3,
-     "Stores what several filters hold together", "O(n), n bytes of the filters"},
+     "Stores the merge of several filters", "O(n), n bytes of the filters"},
     {"roost.delta", delta_command, "readonly", ONE_KEY, 3,
-     "What changed since a cursor, as a frame, and the next cursor", "O(n), n changes"},
-    {"roost.digest", digest_command, "readonly", ONE_KEY, 2, "32 digits that are equal where filters are",
+     "Returns the changes since a cursor as a frame, and the next cursor", "O(n), n changes"},
+    {"roost.digest", digest_command, "readonly", ONE_KEY, 2,
+     "Returns the digest of a filter: 32 digits, equal if the filters are",
      "O(n), n bytes that changed since the last one"},
-    {"roost.dump", dump_command, "readonly", ONE_KEY, 3, "A value in pieces, for ROOST.RESTORE",
+    {"roost.dump", dump_command, "readonly", ONE_KEY, 3, "Returns a value in chunks, for ROOST.RESTORE",
      "O(n), n bytes of the value"},
-    {"roost.restore", restore_command, "write deny-oom", ONE_KEY, 4, "Takes a piece that ROOST.DUMP gave",
+    {"roost.restore", restore_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that ROOST.DUMP returned",
      "O(n), n bytes of the value"},
-    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, -3, "Answers one message of a sync",
+    {"roost.sync", sync_command, "write deny-oom", ONE_KEY, -3, "Replies to one message of a sync, as responder",
      "O(n), n bytes that differ"},
-    {"roost.ask", ask_command, "write deny-oom", ONE_KEY, -3, "The asking side of a sync, one message at a time",
+    {"roost.ask", ask_command, "write deny-oom", ONE_KEY, -3, "Initiates a sync, one message at a time",
      "O(n), n bytes that differ"},
     {"roost.pull", pull_command, "readonly", ONE_KEY, -3,
-     "What changed since a cursor, with generation, cursor and digest of now", "O(n), n changes"},
+     "Returns the changes since a cursor, with the present generation, cursor and digest", "O(n), n changes"},
     {"roost.push", push_command, "write", ONE_KEY, -4,
-     "Takes in what another deployment holds at a generation: a state, a delta, or that it was deleted",
+     "Merges what another deployment holds at a generation: a state, a delta, or a deletion",
      "O(n), n bytes of the frame"},
-    {"roost.info", info_command, "readonly", ONE_KEY, -2, "What a filter is, and how full; FULL reads all of it",
+    {"roost.info", info_command, "readonly", ONE_KEY, -2, "Returns options and state of a filter; FULL reads all of it",
      "O(1), with FULL O(n)"},
     {"roost.summary", summary_command, "readonly", NO_KEY, -1,
-     "One digest over all names, and which of them changed since a mark; may wait for a change",
-     "O(n), n changes since the mark"},
+     "Returns a digest over all keys, and the keys that changed since a cursor; may wait for a change",
+     "O(n), n changes since the cursor"},
     {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
-     "Tells replicas whose shares a filter spends; not for clients", "O(1)"},
-    {"roost.link", link_command, "write fast", ONE_KEY, -3,
-     "What a link tells a region: that it is there, what regions agree on; not for clients", "O(n), n regions"},
+     "Replicates the identity of a filter; not for clients", "O(1)"},
+    {"roost.link", link_command, "write fast", ONE_KEY, -3, "Takes a message of a link to a region; not for clients",
+     "O(n), n regions"},
     {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, -4,
-     "Tells replicas of a name that what it held was deleted; not for clients", "O(log n), n deleted names"},
+     "Replicates a tombstone; not for clients", "O(log n), n tombstones"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

@@ -1,12 +1,11 @@
 /*
  * See summary.h.
  *
- * An answer needs the digests of all that changed. Where these are long to compute (tidying.c) that is done in turns,
- * name by name from the oldest change on, and the client gets its answer when none is left.
+ * A reply needs the digests of all keys that changed. If these take long, a job precomputes them in time slices, key by
+ * key from the oldest change on, and the client gets its reply when none is left.
  *
- * Whoever waits is a job (steps.h) that stands aside; the first change wakes all of them, and their answers are made
- * when the server comes to it, of what the names hold then. A client that goes away, or has waited long enough, leaves
- * by itself.
+ * A client that waits for a change (WAIT) is a blocked job (job/job.h). The first change wakes all of them. Each reply
+ * is made a little later, from what the keys hold then.
  */
 #include "summary.h"
 
@@ -25,12 +24,12 @@
 #define MOST_WAIT (24LL * 3600 * 1000) /* milliseconds */
 #define AT_ONCE   1000                 /* microseconds of hashing */
 #define IN_A_STEP 200
-#define CHUNKS    100               /* of a filter, a microsecond each or less */
+#define BLOCKS    100               /* blocks of a filter, a microsecond each or less */
 #define LARGE     ((size_t)4 << 20) /* bytes of a filter */
 
-#define NEARLY_FULL 0.95 /* of maxmemory, where keys are evicted: others will have to leave for what is brought now */
+#define NEARLY_FULL 0.95 /* part of maxmemory: from here on a new key evicts others */
 
-struct question {
+struct request {
     struct change_cursor since;
     long long count, wait;
 };
@@ -60,13 +59,13 @@ static void bring_up_to_date(struct registry_entry *entry)
     registry.stale = entry->newer;
 }
 
-/* Some of what must be hashed before an answer, for about so long; whether there is more. */
-static bool work_off(uint64_t microseconds)
+/* Precomputes digests for about this long; returns whether there is more. */
+static bool precompute(uint64_t microseconds)
 {
     uint64_t begin = microseconds_now();
     while (registry.stale && microseconds_now() - begin < microseconds) {
         struct value *value = registry.stale->value;
-        if (!value || !value->class->precompute_digest || !value->class->precompute_digest(value, CHUNKS))
+        if (!value || !value->class->precompute_digest || !value->class->precompute_digest(value, BLOCKS))
             bring_up_to_date(registry.stale);
     }
     return registry.stale;
@@ -86,13 +85,13 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
         RedisModule_ReplyWithNull(ctx);
 }
 
-/* When the deletion of a name was written down; -1: it was, and is dropped. */
+/* When the tombstone of a key was written; -1: it was dropped. */
 static long long time_of(const struct registry_entry *entry)
 {
     return entry->deleted ? (long long)tombstones_time(entry->database, entry->key) : entry->dropped ? -1 : 0;
 }
 
-/* The sixth part says why it holds nothing, where that is known; the seventh is the time of its tombstone. */
+/* The sixth element says why the key holds nothing, if that is known; the seventh is the time of its tombstone. */
 static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
     RedisModule_ReplyWithArray(ctx, 7);
@@ -112,8 +111,7 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
     RedisModule_ReplyWithLongLong(ctx, time_of(entry));
 }
 
-/* What a link needs to introduce itself: the key that it names, and the time by which this server writes down
-   deletions. */
+/* What a link needs to begin: the key for ROOST.LINK, and the clock by which this server dates tombstones. */
 static void reply_for_links(RedisModuleCtx *ctx)
 {
     RedisModuleString *key = links_key(ctx);
@@ -123,7 +121,7 @@ static void reply_for_links(RedisModuleCtx *ctx)
     reply_number_pair(ctx, "time", (long long)links_time());
 }
 
-/* Up to where this many entries tell. */
+/* The position after this many entries. */
 static uint64_t position_after(const struct registry_entry *entry, long long count)
 {
     while (entry && --count > 0)
@@ -131,11 +129,11 @@ static uint64_t position_after(const struct registry_entry *entry, long long cou
     return entry && entry->newer ? entry->sequence : registry.sequence;
 }
 
-static void reply_changed(RedisModuleCtx *ctx, const struct registry_entry *entry, uint64_t sent)
+static void reply_changed(RedisModuleCtx *ctx, const struct registry_entry *entry, uint64_t last)
 {
     long count = 0;
     RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (; entry && entry->sequence <= sent; entry = entry->newer, count++)
+    for (; entry && entry->sequence <= last; entry = entry->newer, count++)
         reply_entry(ctx, entry);
     RedisModule_ReplySetArrayLength(ctx, count);
 }
@@ -152,28 +150,28 @@ static void reply_boolean_pair(RedisModuleCtx *ctx, const char *name, bool value
     RedisModule_ReplyWithBool(ctx, value);
 }
 
-static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
+static int reply_summary(RedisModuleCtx *ctx, const struct request *request)
 {
-    char mark[CHANGE_CURSOR_ROOM];
+    char cursor[CHANGE_CURSOR_ROOM];
     roost_digest sum;
-    struct change_cursor next = question->since;
+    struct change_cursor next = request->since;
     while (registry.stale)
         bring_up_to_date(registry.stale);
     sum128_bytes(registry.digest, sum.bytes);
-    const struct registry_entry *first = registry_after(question->since.position);
-    next.position = position_after(first, question->count);
-    change_cursor_text(mark, &next);
+    const struct registry_entry *first = registry_after(request->since.position);
+    next.position = position_after(first, request->count);
+    change_cursor_text(cursor, &next);
     reply_map_begin(ctx, 10);
     reply_name(ctx, "digest");
     reply_digest(ctx, sum);
-    reply_text_pair(ctx, "mark", mark);
+    reply_text_pair(ctx, "mark", cursor);
     reply_number_pair(ctx, "keys", (long long)registry.keys);
     reply_name(ctx, "changed");
     reply_changed(ctx, first, next.position);
     reply_for_links(ctx);
     reply_boolean_pair(ctx, "more", next.position != registry.sequence);
     reply_boolean_pair(ctx, "listed", change_cursor_has_listed(&next));
-    reply_boolean_pair(ctx, "missed", change_cursor_has_missed(&question->since, registry.floor));
+    reply_boolean_pair(ctx, "missed", change_cursor_has_missed(&request->since, registry.floor));
     reply_boolean_pair(ctx, "full", is_nearly_full(ctx));
     return REDISMODULE_OK;
 }
@@ -182,28 +180,28 @@ static int reply_summary(RedisModuleCtx *ctx, const struct question *question)
 
 struct summary_job {
     struct job job;
-    struct question question;
-    /* Of one that waits for a change: */
+    struct request request;
+    /* If it waits for a change: */
     struct summary_job *next;
     bool woken;
 };
 static struct summary_job *all_waiting;
 
-static enum progress work_step(RedisModuleCtx *ctx, struct job *job)
+static enum progress summary_step(RedisModuleCtx *ctx, struct job *job)
 {
     (void)job;
     registry_complete(ctx);
-    return work_off(IN_A_STEP) ? MORE_TO_DO : ALL_DONE;
+    return precompute(IN_A_STEP) ? MORE_TO_DO : ALL_DONE;
 }
 
-/* If all has changed meanwhile, it is told from the beginning. */
+/* If there is another incarnation meanwhile, the listing begins anew. */
 static int answer(RedisModuleCtx *ctx, struct job *job)
 {
     struct summary_job *summary = (struct summary_job *)job;
     registry_complete(ctx);
-    if (summary->question.since.incarnation != registry.incarnation)
-        summary->question.since = change_cursor_begin(registry.incarnation, registry.sequence);
-    return reply_summary(ctx, &summary->question);
+    if (summary->request.since.incarnation != registry.incarnation)
+        summary->request.since = change_cursor_begin(registry.incarnation, registry.sequence);
+    return reply_summary(ctx, &summary->request);
 }
 
 static void stop_waiting(const struct summary_job *summary)
@@ -222,18 +220,18 @@ static void free_summary(struct job *job)
     RedisModule_Free(job);
 }
 
-static const struct job_class summary_class = {work_step, answer, free_summary};
+static const struct job_class summary_class = {summary_step, answer, free_summary};
 
-static struct summary_job *new_job(const struct question *question)
+static struct summary_job *new_job(const struct request *request)
 {
     struct summary_job *summary = RedisModule_Calloc(1, sizeof *summary);
-    *summary = (struct summary_job){.job.class = &summary_class, .question = *question};
+    *summary = (struct summary_job){.job.class = &summary_class, .request = *request};
     return summary;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Those who wait have heard of everything so far: what has changed now is all that there is to be hashed. */
+/* Clients that wait have everything so far, so only the newest change has to be hashed. */
 static bool is_long_to_answer(void)
 {
     const struct value *value = registry.newest ? registry.newest->value : NULL;
@@ -259,7 +257,7 @@ static struct summary_job *waiting_of(const RedisModuleBlockedClient *client)
     return summary;
 }
 
-/* Nothing is left but to let it go; what was woken goes by itself. */
+/* A job that was woken ends by itself. */
 static void give_up(struct summary_job *summary)
 {
     if (summary->woken)
@@ -268,7 +266,7 @@ static void give_up(struct summary_job *summary)
     job_end(&summary->job);
 }
 
-/* CLIENT UNBLOCK; the server asks only where nothing was answered yet, be it in the middle of the work. */
+/* CLIENT UNBLOCK. Only called before the reply, possibly while the job is running. */
 static int answer_unblocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     (void)argv, (void)argc;
@@ -293,10 +291,10 @@ static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client
         give_up(summary);
 }
 
-static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
+static int wait_for_change(RedisModuleCtx *ctx, const struct request *request)
 {
-    struct summary_job *summary = new_job(question);
-    job_wait(ctx, &summary->job, &(struct job_wait){question->wait, waited_enough, answer_unblocked, forget_waiting});
+    struct summary_job *summary = new_job(request);
+    job_wait(ctx, &summary->job, &(struct job_wait){request->wait, waited_enough, answer_unblocked, forget_waiting});
     summary->next = all_waiting;
     all_waiting = summary;
     registry_wake_at_change(wake_all);
@@ -306,19 +304,19 @@ static int wait_for_change(RedisModuleCtx *ctx, const struct question *question)
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* NULL, or the error. */
-static const char *read_question(struct question *question, RedisModuleString **argv, int argc)
+static const char *read_request(struct request *request, RedisModuleString **argv, int argc)
 {
-    *question =
-        (struct question){.since = change_cursor_begin(registry.incarnation, registry.sequence), .count = LLONG_MAX};
+    *request =
+        (struct request){.since = change_cursor_begin(registry.incarnation, registry.sequence), .count = LLONG_MAX};
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc)
             return ERROR_UNKNOWN;
         if (argument_is(argv[i], "SINCE"))
-            question->since = change_cursor_read(RedisModule_StringPtrLen(argv[i + 1], NULL), registry.incarnation,
-                                                 registry.sequence);
-        else if (argument_is(argv[i], "COUNT") && !argument_number(argv[i + 1], &question->count, 1, LLONG_MAX))
+            request->since = change_cursor_read(RedisModule_StringPtrLen(argv[i + 1], NULL), registry.incarnation,
+                                                registry.sequence);
+        else if (argument_is(argv[i], "COUNT") && !argument_number(argv[i + 1], &request->count, 1, LLONG_MAX))
             return "ERR COUNT must be at least 1";
-        else if (argument_is(argv[i], "WAIT") && !argument_number(argv[i + 1], &question->wait, 0, MOST_WAIT))
+        else if (argument_is(argv[i], "WAIT") && !argument_number(argv[i + 1], &request->wait, 0, MOST_WAIT))
             return "ERR WAIT must be from 0 to 86400000 milliseconds";
         else if (!argument_is(argv[i], "COUNT") && !argument_is(argv[i], "WAIT"))
             return ERROR_UNKNOWN;
@@ -328,14 +326,14 @@ static const char *read_question(struct question *question, RedisModuleString **
 
 int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct question question;
+    struct request request;
     registry_complete(ctx);
-    const char *error = read_question(&question, argv, argc);
+    const char *error = read_request(&request, argv, argc);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    if (question.wait && question.since.position == registry.sequence && can_wait(ctx))
-        return wait_for_change(ctx, &question);
-    if (work_off(AT_ONCE) && can_wait(ctx))
-        return job_begin(ctx, &new_job(&question)->job);
-    return reply_summary(ctx, &question);
+    if (request.wait && request.since.position == registry.sequence && can_wait(ctx))
+        return wait_for_change(ctx, &request);
+    if (precompute(AT_ONCE) && can_wait(ctx))
+        return job_begin(ctx, &new_job(&request)->job);
+    return reply_summary(ctx, &request);
 }

@@ -1,17 +1,17 @@
 /*
- * ROOST.SUMMARY [SINCE mark] [COUNT n] [WAIT milliseconds]: one digest over all names, a mark, and what changed since
- * another one.
+ * ROOST.SUMMARY [SINCE cursor] [COUNT n] [WAIT milliseconds]: one digest over all keys, a change cursor, and the keys that
+ * changed since another one.
  *
- * The digest is the sum over all names of a hash of database, name, generation and digest of the value; so the sums of
- * the primaries of a cluster add up, and an entry that remembers its part makes a summary cost what changed. Digest and
- * cursor of a name are read at one moment: where two deployments tell equal digests at equal generations, the two
- * cursors are points at which they held the same.
+ * The digest is the sum over all keys of a hash of database, key, generation and digest of the value. So the sums of the
+ * primaries of a cluster add up, and since each entry keeps its part, a summary costs only what changed. Digest and
+ * cursor of a key are read at the same time: if two deployments return equal digests at equal generations, they held the
+ * same at their cursors.
  *
- * A mark is a change cursor (change_cursor.h): each page goes on where the one before it ended, whatever changed
- * meanwhile. Beside what changed, an answer says whether the listing that the mark belongs to has told everything that
- * there was when it began (`listed`), whether the client may have missed that a name went away (`missed`), and whether
- * the server evicts keys and is close to its maxmemory (`full`). A name that was evicted says so, in a sixth part of
- * its entry: it is lost, but whoever brings it back makes another one leave.
+ * Each page continues at the change cursor of the page before (registry/change_cursor.h; the field is called `mark`),
+ * whatever changed meanwhile. A reply also says whether the listing has returned everything that existed when it began
+ * (`listed`), whether the client may have missed the removal of a key (`missed`), and whether the server evicts keys and
+ * is close to its maxmemory (`full`). The sixth element of an entry says that the key was evicted: it is lost, but a
+ * client that brings it back evicts another one.
  */
 #ifndef MODULE_COMMAND_SUMMARY_H
 #define MODULE_COMMAND_SUMMARY_H

@@ -1,11 +1,11 @@
 /*
  * See transfer.h.
  *
- * A *span* is a stretch of the journal in which one push was taken in: from the cursor before it to the cursor after.
- * Whoever pushed knows those changes and has them left out of what he pulls.
+ * An *applied range* is the range of the journal in which one push was merged: from the cursor before it to the cursor
+ * after. The caller that pushed has those changes already, and ROOST.PULL leaves them out.
  *
- * A delta is worth something only to a value of its own generation. Where there is none, the push is answered with
- * `whole`, and the caller comes again with the whole state.
+ * A delta can only be merged into a value of its own generation. If there is none, the reply to a push is `whole`, and
+ * the caller sends the whole state.
  */
 #include "transfer.h"
 
@@ -43,7 +43,7 @@ static void reply_digest_if(RedisModuleCtx *ctx, bool there, roost_digest digest
 
 /* ---- ROOST.PULL -------------------------------------------------------------------------------------------------- */
 
-/* Which changes are asked for. */
+/* The changes that are asked for. */
 struct pull {
     roost_cursor since;
     roost_span *spans;
@@ -58,7 +58,7 @@ static bool read_span(roost_span *span, const RedisModuleString *argument)
     return good;
 }
 
-/* NULL, or the error. The spans are to be freed. */
+/* Returns NULL or the error. The caller frees the spans. */
 static const char *read_pull(struct pull *pull, RedisModuleString **argv, int argc)
 {
     *pull = (struct pull){.count = (size_t)argc - 3};
@@ -71,7 +71,7 @@ static const char *read_pull(struct pull *pull, RedisModuleString **argv, int ar
     return NULL;
 }
 
-/* Empty where the cursor is not known. */
+/* Empty if the cursor is not known. */
 static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, const struct pull *pull)
 {
     roost_cursor next;
@@ -80,11 +80,11 @@ static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, c
                : roost_filter_encode(filter->filter, frame);
 }
 
-/* What is told. */
+/* The result. */
 struct pulled {
     roost_status status;
     uint64_t generation;
-    uint64_t time;      /* when the last deletion was written down */
+    uint64_t time;      /* of the tombstone */
     bool there, placed; /* a value; a cursor */
     roost_cursor cursor;
     roost_digest digest;
@@ -154,7 +154,7 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- ROOST.PUSH -------------------------------------------------------------------------------------------------- */
 
-/* What became of a push. */
+/* The result of a push. */
 struct push {
     const char *outcome;
     roost_cursor from;
@@ -219,7 +219,7 @@ static roost_status push(struct target *target, struct push *push, uint64_t gene
     return roost_frame_is_delta(frame.data, frame.size) ? ROOST_OK : push_whole(target, push, generation, frame);
 }
 
-/* A frame that is to be merged, or to take the place of what is there, where that or the digest afterwards is long. */
+/* Whether the merge, or the digest afterwards, takes long. */
 static bool is_incremental(struct target *target, uint64_t generation, roost_bytes frame)
 {
     uint64_t here = target_generation(target);
@@ -241,16 +241,16 @@ static int reply_pushed_later(RedisModuleCtx *ctx, const struct merged *merged)
 
 static const struct merge_verb push_verb = {"roost.push", true, reply_pushed_later};
 
-/* A deletion is welcome at any time, where there is something to delete. */
+/* Deleting a value is always allowed. */
 static bool is_out_of_memory(const struct target *target, roost_bytes frame)
 {
     return (frame.size || target->missing) && RedisModule_GetContextFlags(target->ctx) & REDISMODULE_CTX_FLAGS_OOM;
 }
 
 /*
- * `REGION number time`: the generation was written down in that region at that time. If we had all from before a later
- * time, we had this deletion and have dropped it (links.h): what is here was made afterwards, and stays, at the
- * generation that others still know. Where nothing is here, nothing needs to be written down again.
+ * `REGION number time`: that region wrote the tombstone of this generation at that time. If we had everything from
+ * before a later time, we had this tombstone and have dropped it (registry/links.h). Then what is here was created
+ * afterwards: it stays, and takes the generation. If nothing is here, no tombstone has to be written again.
  */
 static bool read_origin(bool *had, RedisModuleString **argv, int argc)
 {

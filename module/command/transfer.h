@@ -1,9 +1,9 @@
 /*
- * ROOST.PULL and ROOST.PUSH: how a go-between (`roost link`) carries what a name holds from one deployment to another.
+ * ROOST.PULL and ROOST.PUSH: how `roost link` carries what a key holds from one deployment to another.
  *
- * What a name holds is a pair: a generation, and a value or nothing. A higher generation wins over a lower one,
- * whatever it holds; at equal generations values merge, and nothing is less than any value. So pairs can be carried in
- * any order, and twice.
+ * What a key holds is a pair: a generation, and a value or nothing. A higher generation wins over a lower one, whatever
+ * it holds. At equal generations values merge, and nothing is less than any value. So pairs form a lattice: they may be
+ * carried in any order, and more than once.
  *
  *     ROOST.PULL key cursor [from-to ...]    [generation, cursor, digest, frame]
  *     ROOST.PUSH key generation frame        [outcome, generation, digest, from, to]

@@ -1,14 +1,14 @@
 /*
- * What came lately, and operations that count once.
+ * Windows (elements that came lately) and counters (operations that count once).
  *
  *     ROOST.SEEN requests 4711 WINDOW 60000      0    it did not come in the last minute; now it did
  *     ROOST.SEEN requests 4711                   1    it did
  *     ROOST.INCR stock order-17 -3               [-3, 1]
- *     ROOST.INCR stock order-17 -3               [-3, 0]    no answer to the first had arrived; it counted once
+ *     ROOST.INCR stock order-17 -3               [-3, 0]    the reply to the first was lost; it counted once
  *
- * A key that is missing is made by the first of these, as the settings say. timed.h tells whose clock counts, and how
- * much memory there is. What changed is told to replicas by the delta that it made; a repetition that changed nothing
- * is not told.
+ * A missing key is created by the first of these, with the options of the configuration. value/timed.h explains which
+ * clock is used and how memory is limited. The delta of a change is replicated; a repetition that changed nothing is
+ * not.
  */
 #include "window.h"
 
@@ -74,13 +74,13 @@ static const char *error_of(const struct target *target, roost_status status)
                                       : "ERR no further actor can be had";
 }
 
-/* Whether there is memory that was granted and may be used where the limit leaves none. */
+/* Whether granted memory may be used because the limit is reached. */
 static bool may_use_grant(const struct filter_value *filter, roost_status status)
 {
     return wants_memory(status) && timed_grant(filter->filter) > 0;
 }
 
-/* Beside what was granted, which is not touched as long as there is anything else. */
+/* The grant is not used as long as there is other memory. */
 static void set_limit(struct filter_value *filter)
 {
     uint64_t grant = timed_grant(filter->filter);
@@ -89,7 +89,7 @@ static void set_limit(struct filter_value *filter)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-/* Where the limit leaves none, one addition gets the slot that it needs; there it finds room for more. */
+/* If the limit is reached, one addition gets its slot from the grant; the slot has room for more. */
 static roost_status see_some(struct filter_value *filter, bool *seen, size_t *done, const roost_bytes *keys,
                              size_t count, uint64_t now)
 {
@@ -103,7 +103,7 @@ static roost_status see_some(struct filter_value *filter, bool *seen, size_t *do
     return status;
 }
 
-/* With its effects: replicas, the registry, the event. */
+/* Also replicates, notes the change in the registry, and sends the event. */
 static roost_status see(struct target *target, bool *seen, size_t *done, const roost_bytes *keys, size_t count)
 {
     uint64_t now = timed_now();
@@ -121,7 +121,7 @@ static roost_status see(struct target *target, bool *seen, size_t *done, const r
     return status;
 }
 
-/* NULL, or the error. A window that is not given is the one that the key has. */
+/* Returns NULL or the error. If no window is given, it is that of the key. */
 static const char *read_window(struct making *making, RedisModuleString **argv, int argc)
 {
     if (argc < ARGUMENTS_WITH_WINDOW)
@@ -186,7 +186,7 @@ static roost_status count_some(struct filter_value *filter, bool *applied, roost
     return status;
 }
 
-/* A repetition changes the window too, as it is to be remembered from now on. */
+/* A repetition changes the window, too: the id is remembered from now on. */
 static roost_status count(struct target *target, bool *applied, roost_bytes id, long long amount)
 {
     roost_status status = target_begin(target);

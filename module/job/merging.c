@@ -157,7 +157,7 @@ static void free_merge(struct job *job)
         release(merge);
 }
 
-/* ---- merging in steps ------------------------------------------------------------------------------------------------------- */
+/* ---- merging in steps -------------------------------------------------------------------------------------------- */
 
 /* Creates an empty filter for the frame; decodes a window, which is not cut. */
 static roost_status make_filter(struct merge_job *merge, struct filter_value **filter)

@@ -59,7 +59,7 @@ static roost_environment environment_of(struct filter_value *filter)
                                .most_moved = MOST_MOVED};
 }
 
-/* ---- creation -------------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 static struct value *filter_make(void)
 {

@@ -135,7 +135,7 @@ static void aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value)
     roost_buffer_release(&bytes.body);
 }
 
-/* ---- other methods ---------------------------------------------------------------------------------------------------- */
+/* ---- other methods ----------------------------------------------------------------------------------------------- */
 
 static size_t memory_usage(const void *value)
 {
