@@ -1,5 +1,5 @@
 /*
- * See transfer.h.
+ * See pull_push.h.
  *
  * An *applied range* is the range of the journal in which one push was merged: from the cursor before it to the cursor
  * after. The caller that pushed has those changes already, and ROOST.PULL leaves them out.
@@ -7,7 +7,7 @@
  * A delta can only be merged into a value of its own generation. If there is none, the reply to a push is `whole`, and
  * the caller sends the whole state.
  */
-#include "transfer.h"
+#include "pull_push.h"
 
 #include <stdio.h>
 #include <string.h>

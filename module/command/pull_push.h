@@ -8,8 +8,8 @@
  *     ROOST.PULL key cursor [from-to ...]    [generation, cursor, digest, frame]
  *     ROOST.PUSH key generation frame        [outcome, generation, digest, from, to]
  */
-#ifndef MODULE_COMMAND_TRANSFER_H
-#define MODULE_COMMAND_TRANSFER_H
+#ifndef MODULE_COMMAND_PULL_PUSH_H
+#define MODULE_COMMAND_PULL_PUSH_H
 #include "module/base/server.h"
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
