@@ -151,9 +151,9 @@ static int register_all_commands(RedisModuleCtx *ctx)
                : REDISMODULE_ERR;
 }
 
-/* Filters ask the kernel for huge pages (madvise). In a server those cost more than they save: the first access to each
-   clears 2 MB, and so does each change while a child process saves. The server disables huge pages itself where they are
-   the default; this disables them where they are on request. */
+/* Filters ask the kernel for huge pages (madvise). In a server those cost more than they save: the first access to
+   each clears 2 MB, and so does each change while a child process saves. The server disables huge pages itself where
+   they are the default; this disables them where they are on request. */
 static void do_without_huge_pages(void)
 {
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);

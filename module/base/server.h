@@ -1,6 +1,6 @@
 /*
- * The calls of the server. redismodule.h is the same for Redis 7.0 and later and for Valkey. Calls that only newer servers
- * have are looked up by name when the module is loaded; they are NULL if the server does not have them.
+ * The calls of the server. redismodule.h is the same for Redis 7.0 and later and for Valkey. Calls that only newer
+ * servers have are looked up by name when the module is loaded; they are NULL if the server does not have them.
  */
 #ifndef MODULE_BASE_SERVER_H
 #define MODULE_BASE_SERVER_H

@@ -1,6 +1,6 @@
 /*
- * ROOST.ASK: the initiator of a sync (include/roost/sync.h) for a key. The client passes the messages between this server
- * and another one.
+ * ROOST.ASK: the initiator of a sync (include/roost/sync.h) for a key. The client passes the messages between this
+ * server and another one.
  *
  *     ROOST.ASK key generation         [session, request]
  *     ROOST.ASK key session reply      [session, request], and at the end [session, null, equal, digest, cursor]

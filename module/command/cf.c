@@ -1,6 +1,6 @@
 /*
- * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset mode:
- * each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
+ * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset
+ * mode: each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
  *
  * Differences from the arguments: BUCKETSIZE is rounded up to 1, 2, 4 or 8, EXPANSION to 2, 4 or 8; MAXITERATIONS is at
  * least that of the library. INFO shows the arguments. Fingerprints have 24 bits or more, so that CF.DEL hardly ever

@@ -4,8 +4,8 @@
  * The first call takes a snapshot, so that chunks fit together whatever is added meanwhile. The snapshot of a large
  * filter is an incremental job. Snapshots take memory for as long as clients read them, so there is a limit for all of
  * them together: MOST_BYTES, or a single one if that is larger. Clients that read the same filter in the same state
- * share a snapshot. An idle snapshot is dropped when another one needs the room. If all are in use, a new dump is refused
- * and can be tried again. A reply has one chunk, so a slow reader makes the server hold one.
+ * share a snapshot. An idle snapshot is dropped when another one needs the room. If all are in use, a new dump is
+ * refused and can be tried again. A reply has one chunk, so a slow reader makes the server hold one.
  */
 #ifndef MODULE_COMMAND_DUMPS_H
 #define MODULE_COMMAND_DUMPS_H

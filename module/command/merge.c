@@ -78,12 +78,12 @@ static int reply_stored(RedisModuleCtx *ctx, const struct merged *merged)
 static const struct merge_verb store_verb = {"roost.mergestore", false, reply_stored};
 
 /* Whether all sources can be merged incrementally, and any of them is large. */
-static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **names, int count)
+static bool store_is_long(RedisModuleCtx *ctx, RedisModuleString **keys, int count)
 {
     bool large = false, sound = true;
     for (int i = 0; i < count && sound; i++) {
         struct target source;
-        target_open(&source, ctx, names[i], REDISMODULE_READ);
+        target_open(&source, ctx, keys[i], REDISMODULE_READ);
         sound = source.filter && !is_timed(source.filter->filter);
         large |= sound && source.filter->value.bytes > LONG_TO_COPY;
         target_close(&source);

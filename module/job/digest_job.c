@@ -2,9 +2,9 @@
  * See digest_job.h.
  *
  * A Bloom filter hashes what has changed when its digest is asked for: a gigabyte of changes takes some tenths of a
- * second. Hashing with each addition would cost more than the addition. So the command waits while a job precomputes the
- * digest, block by block in time slices (job.h). Meanwhile additions make blocks stale again, but fewer per slice than a
- * slice can hash. The command is executed in the step that finds nothing left to hash.
+ * second. Hashing with each addition would cost more than the addition. So the command waits while a job precomputes
+ * the digest, block by block in time slices (job.h). Meanwhile additions make blocks stale again, but fewer per slice
+ * than a slice can hash. The command is executed in the step that finds nothing left to hash.
  */
 #include "digest_job.h"
 

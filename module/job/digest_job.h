@@ -12,8 +12,8 @@ struct digest_verb {
     void (*release)(void *outcome); /* NULL: there is nothing to release */
 };
 
-/* A copy of the buffer for an outcome, since the filter that owns the buffer may be freed before the reply. Releases the
-   buffer. NULL: it is empty. */
+/* A copy of the buffer for an outcome, since the filter that owns the buffer may be freed before the reply. Releases
+   the buffer. NULL: it is empty. */
 RedisModuleString *outcome_bytes(roost_buffer *buffer);
 void outcome_release(RedisModuleString *bytes);
 

@@ -70,7 +70,7 @@ struct merge_job {
     struct merged merged;
 };
 
-/* The size of a frame does not tell its cost: a few kilobytes may be thousands of entries, and each may touch new
+/* The size of a frame says little about its cost: a few kilobytes may be thousands of entries, and each may touch new
    pages. */
 static size_t long_for(const struct target *target, roost_bytes frame)
 {

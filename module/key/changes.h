@@ -9,8 +9,8 @@
  *     all other changes      ROOST.MERGE key frame          the delta of the change
  *     a deletion             ROOST.GENERATION key ...       beside the deletion itself (registry/tombstones.h)
  *
- * A command that changed nothing is not replicated. A *mirrored* command, which comes from a primary or from the AOF, is
- * passed on as it came, and no limit applies to it.
+ * A command that changed nothing is not replicated. A *mirrored* command, which comes from a primary or from the AOF,
+ * is passed on as it came, and no limit applies to it.
  */
 #ifndef MODULE_KEY_CHANGES_H
 #define MODULE_KEY_CHANGES_H

@@ -22,11 +22,11 @@
  *
  * What a listing may miss. An entry of a key without a value and without a tombstone is dropped from the list after a
  * while; `floor` is the highest number of a dropped entry. A client at a lower position has not received the removal of
- * that key. This matters only if the client received the key before. If the number is at most `began`, the key was empty
- * before the listing began, so the listing has not mentioned it, and the client knows that a key which a whole listing
- * does not mention does not exist. Otherwise the page says `missed`. Going back would not help, since the entry is no
- * longer in the list: the client continues, and lists again from the beginning at a time of its choice. A client that
- * ignores `missed` finds the difference by the digest over all keys.
+ * that key. This matters only if the client received the key before. If the number is at most `began`, the key was
+ * empty before the listing began, so the listing has not mentioned it, and the client knows that a key which a whole
+ * listing does not mention does not exist. Otherwise the page says `missed`. Going back would not help, since the entry
+ * is no longer in the list: the client continues, and lists again from the beginning at a time of its choice. A client
+ * that ignores `missed` finds the difference by the digest over all keys.
  */
 #ifndef MODULE_REGISTRY_CHANGE_CURSOR_H
 #define MODULE_REGISTRY_CHANGE_CURSOR_H

@@ -1,20 +1,20 @@
 /*
  * See key_removals.h.
  *
- * How the reasons are told apart. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first, in
- * the same command. A command filter, which the server runs before each command, counts commands; a value that was
+ * How the reasons are distinguished. MIGRATE and DEL both end in the event `del`. MIGRATE writes the value out first,
+ * in the same command. A command filter, which the server runs before each command, counts commands; a value that was
  * written out and deleted under one number has been moved. (A transaction has one number, so DUMP and DEL in one look
- * the same. They count as a move only if the server holds a connection of a MIGRATE, which it keeps for ten seconds. The
- * name of the command proves nothing, since the filter sees commands before it is known whether they are allowed.) When
- * MIGRATE is repeated in a cluster, it replaces what an earlier attempt brought, by a command of its own: nothing was
- * deleted then either. The server itself empties a slot that went to another node. Valkey sends `del` for each key,
+ * the same. They count as a move only if the server holds a connection of a MIGRATE, which it keeps for ten seconds.
+ * The name of the command proves nothing, since the filter sees commands before it is known whether they are allowed.)
+ * When MIGRATE is repeated in a cluster, it replaces what an earlier attempt brought, by a command of its own: nothing
+ * was deleted then either. The server itself empties a slot that went to another node. Valkey sends `del` for each key,
  * Redis 7.0 sends nothing.
  *
  * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of its new value. Listening to all of those
- * would slow down every write of the server. Redis 7.0 overwrites in place: the key is still there when the data type is
- * called, and other keys may be written. Newer servers offer a job at the end of the command, transaction or script: a
- * removal that no event has explained by then, and whose key holds something, was an overwrite. Replicas and the AOF get
- * the tombstone as part of the command in both cases.
+ * would slow down every write of the server. Redis 7.0 overwrites in place: the key is still there when the data type
+ * is called, and other keys may be written. Newer servers offer a job at the end of the command, transaction or script:
+ * a removal that no event has explained by then, and whose key holds something, was an overwrite. Replicas and the AOF
+ * get the tombstone as part of the command in both cases.
  */
 #include "key_removals.h"
 

@@ -7,8 +7,8 @@
  *     buckets   [..]    [....]      [..]               a bucket that has become too long is split
  *
  * Extendible hashing (Fagin, Nievergelt, Pippenger, Strong, 1979): an addition splits one bucket at most. When the
- * directory doubles, its pointers are copied, one for about every twenty keys. A walk goes in the order of hashes, so it
- * can stop at any bucket and continue later, whatever happens to the table meanwhile: it visits every record that is
+ * directory doubles, its pointers are copied, one for about every twenty keys. A walk goes in the order of hashes, so
+ * it can stop at any bucket and continue later, whatever happens to the table meanwhile: it visits every record that is
  * there all the time once.
  *
  *     record   generation - 1 (6)   time (4)   size of the key (1 to 5, seven bits each)   key

@@ -22,7 +22,7 @@
  * holders may have a tombstone of one key; the highest generation counts.
  *
  * Access. The names of holders are reserved: tombstones count under them alone, and the module keeps nothing else
- * there. So a user whose key patterns leave them out cannot delete another key with a value of his own making, whatever
+ * there. So users whose key patterns leave them out cannot delete another key with a value that they made up, whatever
  * command brings it (RESTORE, ROOST.RESTORE, COPY, MIGRATE): it is refused. In a cluster a holder may only have
  * tombstones of keys of its slot. What the server finds in its own files or receives from its primary is not refused,
  * but has no effect under any other name.
@@ -47,8 +47,8 @@
 
 extern const struct value_class tombstones_class;
 
-/* The generation that a key moves to when its value of this generation is deleted. Without a link it stays 0; a value of
-   a higher generation had links once. The last generation has no next one. */
+/* The generation that a key moves to when its value of this generation is deleted. Without a link it stays 0; a
+   value of a higher generation had links once. The last generation has no next one. */
 uint64_t generation_after(uint64_t generation);
 
 /* Writes down that the key is at this generation, and replicates it. Raised: the value that the key holds is, too. */

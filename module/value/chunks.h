@@ -2,12 +2,12 @@
  * Values in chunks: SCANDUMP and LOADCHUNK, ROOST.DUMP and ROOST.RESTORE.
  *
  * A dump is a header, then the body in chunks of at most CHUNK bytes. Its iterator is a number that the client sends
- * back: serial * 2^POSITION_BITS + position, that is which dump and how far (command/dumps.h). Position 1 is the header,
- * 2 the first chunk of the body, and so on.
+ * back: serial * 2^POSITION_BITS + position, that is which dump and how far (command/dumps.h). Position 1 is the
+ * header, 2 the first chunk of the body, and so on.
  *
- * A value that is loaded in chunks is a *staged* value until the last chunk has arrived. A staged value holds the chunks
- * so far, and is stored, replicated and saved like any other. After the last chunk it is decoded, and replaced by the
- * decoded value if everything is valid.
+ * A value that is loaded in chunks is a *staged* value until the last chunk has arrived. A staged value holds the
+ * chunks so far, and is stored, replicated and saved like any other. After the last chunk it is decoded, and replaced
+ * by the decoded value if everything is valid.
  */
 #ifndef MODULE_VALUE_CHUNKS_H
 #define MODULE_VALUE_CHUNKS_H

@@ -83,8 +83,8 @@ uint64_t filter_value_inserted(struct filter_value *filter);
 uint64_t filter_value_capacity(const struct filter_value *filter);
 uint32_t filter_value_tables(const struct filter_value *filter);
 
-/* The present cursor; starts the journal if there is none. Between commands replicas have everything, so `replicated` is
-   set to it. */
+/* The present cursor; starts the journal if there is none. Between commands replicas have everything, so
+   `replicated` is set to it. */
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor);
 
 #endif

@@ -7,15 +7,15 @@
  * Clocks of others. A merged frame may be ahead of our clock by `window-ahead-ms`, and by no more than its own window.
  * So it can make us forget elements too early by no more than that, and our own additions, which count as made at the
  * newest known time, are never older than the window. Later times are refused: a frame from the year 3000 would make a
- * window forget everything. What a primary has accepted is not refused, nor a whole value that comes to a key of its own
- * by RESTORE, MIGRATE, COPY or ROOST.RESTORE.
+ * window forget everything. What a primary has accepted is not refused, nor a whole value that comes to a key of its
+ * own by RESTORE, MIGRATE, COPY or ROOST.RESTORE.
  *
- * Our own clock is trusted, also after a long silence. If it was set back by more than the window, additions are refused
- * (ROOST_CLOCK) until it has caught up; if by less, they count as made at the newest time.
+ * Our own clock is trusted, also after a long silence. If it was set back by more than the window, additions are
+ * refused (ROOST_CLOCK) until it has caught up; if by less, they count as made at the newest time.
  *
- * Memory. A window that grows begins with very little memory and takes 9 to 19 bytes for each item that it remembers. If
- * the memory limit is reached, or the promised rate allows no further item, an addition is refused with an error; the
- * rate never rises. As time passes, items are forgotten and there is room again.
+ * Memory. A window that grows begins with very little memory and takes 9 to 19 bytes for each item that it remembers.
+ * If the memory limit is reached, or the promised rate allows no further item, an addition is refused with an error;
+ * the rate never rises. As time passes, items are forgotten and there is room again.
  *
  * Windows of fixed size, which come in frames and files of earlier versions, allocate a slot when its time comes. They
  * have at most past + 2 of the longest slots, and one more during a change from one slot to the next. That much is
@@ -47,7 +47,8 @@ void timed_note_sizes(const roost_config *resolved);
 /* Microseconds since 1970. */
 uint64_t timed_now(void);
 
-/* Before a change: bounds the times that may be merged. Not `bounded`: any time, since the change was decided elsewhere. */
+/* Before a change: bounds the times that may be merged. Not `bounded`: any time, since the change was decided
+   elsewhere. */
 void timed_bound(roost_filter *filter, bool bounded);
 /* The error if the clock is behind the times of a key by more than its window; valid until the next call. */
 const char *timed_clock_error(const roost_filter *filter);

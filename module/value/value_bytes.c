@@ -64,8 +64,9 @@ static void zero_large(uint8_t *memory, size_t size)
 }
 
 /*
- * Zeroed memory, or NULL. Redis 7.0 has no such call: its calloc ends the server if there is no memory, and its TryAlloc
- * does not zero. Large allocations are not zeroed byte by byte, so that creating a filter of a gigabyte is instant.
+ * Zeroed memory, or NULL. Redis 7.0 has no such call: its calloc ends the server if there is no memory, and its
+ * TryAlloc does not zero. Large allocations are not zeroed byte by byte, so that creating a filter of a gigabyte is
+ * instant.
  */
 static void *allocate_zeroed(size_t size)
 {
@@ -77,8 +78,8 @@ static void *allocate_zeroed(size_t size)
     return memory;
 }
 
-/* On a thread of its own, since the kernel is slow with many pages. The pages are returned, since the allocator may keep
-   the memory. The size that the server reports may be a few bytes more than the allocation. */
+/* On a thread of its own, since the kernel is slow with many pages. The pages are returned, since the allocator may
+   keep the memory. The size that the server reports may be a few bytes more than the allocation. */
 static void *release_huge(void *memory)
 {
     sigset_t all;
