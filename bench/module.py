@@ -140,7 +140,7 @@ def holding(s):
     for name, duration in worst.items():
         print(f"{name:36}{duration:10.2f}")
     print(f"{'longest time slice of a command':36}{s.client.info('roost')['roost_longest_slice_usec'] / 1000:10.2f}")
-    print(f"\n{'in steps: until the answer':42}{'s':>4}")
+    print(f"\n{'incremental jobs: until the reply':42}{'s':>4}")
     for name, duration in waits.items():
         print(f"{name:38}{duration:8.2f}")
 
