@@ -7,7 +7,7 @@ import contextlib
 
 import redis
 
-from generations import TOMBSTONES, OLD_PIECES, create, everything, generation, linked, meet, of_slot, state, summary, transaction, two_nodes
+from generations import TOMBSTONES, OLD_CHUNKS, create, everything, generation, linked, meet, of_slot, state, summary, transaction, two_nodes
 from servers import Server, Speaker, free_port, run, servers
 
 LAST = 2 ** 48
@@ -68,7 +68,7 @@ def payload(name):
 # ---- tombstones
 
 
-def test_tombstones_in_pieces_under_a_key_of_the_user():
+def test_tombstones_in_chunks_under_a_key_of_the_user():
     with victim() as (s, user):
         header, body = forged("b:victim")
         user.error("ROOST.RESTORE", "a:x", 0, header + body)
@@ -119,8 +119,8 @@ def test_reserved_keys_hold_no_filters():
         for key in (TOMBSTONES, f"{TOMBSTONES}:{{5}}:0000abcd"):
             for command in (("BF.ADD", key, "x"), ("BF.RESERVE", key, "0.01", 100), ("CF.ADD", key, "x"), ("ROOST.CREATE", key), ("ROOST.SEEN", key, "x"),
                             ("ROOST.INCR", key, "x", 1), ("ROOST.MERGE", key, frame), ("ROOST.MERGESTORE", key, "filter"), ("ROOST.PUSH", key, 0, frame),
-                            ("ROOST.PUSH", key, 1, b""), ("RESTORE", key, 0, dump), ("COPY", "filter", key), ("ROOST.RESTORE", key, 0, b"".join(OLD_PIECES)),
-                            ("ROOST.RESTORE", key, 1, OLD_PIECES[0]), ("BF.LOADCHUNK", key, 1, OLD_PIECES[0])):
+                            ("ROOST.PUSH", key, 1, b""), ("RESTORE", key, 0, dump), ("COPY", "filter", key), ("ROOST.RESTORE", key, 0, b"".join(OLD_CHUNKS)),
+                            ("ROOST.RESTORE", key, 1, OLD_CHUNKS[0]), ("BF.LOADCHUNK", key, 1, OLD_CHUNKS[0])):
                 s.error(*command)
                 assert not s.client.exists(key), command
         s("BF.ADD", TOMBSTONES + "x", "x"), s("BF.ADD", f"{TOMBSTONES}:{{x}}:0000abcd", "x"), s("BF.ADD", f"{TOMBSTONES}:{{5}}:0000abcde", "x")
@@ -134,10 +134,10 @@ def test_no_generation_above_the_last():
         for far in (LAST + 1, 2 ** 62, 2 ** 63 - 1, 2 ** 63, -1):
             assert "generation" in s.error("ROOST.PUSH", "key", far, b"")
             assert "generation" in s.error("ROOST.GENERATION", "key", far, TOMBSTONES) or "primary" in s.error("ROOST.GENERATION", "key", far, TOMBSTONES)
-        high = bytearray(OLD_PIECES[0][:56])
+        high = bytearray(OLD_CHUNKS[0][:56])
         for far in (LAST + 1, 2 ** 63 - 1, 2 ** 64 - 1):
             high[8:16] = far.to_bytes(8, "little")
-            assert "bad data" in s.error("ROOST.RESTORE", "key", 0, checked(high) + OLD_PIECES[1])
+            assert "bad data" in s.error("ROOST.RESTORE", "key", 0, checked(high) + OLD_CHUNKS[1])
         assert s("ROOST.PUSH", "key", LAST, b"")[:2] == [b"merged", LAST]
         for _ in range(3):
             create(s, "key"), s("DEL", "key")
@@ -234,9 +234,9 @@ def test_a_migration_that_was_not_allowed():
 def test_forged_generations_of_a_dump():
     """The generation of a value that is restored is that of its own key, and of no other."""
     with victim() as (s, user):
-        header = bytearray(OLD_PIECES[0][:56])
+        header = bytearray(OLD_CHUNKS[0][:56])
         header[8:16] = (40).to_bytes(8, "little")
-        user("ROOST.RESTORE", "a:x", 0, checked(header) + OLD_PIECES[1])
+        user("ROOST.RESTORE", "a:x", 0, checked(header) + OLD_CHUNKS[1])
         dump = user("DUMP", "a:x")
         user("RESTORE", "a:y", 0, dump), user("COPY", "a:x", "a:z")
         assert [generation(s, key)[0] for key in ("a:x", "a:y", "a:z")] == [40, 0, 0] and generation(s, "b:victim") == (0, True)

@@ -51,15 +51,15 @@ def test_dumps_through_the_client_library():
             filters.create(key, *((0.01, 1000) if filters is bf else (1000,)))
             for i in range(500):
                 filters.add(key, i)
-            pieces, iterator = [], 0
+            chunks, iterator = [], 0
             while True:
                 iterator, data = filters.scandump(key, iterator)
                 if iterator == 0:
                     break
-                pieces.append((iterator, data))
+                chunks.append((iterator, data))
             digest = s.digest(key)
             s.client.delete(key)
-            for iterator, data in pieces:
+            for iterator, data in chunks:
                 assert filters.loadchunk(key, iterator, data)
             assert s.digest(key) == digest and all(filters.exists(key, i) for i in range(500))
         cf.create("empty", 100)

@@ -231,7 +231,7 @@ def mutants(frame, count):
         yield bytes(bytes_)
 
 
-def test_bad_frames_and_pieces_change_nothing():
+def test_bad_frames_and_chunks_change_nothing():
     with server() as s:
         create(s)
         for key in KINDS:
@@ -253,23 +253,23 @@ def test_bad_frames_and_pieces_change_nothing():
         assert {key: s.digest(key) for key in KINDS} == digests and s.client.exists("new") == 0 and refused > 600
 
 
-def pieces_of(s, key):
-    pieces, iterator = [], 0
+def chunks_of(s, key):
+    chunks, iterator = [], 0
     while True:
         iterator, data = s("ROOST.DUMP", key, iterator)
         if iterator == 0:
-            return pieces
-        pieces.append((iterator, data))
+            return chunks
+        chunks.append((iterator, data))
 
 
-def test_pieces_out_of_order():
+def test_chunks_out_of_order():
     with server() as s:
         s("ROOST.CREATE", "large", "KIND", "orcuckoo", "CAPACITY", "7000000")
         for begin in range(0, 20000, 5000):
             s("ROOST.ADD", "large", *range(begin, begin + 5000))
         create(s), s("ROOST.ADD", "bf", *items("x"))
         for key in "bf", "large":
-            (first, header), (second, body) = pieces_of(s, key)[:2]
+            (first, header), (second, body) = chunks_of(s, key)[:2]
             for iterator, data in ((second, body), (first, body), (first, header + b"x"), (first, header[:-1]), (first, b""),
                                    (first, b"\0" * len(header)), (first + 5, body)):
                 s.error("ROOST.RESTORE", "new", iterator, data)
@@ -290,7 +290,7 @@ def test_pieces_out_of_order():
             for bad in mutants(header + body, 40):
                 s.error("ROOST.RESTORE", "new", 0, bad)
             assert s.client.exists("new") == 0
-        (first, header), (second, body) = pieces_of(s, "set") if s("ROOST.ADD", "set", "x") else None
+        (first, header), (second, body) = chunks_of(s, "set") if s("ROOST.ADD", "set", "x") else None
         s("BF.LOADCHUNK", "new", first, header)
         assert "bad data" in s.error("BF.LOADCHUNK", "new", second, body), "a filter of another kind"
         foreign = struct.pack("<QIIII", 5, 1, 0, 4, 2) + bytes(40)  # shaped like another module's header

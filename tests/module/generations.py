@@ -530,15 +530,15 @@ def test_a_replica_that_loads_all():
 
 OLD = bytes.fromhex("0781ae8a2cb5d6ad6801028163907512f849d2a605c321404006526b6579010100e00c00000120010002e006190023a00f07cbac8aa139541f080523526f7374"
                     "0101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc000a0092a591afd48a2e3f")
-OLD_PIECES = [bytes.fromhex("526b657901010000000000000000000000000000000000000000000001000100020000000000000000000000000000002300000000000000"
+OLD_CHUNKS = [bytes.fromhex("526b657901010000000000000000000000000000000000000000000001000100020000000000000000000000000000002300000000000000"
                             "cbac8aa139541f08"), bytes.fromhex("526f73740101140200407b14ae47e17a843f000a04110266864a02431e3d43417585fc")]
 
 
 def test_what_was_written_before_there_were_generations():
     with server("--appendonly", "yes", "--appendfsync", "always") as s:
         s("RESTORE", "old", 0, OLD)
-        for position, piece in enumerate(OLD_PIECES, 1):
-            s("ROOST.RESTORE", "too", position, piece)
+        for position, chunk in enumerate(OLD_CHUNKS, 1):
+            s("ROOST.RESTORE", "too", position, chunk)
         for key in ("old", "too"):
             assert s.digest(key) == "430b349b1e537534d39f31fdc7d93d4f" and s("ROOST.EXISTS", key, "heron", "wren", "crow") == [1, 1, 0]
             assert generation(s, key) == (0, True)
@@ -551,7 +551,7 @@ def test_what_was_written_before_there_were_generations():
 
 def header_at(generation):
     """A header that says so."""
-    header, check = bytearray(OLD_PIECES[0]), 0xcbf29ce484222325
+    header, check = bytearray(OLD_CHUNKS[0]), 0xcbf29ce484222325
     header[8:16] = generation.to_bytes(8, "little")
     for byte in header[:56]:
         check = (check ^ byte) * 0x100000001b3 % 2 ** 64
@@ -564,17 +564,17 @@ LAST = 2 ** 48
 def test_the_last_generation():
     """Only a value that was made up can be there; it does no harm. What files of earlier versions hold beyond it is taken for the last."""
     with server("--appendonly", "yes", "--appendfsync", "always") as s:
-        assert header_at(0) == OLD_PIECES[0]
+        assert header_at(0) == OLD_CHUNKS[0]
         for generation_ in (LAST + 1, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1):
-            s.error("ROOST.RESTORE", "bad", 0, header_at(generation_) + OLD_PIECES[1])
-        s("ROOST.RESTORE", "last", 0, header_at(LAST) + OLD_PIECES[1])
+            s.error("ROOST.RESTORE", "bad", 0, header_at(generation_) + OLD_CHUNKS[1])
+        s("ROOST.RESTORE", "last", 0, header_at(LAST) + OLD_CHUNKS[1])
         assert generation(s, "last") == (LAST, True)
         s("DEL", "last"), s("BF.ADD", "last", "x"), s("ROOST.MERGESTORE", "last", "last"), s("DEL", "last")
         assert generation(s, "last") == (LAST, False)
         keeps_everything(s, everything(s))
         s.kill()
         with open(newest_log(s), "ab") as file:
-            file.write(command("ROOST.RESTORE", "old", 0, header_at(2 ** 63 - 1) + OLD_PIECES[1]))
+            file.write(command("ROOST.RESTORE", "old", 0, header_at(2 ** 63 - 1) + OLD_CHUNKS[1]))
             file.write(command("ROOST.GENERATION", "before", 2 ** 63 - 1, TOMBSTONES))
         s.start()
         assert generation(s, "old") == (LAST, True) and generation(s, "before") == (LAST, False)
@@ -821,16 +821,16 @@ def test_values_take_the_generation_of_their_name():
         assert generation(s, "five") == (10, True), "a backup is created again"
         s("RESTORE", "five", 0, dump, "REPLACE")
         assert generation(s, "five") == (11, True)
-        pieces, at = [], 0
+        chunks, at = [], 0
         while True:
-            at, piece = s("ROOST.DUMP", "two", at)
-            if not piece:
+            at, chunk = s("ROOST.DUMP", "two", at)
+            if not chunk:
                 break
-            pieces.append((at, piece))
-        for key in ("other pieces", "source"):
-            for at, piece in pieces:
-                s("ROOST.RESTORE", key, at, piece)
-        assert generation(s, "other pieces") == (0, True) and generation(s, "source") == (1, True)
+            chunks.append((at, chunk))
+        for key in ("other chunks", "source"):
+            for at, chunk in chunks:
+                s("ROOST.RESTORE", key, at, chunk)
+        assert generation(s, "other chunks") == (0, True) and generation(s, "source") == (1, True)
         caught_up(replica, s)
         kept = everything(s)
         assert everything(replica) == kept

@@ -212,18 +212,18 @@ def test_memory_is_given_back():
             assert s("ROOST.SUMMARY")[5] == 0
 
 
-def test_loading_in_pieces_reaches_replicas():
+def test_loading_in_chunks_reaches_replicas():
     with servers(*[lambda: Server("--appendonly", "yes", port=free_port())] * 2) as (a, b):
         replicate(b, a)
-        a("BF.RESERVE", "b", "0.01", "15000000", "NONSCALING")  # above 16 MiB: several pieces
+        a("BF.RESERVE", "b", "0.01", "15000000", "NONSCALING")  # above 16 MiB: several chunks
         a("BF.MADD", "b", *range(1000))
-        pieces, iterator = [], 0
+        chunks, iterator = [], 0
         while True:
             iterator, data = a("BF.SCANDUMP", "b", iterator)
             if iterator == 0:
                 break
-            pieces.append((iterator, data))
-        for number, (iterator, data) in enumerate(pieces):
+            chunks.append((iterator, data))
+        for number, (iterator, data) in enumerate(chunks):
             assert a("BF.LOADCHUNK", "c", iterator, data) == b"OK"
             if number == 0:
                 assert "not loaded completely" in a.error("BF.ADD", "c", "x")

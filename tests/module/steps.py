@@ -556,14 +556,14 @@ def test_dumps_are_bounded_and_shared():
         assert held > 1 << 20 and {s("ROOST.DUMP", "a", "0")[0] for _ in range(8)} == {first}
         assert s.client.info("roost")["roost_dumps_bytes"] == held
         s.error("ROOST.DUMP", "b", first)  # a dump of another key
-        iterator, pieces = first, []
+        iterator, chunks = first, []
         while iterator:
             iterator, data = s("ROOST.DUMP", "a", iterator)
             assert len(data) <= 1 << 20
-            pieces.append((iterator, data))
+            chunks.append((iterator, data))
         header = s("ROOST.DUMP", "a", "0")[1]
         s("ROOST.RESTORE", "restored", 1, header)
-        for iterator, data in pieces[:-1]:
+        for iterator, data in chunks[:-1]:
             s("ROOST.RESTORE", "restored", iterator, data)
         assert s.digest("restored") == s.digest("a")
         for key in "abcabc":

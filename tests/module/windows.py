@@ -352,15 +352,15 @@ def test_copies_are_others():
                 iterator, data = a("ROOST.DUMP", key, iterator)
                 if iterator == 0:
                     break
-                a("ROOST.RESTORE", f"{key}-pieces", iterator, data)
-            for s, name in (a, f"{key}-copy"), (a, f"{key}-restored"), (a, f"{key}-pieces"), (b, key):
+                a("ROOST.RESTORE", f"{key}-chunks", iterator, data)
+            for s, name in (a, f"{key}-copy"), (a, f"{key}-restored"), (a, f"{key}-chunks"), (b, key):
                 assert s.digest(name) == digest and actor(s, name) == "0" * 16, name
         actors = {actor(a, "counter")}
-        for number, (s, name) in enumerate(((a, "counter-copy"), (a, "counter-restored"), (a, "counter-pieces"), (b, "counter"))):
+        for number, (s, name) in enumerate(((a, "counter-copy"), (a, "counter-restored"), (a, "counter-chunks"), (b, "counter"))):
             assert s("ROOST.INCR", name, "first", 100) == [100, 0] and s("ROOST.INCR", name, f"own {number}", 10 ** number) == [100 + 10 ** number, 1]
             actors.add(actor(s, name))
         a("ROOST.MERGE", "counter", b("ROOST.DELTA", "counter", "0")[1])
-        a("ROOST.MERGESTORE", "all", "counter", "counter-copy", "counter-restored", "counter-pieces")
+        a("ROOST.MERGESTORE", "all", "counter", "counter-copy", "counter-restored", "counter-chunks")
         assert a("ROOST.GET", "all") == 1211 and len(actors) == 5
         b("ROOST.SEEN", "window", "b"), a("ROOST.SEEN", "window-copy", "a"), a("ROOST.MERGESTORE", "union", "window", "window-copy")
         a("ROOST.MERGE", "union", b("ROOST.DELTA", "window", "0")[1])
