@@ -25,17 +25,6 @@ static const struct value_class *const classes[] = {&filter_class, &tombstones_c
 static const struct value_observer *const observers[] = {&registry_observer, &key_removals_observer,
                                                          &sync_sessions_observer, NULL};
 
-struct newer_calls newer;
-
-void find_newer_calls(void)
-{
-    newer = (struct newer_calls){0};
-    RedisModule_GetApi("RedisModule_AddACLCategory", (void *)&newer.add_acl_category);
-    RedisModule_GetApi("RedisModule_SetCommandACLCategories", (void *)&newer.set_command_acl_categories);
-    RedisModule_GetApi("RedisModule_TryCalloc", (void *)&newer.try_calloc);
-    RedisModule_GetApi("RedisModule_AddPostNotificationJob", (void *)&newer.add_post_notification_job);
-}
-
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static bool writes(const struct command *command)
