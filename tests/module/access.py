@@ -34,7 +34,7 @@ class User:
 
 @contextlib.contextmanager
 def victim(*options):
-    """A server with a key that is none of the user's, and the user; in the end the key is as it was."""
+    """A server with a key that the user may not write, and the user; in the end the key is as it was."""
     with servers(lambda: Server(*options, port=free_port())) as s:
         s("BF.ADD", "b:victim", "x")
         before = state(s, "b:victim"), s("DUMP", "b:victim")
@@ -51,14 +51,14 @@ def checked(header):
 
 
 def forged(*names, at=7, code=2, count=None):
-    """A value that says that these names were deleted, as header and body."""
+    """A value with tombstones of these keys, as header and body."""
     body = b"".join(at.to_bytes(8, "little") + len(name).to_bytes(4, "little") + name.encode() for name in sorted(names))
     header = b"Rkey" + bytes([1, code, 0, 0]) + bytes(8) + (len(names) if count is None else count).to_bytes(8, "little") + bytes(24)
     return checked(header + len(body).to_bytes(8, "little")), body
 
 
 def payload(name):
-    """The same for RESTORE: what a server that never had a link's user wrote, where its keeper deleted the name."""
+    """The same for RESTORE: a dump from a server of the user, on which the key was deleted."""
     with servers(Server) as other:
         linked(other)
         create(other, name), other("DEL", name)
@@ -112,7 +112,7 @@ def test_copies_of_tombstones():
 
 
 def test_reserved_keys_hold_no_filters():
-    """A filter there would be carried to other regions, which then could not remember deletions."""
+    """A link would carry a filter there to other regions, which then could not keep tombstones."""
     with servers(lambda: Server(port=free_port())) as s:
         create(s, "filter")
         frame, dump = s("ROOST.PULL", "filter", "0")[3], s("DUMP", "filter")
@@ -198,7 +198,7 @@ def test_summaries_change_nothing():
 
 
 def test_dumps_of_others():
-    """An iterator is good for the key that it was given for."""
+    """An iterator is valid for its own key."""
     with victim() as (s, user):
         user("BF.ADD", "a:x", "x"), user("CF.ADD", "a:cf", "x")
         at, header = s("ROOST.DUMP", "b:victim", 0)
@@ -221,7 +221,7 @@ def test_sessions_of_others():
 
 
 def test_a_migration_that_was_not_allowed():
-    """Whoever asks for one in vain changes nothing about what others delete."""
+    """A refused MIGRATE does not affect what other users delete."""
     with servers(lambda: Server(port=free_port())) as s:
         linked(s)
         s("BF.ADD", "b:victim", "x")

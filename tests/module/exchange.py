@@ -53,7 +53,7 @@ def test_deltas_follow_the_change():
 
 
 def test_journals_follow_those_who_pull():
-    """Filters that began small, or came as a frame: whoever pulls at a steady pace gets what changed, but for the first times."""
+    """Filters that began small, or came as a frame: a client that pulls at a steady pace gets deltas, except for the first times."""
     with servers(Server, Server) as (a, b):
         a("BF.RESERVE", "large", "0.01", "1000000"), a("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "1000000")
         a("BF.ADD", "small", "x"), a("ROOST.CREATE", "smallset", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "100")
@@ -147,7 +147,7 @@ def test_the_program_reads_the_same_frames():
 
 
 def test_a_sync_through_hiredis():
-    """The asking side is a program of its own; what it brings reaches the replica of the server too."""
+    """The initiator is another program; what it brings reaches the replica of the server, too."""
     client = os.path.join(os.path.dirname(MODULE), "tests", "sync-hiredis")
     if not os.path.exists(client):
         print("skipped: hiredis")
@@ -220,7 +220,7 @@ def test_summary():
 
 
 def mutants(frame, count):
-    """Cut, flipped, doubled; and with a length that lies."""
+    """Truncated, with flipped bits, duplicated, and with a wrong length."""
     yield from (frame[:n] for n in (0, 1, 4, 6, 10, len(frame) // 2, len(frame) - 1))
     yield frame + b"\0"
     yield frame + frame
@@ -299,7 +299,7 @@ def test_chunks_out_of_order():
 
 
 def test_bad_snapshots_are_refused():
-    """RESTORE checks a checksum of its own first; behind it, the module has to find out."""
+    """RESTORE checks a checksum of its own first; the module has to detect the rest."""
     with server() as s:
         s("CONFIG", "SET", "sanitize-dump-payload", "no")
         create(s)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What deployments tell each other: summaries, pulls, pushes, syncs; and the generations of names, which outlive what they held."""
+"""What deployments exchange: summaries, pulls, pushes, syncs; generations of keys and their tombstones."""
 import os
 import random
 import select
@@ -16,13 +16,13 @@ KINDS = {"bf": (), "cuckoo": ("KIND", "cuckoo", "CAPACITY", 5000), "set": ("KIND
 
 
 def linked(s, number=1):
-    """As after a link's first visit: from then on deletions are remembered."""
+    """The first message of a link: from then on deletions leave tombstones."""
     answer = s("ROOST.SUMMARY", "COUNT", 1)
     return s("ROOST.LINK", answer[answer.index(b"link") + 1], "HELLO", number)
 
 
 class Server(real.Server):
-    """One that a link speaks to. (Nodes of a cluster are told when they have slots.)"""
+    """A server with a link. (Nodes of a cluster get the message when they have slots.)"""
 
     def __init__(self, *options, **how):
         super().__init__(*options, **how)
@@ -50,7 +50,7 @@ def names(told):
 
 
 def state(s, key, database=0):
-    """(generation, digest or None) as the summary tells it; a name that it does not tell is (0, None)."""
+    """(generation, digest or None) by the summary; (0, None) for a key that is not in it."""
     for entry in summary(s)["changed"]:
         if entry[:2] == (database, key):
             return entry[2], entry[3]
@@ -169,7 +169,7 @@ class Peer:
 
 
 def test_a_change_and_the_end_of_waiting_at_once():
-    """A slow command makes a change, and meanwhile the time of those who wait is over: each gets one answer, with the change."""
+    """A slow command changes a key, and meanwhile the waiting clients time out: each gets one reply, with the change."""
     with server() as s:
         create(s, "key")
         mark = summary(s)["mark"]
@@ -225,7 +225,7 @@ def test_whatever_happens_to_keys_summaries_know_them():
 
 
 def carry(source, destination, key, cursor="0", spans=()):
-    """What a go-between does: (outcome of the push, cursor of the pull, span of the push); None where the cursor is too old."""
+    """What a link does: (result of the push, cursor of the pull, applied range of the push); None if the cursor is too old."""
     generation, after, _, frame = source("ROOST.PULL", key, cursor, *spans)[:4]
     if frame is None and after is not None:
         return None
@@ -303,7 +303,7 @@ def test_pushes_reach_replicas_and_files():
 
 
 def ask(a, b, key, between=lambda: None, generation=0):
-    """A sync that `a` asks for and `b` answers; (equal, digest, cursor)."""
+    """A sync with initiator `a` and responder `b`; (equal, digest, cursor)."""
     answer = a("ROOST.ASK", key, generation)
     for _ in range(100):
         session, request = answer[:2]
@@ -348,7 +348,7 @@ def test_asking():
 
 
 def test_asking_while_clients_write():
-    """A sync tells each side what the other had when it began; cursors from before it are good for the rest."""
+    """A sync gives each side what the other had when it began; cursors from before it are valid for the rest."""
     how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how, Server) as (a, replica, b):
         by_cursor = []
@@ -407,13 +407,13 @@ def generation(s, key):
 
 
 def everything(s):
-    """The states of all names that are not as if never heard of."""
+    """The states of all keys that have ever existed."""
     told = summary(s)
     return told["digest"], {entry[:4] for entry in told["changed"] if entry[2] or entry[3]}
 
 
 def expire(s, key, lazily):
-    """By the server's own cycle, or by whoever comes across it."""
+    """By the cycle of the server, or by an access."""
     s("DEBUG", "SET-ACTIVE-EXPIRE", "0" if lazily else "1")
     s("PEXPIRE", key, 1)
     wait_for(lambda: s.client.exists(key) == 0 if lazily else key not in keys_of(s), "its expiry")
@@ -508,7 +508,7 @@ def test_expiry_seen_by_a_writer():
 
 
 def test_a_replica_that_loads_all():
-    """Beside what it has, or in its place; and one that comes back after a while and hears only of that."""
+    """Beside its data, or in their place; and a replica that comes back after a while and gets only the changes."""
     for how in (("--repl-diskless-load", "swapdb"), ("--repl-diskless-load", "disabled")):
         with servers(lambda: Server(port=free_port()), lambda: Server(*how, port=free_port())) as (s, replica):
             for each in (s, replica):
@@ -550,7 +550,7 @@ def test_what_was_written_before_there_were_generations():
 
 
 def header_at(generation):
-    """A header that says so."""
+    """A header with this generation."""
     header, check = bytearray(OLD_CHUNKS[0]), 0xcbf29ce484222325
     header[8:16] = generation.to_bytes(8, "little")
     for byte in header[:56]:
@@ -562,7 +562,7 @@ LAST = 2 ** 48
 
 
 def test_the_last_generation():
-    """Only a value that was made up can be there; it does no harm. What files of earlier versions hold beyond it is taken for the last."""
+    """Only a forged value can have it; it does no harm. A higher generation in a file of an earlier version is read as the last one."""
     with server("--appendonly", "yes", "--appendfsync", "always") as s:
         assert header_at(0) == OLD_CHUNKS[0]
         for generation_ in (LAST + 1, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1):
@@ -682,7 +682,7 @@ def position(mark):
 
 
 class Pager:
-    """What a client knows that pages through summaries, from the beginning whenever it may have missed something."""
+    """A client that pages through summaries, from the beginning whenever it may have missed something."""
 
     def __init__(self, s, count):
         self.s, self.count, self.known, self.missed, self.listings = s, count, {}, False, 0
@@ -710,7 +710,7 @@ class Pager:
         self.listed |= bool(told.get("listed"))
 
     def catch_up(self):
-        """To the end of the changes; answers whether what is known must be true."""
+        """To the end of the changes; returns whether what the client knows must be true."""
         for _ in range(10000):
             self.page()
             if not self.more:
@@ -881,7 +881,7 @@ def test_pushes_of_other_generations():
 
 
 class Model:
-    """What each name holds at each server: a generation, and a set or nothing. A higher generation wins; equal ones merge."""
+    """What each key holds at each server: a generation, and a set or nothing. A higher generation wins; equal ones merge."""
 
     def __init__(self, places):
         self.held = {place: {} for place in places}
@@ -947,7 +947,7 @@ def test_three_deployments_beside_a_model():
 
 
 def test_tombstones_of_databases_that_changed_places():
-    """Deletions right after SWAPDB, before anybody asked for anything: each is told of its own database, by replicas as well."""
+    """Deletions right after SWAPDB, before any other command: each counts in its own database, also on replicas."""
     how = lambda: Server(port=free_port())
     with servers(how, how) as (s, replica):
         replicate(replica, s)
@@ -1037,7 +1037,7 @@ def migrate(a, b, keys):
 
 
 def told_of_burials(s):
-    """In the log, which replicas hear, too."""
+    """In the AOF, which replicas get, too."""
     folder, count = os.path.join(s.folder, "appendonlydir"), 0
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), "rb") as file:
@@ -1109,7 +1109,7 @@ def test_a_slot_that_is_lost():
 
 
 def tell(s, *words):
-    """What a link tells a region; the answer by names."""
+    """A message of a link to a region; the reply as a dictionary."""
     answer = s("ROOST.SUMMARY", "COUNT", 1)
     told = s("ROOST.LINK", answer[answer.index(b"link") + 1], *words)
     known = dict(zip(("number", "time", "keys", "dropped", "retention", "trusted"), told))
@@ -1121,7 +1121,7 @@ def tombstones(s):
 
 
 def test_no_tombstones_without_links():
-    """What was deleted before a link came was carried nowhere; from its first word on deletions are remembered, whatever happens to the server."""
+    """What was deleted before a link came was carried nowhere; from its first message on deletions leave tombstones, whatever happens to the server."""
     how = lambda: real.Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how) as (s, replica):
         replicate(replica, s)
@@ -1287,7 +1287,7 @@ def test_words_of_a_link_that_are_refused_change_nothing():
 
 
 def test_many_tombstones_take_little_memory():
-    """Few are in the list that summaries tell; all are known by name, and to whoever asks for one."""
+    """Few are in the list of summaries; a pull returns every one of them."""
     with server("--appendonly", "yes", "--appendfsync", "no") as s:
         count, name = 20000, lambda i: f"user:{i:08d}:session"
         delete(s, "first")
@@ -1315,7 +1315,7 @@ def test_many_tombstones_take_little_memory():
 
 
 def test_a_key_that_is_made_again_after_its_tombstone_was_dropped():
-    """Another region still has the tombstone. Whoever had it, too, and dropped it, keeps what was made since; whoever never had it does not."""
+    """Another region still has the tombstone. A region that had it, too, and dropped it, keeps what was created since; a region that never had it does not."""
     how = lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())
     with servers(how, how) as (s, replica):
         replicate(replica, s)
@@ -1345,7 +1345,7 @@ def delete_key(s, name, was):
 
 
 def test_deletions_survive_sudden_death():
-    """Whoever was told that it is deleted never sees it again, whenever the server dies; a model of all names stands beside it."""
+    """A deletion that was acknowledged is never undone, whenever the server dies; checked against a model of all keys."""
     names_, deaths = [f"name {i}" for i in range(12)], int(os.environ.get("ROOST_DEATHS", "6"))
     with server("--appendonly", "yes", "--appendfsync", "always") as s:
         known = {name: (0, False) for name in names_}  # generation, whether it lives

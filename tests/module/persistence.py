@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Values outlive whatever may happen to a server: files, replicas, promotion, copies, sudden death. Digests are equal before and after."""
+"""Values survive files, replicas, promotion, copies and sudden death. Digests are equal before and after."""
 import os
 import random
 import threading
@@ -12,7 +12,7 @@ KEYS = ["bf", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi"]
 
 
 def fill(s, salt="", count=400):
-    """Something of every kind at every key, with removals; the same names every time."""
+    """A filter of every kind, with removals; the same keys every time."""
     if not s.client.exists("fixed"):
         s("BF.RESERVE", "bf", "0.01", "100", "EXPANSION", "4")
         s("BF.RESERVE", "fixed", "0.01", "5000", "NONSCALING")
@@ -118,7 +118,7 @@ def test_replicas_and_promotion():
 
 
 def test_replicas_decide_nothing():
-    """Other defaults, a smaller limit: a replica does as it is told, and so does a server that loads its AOF."""
+    """Other defaults, a smaller limit: a replica repeats its primary, and so does a server that loads its AOF."""
     other = [x for name, value in (("bf-capacity", 7), ("bf-error-rate", "0.2"), ("bf-expansion", 8), ("cf-capacity", 5000), ("cf-bucket-size", 8),
                                    ("cf-expansion", 4), ("memory-limit", "2kb"), ("bf-writers", 9)) for x in (f"roost.{name}", value)]
     with servers(*[lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())] * 2) as (a, b):
@@ -233,7 +233,7 @@ def test_loading_in_chunks_reaches_replicas():
 
 
 def acknowledged(s, salt, acks, limit):
-    """Adds until the server dies; what was answered is noted."""
+    """Adds until the server dies; records what was acknowledged."""
     client = redis.Redis(unix_socket_path=s.path)
     try:
         for i in range(limit):

@@ -137,7 +137,7 @@ def flip(data, changes):
 
 
 def mutant(read, others, corpus):
-    """A payload that is wrong in one way or another, or by chance right."""
+    """A payload that is wrong in some way, or valid by chance."""
     check, header, body = read.parts[0], read.parts[1], b"".join(read.parts[2:])
     way = random.randrange(12)
     if way == 0:  # anything at all
@@ -178,7 +178,7 @@ def add_to(s, key):
 
 
 def exercise(s, key):
-    """What got in is sound: it can be read, changed, told and taken in again."""
+    """A value that was accepted is valid: it can be read, changed, encoded and decoded again."""
     try:
         digest = s.digest(key)
     except redis.ResponseError as error:

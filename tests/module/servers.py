@@ -214,7 +214,7 @@ class Server:
         self.client.close()
 
     def reports(self):
-        """What the sanitizers wrote. That an allocation was refused is no error: whoever asked has to bear it."""
+        """What the sanitizers wrote. A refused allocation is not an error: the caller has to handle it."""
         found = ""
         for name in os.listdir(self.folder):
             if name.startswith("asan"):

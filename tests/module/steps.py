@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Long work in steps: the client waits, the server serves others; whatever happens to the key meanwhile."""
+"""Incremental jobs: the client waits, the server serves others, and anything may happen to the key meanwhile."""
 import contextlib
 
 import redis
@@ -22,7 +22,7 @@ def frame_of(s, key):
 
 
 def large_pair(s, kind, count=40000):
-    """Two filters with a common past that have gone apart; both have removed of what the other holds."""
+    """Two filters with common elements that have diverged; each has removed elements that the other holds."""
     s("ROOST.CREATE", "here", *KINDS[kind], "CAPACITY", 8 * count if "bloom" in kind else 2 * count)
     fill(s, "here", range(count // 2))
     s("COPY", "here", "there")
@@ -36,14 +36,14 @@ def large_pair(s, kind, count=40000):
 
 
 def merge_at_once(s, key, frame):
-    """Nobody can wait in a transaction."""
+    """In a transaction no client can be blocked."""
     with s.client.pipeline(transaction=True) as transaction:
         transaction.execute_command("ROOST.MERGE", key, frame)
         return transaction.execute()[0]
 
 
 class Waiting:
-    """A client whose command the server has begun, and that waits for its answer."""
+    """A client whose command has begun, and that waits for its reply."""
 
     def __init__(self, s, *command):
         self.server, self.speaker = s, Speaker(s, 2)
@@ -120,7 +120,7 @@ def test_others_are_served_meanwhile():
 
 
 def changed_meanwhile(s, change, restore):
-    """Until the change came in time, which depends on who else uses the machine; an answer without an error means that the merge was done before."""
+    """Repeats until the change comes in time, which depends on the load of the machine; a reply without an error means that the merge was done before."""
     frame = frame_of(s, "there")
     for _ in range(20):
         merge = Waiting(s, "ROOST.MERGE", "here", frame)
@@ -177,7 +177,7 @@ def test_a_client_that_goes_away():
 
 
 def test_writes_are_paused():
-    """A merge that went on would end the server: nothing may be told while a failover is prepared."""
+    """A merge that continued would end the server: nothing may be replicated while a failover is prepared."""
     with primary_and_replica() as (s, replica):
         large_pair(s, "growing-set", 60000)
         merge = Waiting(s, "ROOST.MERGE", "here", frame_of(s, "there"))
@@ -201,7 +201,7 @@ def test_a_primary_that_becomes_a_replica():
 
 
 def test_many_items():
-    """Batches that take many turns: answers as those of many small ones, on the replica too; in a transaction at once."""
+    """Batches of many time slices: the replies are those of many small batches, on the replica, too; in a transaction at once."""
     with primary_and_replica() as (s, replica):
         s("BF.RESERVE", "bloom", "0.01", 1000000), s("CF.RESERVE", "cuckoo", 100000, "EXPANSION", 1)
         s("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", 1000)
@@ -235,7 +235,7 @@ def test_many_items():
 
 
 def test_a_digest_of_many_changes():
-    """A filter so large that hashing it takes many turns: the answer is that of a copy which was hashed as it was read."""
+    """A filter whose digest takes many time slices: the digest is that of a copy which was hashed when it was loaded."""
     with primary_and_replica() as (s, replica):
         s("BF.RESERVE", "large", "0.01", 30000000, "NONSCALING")
         for i in range(8):
@@ -302,7 +302,7 @@ def push(s, key, generation, frame):
 
 
 def test_a_push_in_steps_is_a_push():
-    """As one in a transaction, which is made at once; and the span that it tells is all that was noted, and no more."""
+    """The same as in a transaction, where it is done at once; the applied range of its reply has all its changes, and no others."""
     with primary_and_replica() as (s, replica):
         for kind in KINDS:
             large_pair(s, kind)
@@ -334,7 +334,7 @@ def test_a_push_in_steps_is_a_push():
 
 
 def test_a_push_while_others_change_the_key():
-    """What they changed is not told as the pusher's own: the span begins behind it, and whoever leaves it out still hears of them."""
+    """The applied range of the reply begins after their changes, so a client that leaves it out still gets them."""
     with server() as s:
         tried = mixed = 0
         while tried < 20 and not mixed:
@@ -358,7 +358,7 @@ def test_a_push_while_others_change_the_key():
 
 
 def test_a_push_that_is_overtaken():
-    """By a deletion, or by a later generation: the answer is an error that says so, and what is there stays."""
+    """By a deletion, or by a later generation: the reply is an error that says so, and what is there stays."""
     with server() as s:
         s("ROOST.LINK", "roost:links", "HELLO", 1)  # from now on deletions are remembered
         for change in (("DEL", "here"), ("ROOST.PUSH", "here", 7, b"")):
@@ -379,7 +379,7 @@ def test_a_push_that_is_overtaken():
 
 
 def test_what_needs_a_long_digest():
-    """Pulls, pushes of little, and both sides of a sync, at a filter of which a lot has changed."""
+    """Pulls, small pushes, and both sides of a sync, with a filter of which much has changed."""
     with server() as s, server() as other:
         for each in (s, other):
             each("BF.RESERVE", "large", "0.01", 30000000, "NONSCALING")
@@ -445,7 +445,7 @@ def test_a_summary_that_waits_for_a_large_change():
 
 
 def test_windows_come_whole():
-    """Their frames are large, but nothing is made of one that is refused."""
+    """Their frames are large, but a refused one allocates nothing."""
     with server() as s, server() as other:
         s("ROOST.CREATE", "window", "KIND", "window", "WINDOW", 3600000, "CAPACITY", 100000)
         for i in range(4):
@@ -502,7 +502,7 @@ def test_databases_and_the_append_only_file():
 
 
 def faults(s):
-    """Pages that the process has touched for the first time: they tell what was worked on, however fast the machine is."""
+    """Minor page faults: they measure the work that was done, whatever the speed of the machine."""
     with open(f"/proc/{s.process.pid}/stat") as file:
         return int(file.read().rsplit(")", 1)[1].split()[7])
 

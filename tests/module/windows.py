@@ -150,7 +150,7 @@ def test_replies_of_both_protocols():
 
 
 def test_keys_that_are_made_alike_are_alike():
-    """Sizes that were computed for one key are recalled for the next."""
+    """Sizes that were computed for one key are reused for the next."""
     with servers(Server, Server) as (a, b):
         options = [f"KIND {kind} WINDOW {ms} CAPACITY {capacity} FPR {fpr} {more}" for kind in KEYS for ms in (1000, 3600000) for capacity in (50, 4000)
                    for fpr in ("0.001", "0.000001") for more in ("", "PAST 5", "PAST 200", "SEED 9")]
@@ -494,7 +494,7 @@ def test_bad_frames_change_nothing():
 
 
 def test_the_memory_limit():
-    """At its limit a window answers an error, never a wrong rate; once it has forgotten something it takes in more."""
+    """At its limit a window replies with an error and keeps its rate; when it has forgotten something it accepts more."""
     limit = 180 << 10
     with server() as s:
         s("CONFIG", "SET", "roost.memory-limit", limit)
@@ -519,7 +519,7 @@ def test_the_memory_limit():
 
 
 def test_a_window_at_its_limit_takes_in_what_others_send():
-    """One that adds nothing itself gives back what it forgets only once the news are in."""
+    """A window that adds nothing itself frees what it forgets when the merged changes are in."""
     with servers(Server, Server) as (a, b):
         b("CONFIG", "SET", "roost.memory-limit", "135kb")
         for s in a, b:
@@ -538,7 +538,7 @@ def test_a_window_at_its_limit_takes_in_what_others_send():
 
 
 class Writer(threading.Thread):
-    """A client that counts and asks again where it heard no answer, through the deaths of its server."""
+    """A client that counts, and repeats what was not acknowledged, while its server dies again and again."""
 
     def __init__(self, s, number):
         super().__init__()
@@ -567,7 +567,7 @@ class Writer(threading.Thread):
 
 
 def test_sudden_death(times=int(os.environ.get("ROOST_DEATHS", "6"))):
-    """kill -9 at random points, appendfsync always: what clients counted, asking again until they hear an answer, counts exactly once."""
+    """kill -9 at random points, appendfsync always: what clients counted, repeating until it was acknowledged, counts exactly once."""
     with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always"), Server) as (s, witness):
         create(s, witness, capacity=20000)
         writers, actors = [Writer(s, number) for number in range(2)], set()
