@@ -16,12 +16,10 @@
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/job/digest_job.h"
-#include "module/job/job.h"
 #include "module/job/merging.h"
 #include "module/key/changes.h"
 #include "module/key/target.h"
 #include "module/registry/links.h"
-#include "module/registry/registry.h"
 #include "module/registry/tombstones.h"
 #include "cursors.h"
 

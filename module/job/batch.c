@@ -5,7 +5,6 @@
 
 #include "module/base/arguments.h"
 #include "module/base/context.h"
-#include "module/base/replies.h"
 #include "module/key/changes.h"
 #include "key_job.h"
 
