@@ -40,7 +40,7 @@ static struct key_removal *latest;
 static uint64_t commands;
 static bool is_transaction;     /* the present command is EXEC; */
 static bool is_migration;       /* or one that MIGRATE sends to the other server */
-static RedisModuleCtx *lasting; /* a context where the server gives none */
+static RedisModuleCtx *lasting; /* for calls outside of a command */
 
 static void free_removal(struct key_removal *removal)
 {
