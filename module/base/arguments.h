@@ -1,6 +1,7 @@
 /* Reading the arguments of commands. */
 #ifndef MODULE_BASE_ARGUMENTS_H
 #define MODULE_BASE_ARGUMENTS_H
+
 #include "server.h"
 
 /* Ignores the case of letters. */

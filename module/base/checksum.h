@@ -1,6 +1,7 @@
 /* FNV-1a, of 64 and 128 bits. Detects errors, not attacks. */
 #ifndef MODULE_BASE_CHECKSUM_H
 #define MODULE_BASE_CHECKSUM_H
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
 /* Questions about the server and about the command that is being executed. */
 #ifndef MODULE_BASE_CONTEXT_H
 #define MODULE_BASE_CONTEXT_H
+
 #include "server.h"
 
 static inline bool is_cluster(void)

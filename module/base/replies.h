@@ -4,6 +4,7 @@
  */
 #ifndef MODULE_BASE_REPLIES_H
 #define MODULE_BASE_REPLIES_H
+
 #include "server.h"
 
 #define ERROR_NOT_FOUND "ERR not found"

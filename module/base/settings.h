@@ -1,6 +1,7 @@
 /* The configuration: CONFIG GET roost.*. A new value applies from the next command on. docs/module.md lists all. */
 #ifndef MODULE_BASE_SETTINGS_H
 #define MODULE_BASE_SETTINGS_H
+
 #include "server.h"
 
 #define MOST_WINDOW INT64_C(1125899906842) /* milliseconds: the 2^50 microseconds of the library */

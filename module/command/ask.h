@@ -11,6 +11,7 @@
  */
 #ifndef MODULE_COMMAND_ASK_H
 #define MODULE_COMMAND_ASK_H
+
 #include "module/value/value.h"
 
 int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -1,6 +1,7 @@
 /* The tables of commands: bf.c, cf.c and roost.c have one each; load.c registers them. */
 #ifndef MODULE_COMMAND_COMMANDS_H
 #define MODULE_COMMAND_COMMANDS_H
+
 #include "module/base/server.h"
 
 enum keys { NO_KEY, ONE_KEY, FIRST_AND_THIRD, KEYS_FROM_FIRST };

@@ -1,5 +1,6 @@
 #ifndef MODULE_COMMAND_CREATE_H
 #define MODULE_COMMAND_CREATE_H
+
 #include "module/base/server.h"
 
 /* ROOST.CREATE key [option value]... */

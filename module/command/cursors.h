@@ -2,6 +2,7 @@
    them; 0 is the beginning. A cursor is valid for one key of one server until the server stops. */
 #ifndef MODULE_COMMAND_CURSORS_H
 #define MODULE_COMMAND_CURSORS_H
+
 #include "module/base/server.h"
 
 bool read_cursor(roost_cursor *cursor, const RedisModuleString *argument);

@@ -1,6 +1,7 @@
 /* ROOST.DELTA: the changes since a cursor. ROOST.DIGEST: equal for equal filters. */
 #ifndef MODULE_COMMAND_DELTA_H
 #define MODULE_COMMAND_DELTA_H
+
 #include "module/base/server.h"
 
 int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

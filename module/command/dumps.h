@@ -9,6 +9,7 @@
  */
 #ifndef MODULE_COMMAND_DUMPS_H
 #define MODULE_COMMAND_DUMPS_H
+
 #include "module/key/target.h"
 
 /* Replies [next iterator, chunk], or the error if the iterator is not valid. Closes the target. */

@@ -1,6 +1,7 @@
 /* How families of commands come to the filter that they add to, and how they look items up. */
 #ifndef MODULE_COMMAND_ITEMS_H
 #define MODULE_COMMAND_ITEMS_H
+
 #include "module/key/target.h"
 
 struct adding {

@@ -1,6 +1,7 @@
 /* LOADCHUNK and ROOST.RESTORE: key, iterator, chunk. */
 #ifndef MODULE_COMMAND_LOAD_CHUNK_H
 #define MODULE_COMMAND_LOAD_CHUNK_H
+
 #include "module/base/server.h"
 
 struct load_errors {

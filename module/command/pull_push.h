@@ -10,6 +10,7 @@
  */
 #ifndef MODULE_COMMAND_PULL_PUSH_H
 #define MODULE_COMMAND_PULL_PUSH_H
+
 #include "module/base/server.h"
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -15,6 +15,7 @@
  */
 #ifndef MODULE_COMMAND_SUMMARY_H
 #define MODULE_COMMAND_SUMMARY_H
+
 #include "module/base/server.h"
 
 int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

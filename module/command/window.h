@@ -1,6 +1,7 @@
 /* ROOST.SEEN and ROOST.MSEEN (windows), ROOST.INCR and ROOST.GET (counters). */
 #ifndef MODULE_COMMAND_WINDOW_H
 #define MODULE_COMMAND_WINDOW_H
+
 #include "module/base/server.h"
 
 /* ROOST.SEEN key id [WINDOW ms] */

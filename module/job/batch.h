@@ -5,6 +5,7 @@
  */
 #ifndef MODULE_JOB_BATCH_H
 #define MODULE_JOB_BATCH_H
+
 #include "module/key/target.h"
 
 #define BATCH_SLICE 256

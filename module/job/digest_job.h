@@ -1,6 +1,7 @@
 /* Digest precomputation: commands that need the digest of a filter, which takes long if much of it has changed. */
 #ifndef MODULE_JOB_DIGEST_JOB_H
 #define MODULE_JOB_DIGEST_JOB_H
+
 #include "module/key/target.h"
 
 /* What such a command does, and how it replies, which may be later. */

@@ -10,6 +10,7 @@
  */
 #ifndef MODULE_JOB_JOB_H
 #define MODULE_JOB_JOB_H
+
 #include "module/base/server.h"
 
 enum progress { MORE_TO_DO, NOTHING_TO_DO_NOW, ALL_DONE };

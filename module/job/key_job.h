@@ -5,6 +5,7 @@
  */
 #ifndef MODULE_JOB_KEY_JOB_H
 #define MODULE_JOB_KEY_JOB_H
+
 #include "module/key/target.h"
 #include "job.h"
 

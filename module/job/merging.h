@@ -1,6 +1,7 @@
 /* Incremental merges of large frames and of large filters. */
 #ifndef MODULE_JOB_MERGING_H
 #define MODULE_JOB_MERGING_H
+
 #include "module/key/target.h"
 
 /* The result of a merge. */

@@ -14,6 +14,7 @@
  */
 #ifndef MODULE_KEY_CHANGES_H
 #define MODULE_KEY_CHANGES_H
+
 #include "target.h"
 
 /* Creates a filter at a missing key. */

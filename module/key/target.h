@@ -1,6 +1,7 @@
 /* The key that a command is about: opening it, refusing it, its generation. changes.h has the changes. */
 #ifndef MODULE_KEY_TARGET_H
 #define MODULE_KEY_TARGET_H
+
 #include "module/value/filter_value.h"
 
 struct target {

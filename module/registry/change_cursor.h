@@ -30,6 +30,7 @@
  */
 #ifndef MODULE_REGISTRY_CHANGE_CURSOR_H
 #define MODULE_REGISTRY_CHANGE_CURSOR_H
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
  */
 #ifndef MODULE_REGISTRY_KEY_REMOVALS_H
 #define MODULE_REGISTRY_KEY_REMOVALS_H
+
 #include "module/value/value.h"
 
 int key_removals_begin(RedisModuleCtx *ctx);

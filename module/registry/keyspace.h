@@ -2,6 +2,7 @@
    registry, tombstones and key removals up to date. */
 #ifndef MODULE_REGISTRY_KEYSPACE_H
 #define MODULE_REGISTRY_KEYSPACE_H
+
 #include "module/base/server.h"
 
 int keyspace_begin(RedisModuleCtx *ctx);

@@ -37,6 +37,7 @@
  */
 #ifndef MODULE_REGISTRY_LINKS_H
 #define MODULE_REGISTRY_LINKS_H
+
 #include "module/value/value.h"
 
 #define LINKS_KEY    "roost:links"

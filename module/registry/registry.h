@@ -15,6 +15,7 @@
  */
 #ifndef MODULE_REGISTRY_REGISTRY_H
 #define MODULE_REGISTRY_REGISTRY_H
+
 #include "module/base/checksum.h"
 #include "module/value/value.h"
 

@@ -1,6 +1,7 @@
 /* Slots of a cluster. */
 #ifndef MODULE_REGISTRY_SLOTS_H
 #define MODULE_REGISTRY_SLOTS_H
+
 #include "module/base/server.h"
 
 #define SLOTS 16384

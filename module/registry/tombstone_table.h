@@ -15,6 +15,7 @@
  */
 #ifndef MODULE_REGISTRY_TOMBSTONE_TABLE_H
 #define MODULE_REGISTRY_TOMBSTONE_TABLE_H
+
 #include "module/base/server.h"
 
 struct tombstone_table;

@@ -41,6 +41,7 @@
  */
 #ifndef MODULE_REGISTRY_TOMBSTONES_H
 #define MODULE_REGISTRY_TOMBSTONES_H
+
 #include "module/value/value.h"
 
 #define TOMBSTONES_KEY "roost:generations"

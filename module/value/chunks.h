@@ -11,6 +11,7 @@
  */
 #ifndef MODULE_VALUE_CHUNKS_H
 #define MODULE_VALUE_CHUNKS_H
+
 #include "value.h"
 
 #define DUMPED_CHUNK  ((size_t)1 << 20) /* of dumps: what a slow reader makes the server hold; CHUNK in older ones */

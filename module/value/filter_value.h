@@ -17,6 +17,7 @@
  */
 #ifndef MODULE_VALUE_FILTER_VALUE_H
 #define MODULE_VALUE_FILTER_VALUE_H
+
 #include "value.h"
 
 struct shown {

@@ -27,6 +27,7 @@
  */
 #ifndef MODULE_VALUE_TIMED_H
 #define MODULE_VALUE_TIMED_H
+
 #include "module/base/server.h"
 
 static inline bool is_timed(const roost_filter *filter)

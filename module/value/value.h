@@ -18,6 +18,7 @@
  */
 #ifndef MODULE_VALUE_VALUE_H
 #define MODULE_VALUE_VALUE_H
+
 #include "module/base/server.h"
 
 #define HEADER_BYTES    64
