@@ -255,9 +255,10 @@ static int run(const struct arguments *arguments)
 {
     const char *name = arguments->operands[0];
     struct stat present;
-    struct filter_file file = {.filter = make_filter(name)};
+    struct filter_file file = {0};
+    bool made = filter_file_put(&file, name, make_filter(name));
     interrupt_catch();
-    bool free_to_go = file.filter && (settings.force || stat(name, &present) != 0 || complain_of_existence(name));
+    bool free_to_go = made && (settings.force || stat(name, &present) != 0 || complain_of_existence(name));
     bool written = free_to_go && write_filter(&file, name);
     filter_file_close(&file);
     return written ? EXIT_FINE : EXIT_TROUBLE;

@@ -41,8 +41,8 @@ static struct facts gather(const struct filter_file *file)
     roost_filter_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
     facts.inserted = facts.info.inserted;
-    facts.bytes_encoded = file->frame_size;
-    facts.peers = file->peers.count;
+    facts.bytes_encoded = roost_file_frame_size(file->handle);
+    facts.peers = roost_file_peers(file->handle);
     roost_digest_text(roost_filter_digest(file->filter), facts.digest);
     snprintf(facts.seed, sizeof facts.seed, "0x%llx", (unsigned long long)facts.config->seed);
     if (actor)
@@ -334,7 +334,11 @@ static bool make_new_replica(struct filter_file *file, const char *name)
     if (!filter_file_open(file, name))
         return false;
     struct facts before = gather(file);
-    if (!filter_file_forget_replica(file) || !filter_file_save(file))
+    roost_status status = roost_file_new_replica(file->handle);
+    if (status != ROOST_OK)
+        return complain_of_file(name, file->handle, status);
+    file->filter = roost_file_filter(file->handle);
+    if (!filter_file_save(file))
         return false;
     if (!settings.json)
         print_forgotten(&before);

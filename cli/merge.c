@@ -58,7 +58,7 @@ static bool merge_all(struct merging *merging, const struct arguments *arguments
         filter_file_refresh(&merging->file);
     } else {
         merging->into = arguments->operands[next++];
-        merging->file.filter = filter_file_read(merging->into);
+        filter_file_put(&merging->file, arguments->operands[0], filter_file_read(merging->into));
         merging->grew = true;
     }
     bool fine = merging->file.filter != NULL;

@@ -67,8 +67,9 @@ static bool converse(struct syncing *syncing, roost_sync *sync)
 
 static bool remember_peer(struct syncing *syncing, roost_bytes memory)
 {
-    return peer_memories_remember(&syncing->file.peers, syncing->peer.known_as, memory) ||
-           complain_of_status(syncing->file.name, ROOST_NO_MEMORY);
+    roost_status status =
+        roost_file_set_peer_cursor(syncing->file.handle, syncing->peer.known_as, memory.data, memory.size);
+    return status == ROOST_OK || complain_of_file(syncing->file.name, syncing->file.handle, status);
 }
 
 static bool same_bytes(roost_bytes a, roost_bytes b)
@@ -83,7 +84,7 @@ static bool keep(struct syncing *syncing, roost_bytes memory, bool changed, bool
 {
     if (!transfer_idle_shares(&syncing->file, gave))
         return false;
-    roost_bytes before = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
+    roost_bytes before = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
     if (!changed && !*gave && same_bytes(before, memory))
         return true;
     return remember_peer(syncing, memory) && filter_file_save(&syncing->file);
@@ -97,8 +98,7 @@ static bool merge_into_present(struct syncing *syncing, bool *gave)
 {
     bool grew = false;
     struct filter_file *file = &syncing->file;
-    roost_filter *got = file->filter;
-    file->filter = NULL;
+    roost_filter *got = roost_file_take_filter(file->handle);
     bool fine = filter_file_refresh(file);
     roost_status status = fine ? roost_filter_merge(file->filter, &grew, got) : ROOST_OK;
     roost_filter_free(got);
@@ -111,7 +111,7 @@ static bool merge_into_present(struct syncing *syncing, bool *gave)
 static bool settle(struct syncing *syncing, roost_bytes memory, const roost_sync_result *result)
 {
     struct filter_file *file = &syncing->file;
-    bool locked = filter_file_lock(file, file->name), fresh = locked && filter_file_is_fresh(file);
+    bool locked = filter_file_lock(file, file->name), fresh = locked && roost_file_is_current(file->handle);
     bool gave = false;
     bool fine = locked && (fresh ? keep(syncing, memory, result->changed, &gave) : merge_into_present(syncing, &gave));
     filter_file_unlock(file);
@@ -126,7 +126,7 @@ static bool exchange(struct syncing *syncing)
 {
     roost_sync *sync;
     roost_buffer memory = {0};
-    roost_bytes known = peer_memory_of(&syncing->file.peers, syncing->peer.known_as);
+    roost_bytes known = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
     roost_status status = roost_sync_new(&sync, syncing->file.filter, known.data, known.size);
     bool fine = status == ROOST_OK && converse(syncing, sync);
     roost_sync_result result = {0};
@@ -176,8 +176,7 @@ static void report(const struct syncing *syncing)
 
 static bool is_same_file(const struct syncing *syncing)
 {
-    const struct stat *ours = &syncing->file.version, *theirs = &syncing->peer.file.version;
-    return syncing->peer.file.on_disk && ours->st_dev == theirs->st_dev && ours->st_ino == theirs->st_ino;
+    return syncing->peer.file.handle && roost_file_is_same(syncing->file.handle, syncing->peer.file.handle);
 }
 
 static bool sync_with(struct syncing *syncing, const char *peer)

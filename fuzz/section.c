@@ -1,11 +1,10 @@
 /*
- * Attacks: what stands behind the frame in a file (cli/file/replica_section.c): the identity of the file, the replica with
- * its journal, what is remembered of peers. The input is tried as it is; as a body with the right magic, length and
- * checksum; and as the part of a body behind an identity that is that of the open file, so that the replica is
- * restored.
+ * Attacks the replica section behind the frame in a file (src/file/replica_section.c): the identity of the file, the
+ * replica with its journal, the cursors of peers. The input is tried as it is; as a body with the right magic, length and
+ * checksum; and as the part of a body behind the identity of the open file, so that the replica is restored.
  *
- * Whatever the verdict, the filter holds what it held and is sound, its journal can be told, and there are peers only
- * where the section is ours. Nothing costs more than it may (cost.h).
+ * Whatever the result, the filter holds what it held and is sound, its journal gives a delta, and there are peers only if
+ * the replica was restored. Nothing costs more than it may (cost.h).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/file/replica_section.h"
+#include "file/replica_section.h"
 #include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,59 +60,63 @@ static int some_file(struct file_identity *identity)
     return descriptor;
 }
 
-static void append_time(struct byte_buffer *body, struct timespec time)
+static void write_time(struct bit_writer *body, struct timespec time)
 {
-    append_number(body, (uint64_t)time.tv_sec, 8);
-    append_number(body, (uint64_t)time.tv_nsec, 4);
+    write_fixed64(body, (uint64_t)time.tv_sec);
+    write_bits(body, (uint64_t)time.tv_nsec, 32);
 }
 
-static void seal(struct byte_buffer *section, const roost_filter *filter, const struct byte_buffer *body)
+static void seal(struct bit_writer *section, const roost_filter *filter, const struct bit_writer *body)
 {
-    append_bytes(section, "Rrep", 4);
-    append_number(section, 1, 1);
-    append_sized(section, body->data, body->size);
-    append_number(section, roost_filter_hash(filter, section->data, section->size).low, 8);
-    append_bytes(section, "Rrep", 4);
+    write_bytes(section, "Rrep", 4);
+    write_byte(section, 1);
+    write_varint(section, body->buffer.size);
+    write_bytes(section, body->buffer.data, body->buffer.size);
+    write_fixed64(section, roost_filter_hash(filter, section->buffer.data, section->buffer.size).low);
+    write_bytes(section, "Rrep", 4);
 }
 
 static void try_section(roost_filter *filter, roost_bytes frame, int descriptor, roost_bytes section)
 {
-    struct peer_memories peers = {0};
+    struct peer_cursors peers = {.allocator = cost_allocator(&cost)};
+    roost_status status;
     roost_digest before = roost_filter_digest(filter), after;
     roost_cursor cursor = {0, 0};
     roost_buffer delta;
     struct measured measured = measure(&cost);
-    enum replica_verdict verdict = replica_section_restore(section, frame, descriptor, filter, &peers);
+    roost_replica_status replica = replica_section_restore(section, frame, descriptor, filter, &peers, &status);
+    must(status == ROOST_OK);
     must(cost_is_fair(&measured, section.size, 1 << 16));
-    must(verdict == REPLICA_IS_OURS || peers.count == 0);
-    must(peers.count <= MOST_PEERS);
+    must(replica == ROOST_REPLICA_RESTORED || peers.count == 0);
+    must(peers.count <= ROOST_FILE_MOST_PEERS);
     after = roost_filter_digest(filter);
     must(memcmp(&before, &after, sizeof before) == 0 && roost_filter_check(filter) == ROOST_OK);
     must(roost_filter_delta(filter, &delta, &cursor, &cursor) == ROOST_OK);
     roost_buffer_release(&delta);
     must(roost_filter_add(filter, NULL, "another", 7) == ROOST_OK && roost_filter_check(filter) == ROOST_OK);
-    peer_memories_release(&peers);
+    peer_cursors_clear(&peers);
 }
 
 /* The three ways; what follows an identity is a replica, sized, and peers. */
-static void build_section(struct byte_buffer *section, const roost_filter *filter, roost_bytes frame,
+static void build_section(struct bit_writer *section, const roost_filter *filter, roost_bytes frame,
                           const struct file_identity *identity, const uint8_t *data, size_t size, unsigned way)
 {
-    struct byte_buffer body = {0};
+    struct bit_writer body;
     if (way == 0) {
-        append_bytes(section, data, size);
+        write_bytes(section, data, size);
         return;
     }
+    bit_writer_init(&body, cost_allocator(&cost));
     if (way == 2) {
-        append_bytes(&body, (const uint8_t *)frame.data + frame.size - 8, 8);
-        append_number(&body, identity->device, 8);
-        append_number(&body, identity->inode, 8);
-        append_time(&body, identity->birth);
-        append_time(&body, identity->modified);
+        write_bytes(&body, (const uint8_t *)frame.data + frame.size - 8, 8);
+        write_fixed64(&body, identity->device);
+        write_fixed64(&body, identity->inode);
+        write_time(&body, identity->birth);
+        write_time(&body, identity->modified);
     }
-    append_bytes(&body, data, size);
+    write_bytes(&body, data, size);
     seal(section, filter, &body);
-    byte_buffer_release(&body);
+    bit_writer_release(&body);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -123,14 +126,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned way = 0; way < 3; way++) {
         roost_filter *filter = some_filter(data[0]);
         struct file_identity identity = {0};
-        struct byte_buffer section = {0};
+        struct bit_writer section;
         roost_buffer frame;
         int descriptor = some_file(&identity);
         must(roost_filter_encode(filter, &frame) == ROOST_OK);
         roost_bytes bytes = {frame.data, frame.size};
+        bit_writer_init(&section, cost_allocator(&cost));
         build_section(&section, filter, bytes, &identity, data + 1, size - 1, way);
-        try_section(filter, bytes, descriptor, (roost_bytes){section.data, section.size});
-        byte_buffer_release(&section);
+        try_section(filter, bytes, descriptor, (roost_bytes){section.buffer.data, section.buffer.size});
+        bit_writer_release(&section);
         roost_buffer_release(&frame);
         roost_filter_free(filter);
         close(descriptor);

@@ -4,6 +4,7 @@
 
 #include "roost/status.h"
 #include "roost/filter.h"
+#include "roost/file.h"
 #include "roost/gossip.h"
 #include "roost/multiset.h"
 #include "roost/incremental.h"

@@ -35,10 +35,11 @@ static bool make(struct filter_file *file, const struct timed_settings *settings
         return complain(file->name, "%s; --window makes one", strerror(ENOENT));
     roost_config config = timed_config(settings, kind, DEFAULT_FILE_CAPACITY);
     roost_environment environment = filter_environment();
-    roost_status status = roost_filter_new(&file->filter, &config, &environment);
+    roost_filter *filter;
+    roost_status status = roost_filter_new(&filter, &config, &environment);
     if (status == ROOST_INVALID)
         return complain(file->name, "such a window cannot be made: its rate or its length is out of reach");
-    return status == ROOST_OK || complain_of_status(file->name, status);
+    return status == ROOST_OK ? filter_file_put(file, file->name, filter) : complain_of_status(file->name, status);
 }
 
 static bool differs(const struct filter_file *file, const char *option)

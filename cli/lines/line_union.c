@@ -9,18 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
+#include "cli/file/filter_file.h"
 
 #define COPIED_AT_ONCE ((size_t)1 << 20)
 
 static bool is_what_was_read(const struct line_union *united, const struct line_file *file)
 {
-    const struct stat *now = &united->place.present, *before = &file->version;
+    struct stat now;
     if (file->is_copy)
         return complain(file->name, "is not a file, and cannot take in lines");
-    bool same = united->place.lock >= 0 && now->st_dev == before->st_dev && now->st_ino == before->st_ino;
+    bool same = roost_file_exists(united->file) && fstat(roost_file_descriptor(united->file), &now) == 0 &&
+                now.st_dev == file->version.st_dev && now.st_ino == file->version.st_ino;
     return (same && line_file_is_unchanged(file)) ||
            (!same && complain(file->name, "was replaced meanwhile; it is left as it is, try again"));
+}
+
+static bool write_bytes(struct line_union *united, const char *name, const void *bytes, size_t size)
+{
+    roost_status status = roost_file_write(united->file, bytes, size);
+    return status == ROOST_OK || complain_of_file(name, united->file, status);
 }
 
 static bool copy_present(struct line_union *united, struct line_file *file)
@@ -28,43 +37,55 @@ static bool copy_present(struct line_union *united, struct line_file *file)
     char *bytes = malloc(COPIED_AT_ONCE), last = '\n';
     off_t at = 0;
     ssize_t got = 1;
-    bool fine = bytes != NULL;
+    bool fine = bytes || complain_of_status(file->name, ROOST_NO_MEMORY);
     while (fine && got > 0) {
         got = pread(file->descriptor, bytes, COPIED_AT_ONCE, at);
         fine = got >= 0 || complain(file->name, "%s", strerror(errno));
         if (got > 0) {
-            fine = safe_file_write(&united->place, bytes, (size_t)got);
+            fine = write_bytes(united, file->name, bytes, (size_t)got);
             last = bytes[got - 1];
             at += got;
         }
     }
     free(bytes);
-    return fine && (last == '\n' || safe_file_write(&united->place, "\n", 1));
+    return fine && (last == '\n' || write_bytes(united, file->name, "\n", 1));
 }
 
 static bool begin(struct line_union *united, struct line_file *file)
 {
-    united->begun = true;
-    return safe_file_open(&united->place, file->name) && is_what_was_read(united, file) &&
-           safe_file_begin(&united->place) && copy_present(united, file);
+    united->name = file->name;
+    united->file = file_object(file->name);
+    if (!united->file)
+        return false;
+    roost_status status = roost_file_lock(united->file, ROOST_LOCK_EXCLUSIVE);
+    if (status != ROOST_OK)
+        return complain_of_file(file->name, united->file, status);
+    if (!is_what_was_read(united, file))
+        return false;
+    status = roost_file_begin(united->file);
+    return status == ROOST_OK ? copy_present(united, file) : complain_of_file(file->name, united->file, status);
 }
 
 bool line_union_append(struct line_union *united, struct line_file *file, roost_bytes line, uint64_t copies)
 {
-    bool fine = united->begun || begin(united, file);
+    bool fine = united->file || begin(united, file);
     for (uint64_t i = 0; fine && i < copies; i++)
-        fine = safe_file_write(&united->place, line.data, line.size) && safe_file_write(&united->place, "\n", 1);
+        fine = write_bytes(united, file->name, line.data, line.size) && write_bytes(united, file->name, "\n", 1);
     return fine;
 }
 
 bool line_union_commit(struct line_union *united)
 {
-    return !united->begun || (safe_file_flush(&united->place) && safe_file_commit(&united->place));
+    roost_status status = united->file ? roost_file_commit(united->file) : ROOST_OK;
+    if (status != ROOST_OK)
+        return complain_of_file(united->name, united->file, status);
+    if (united->file)
+        interrupt_release();
+    return true;
 }
 
 void line_union_close(struct line_union *united)
 {
-    if (united->begun)
-        safe_file_close(&united->place);
+    roost_file_free(united->file);
     *united = (struct line_union){0};
 }

@@ -3,12 +3,11 @@
 #define CLI_LINES_LINE_UNION_H
 
 #include "line_file.h"
-#include "cli/file/safe_file.h"
 
 /* All zero before the first call. */
 struct line_union {
-    struct safe_file place;
-    bool begun;
+    const char *name;
+    roost_file *file; /* NULL: nothing was appended */
 };
 
 /* Appends a line so many times. The first call locks the file, which must still be as it was when it was opened, and

@@ -21,7 +21,8 @@ static bool answer_locked(struct filter_file *file, roost_buffer *reply, roost_s
     *verdict = roost_sync_answer(file->filter, reply, &changed, request.data, request.size);
     if (*verdict != ROOST_OK) /* a request that fails leaves the file alone; what was lent for it, or merged before
                                  memory ran out, is forgotten: the file is read again */
-        file->on_disk &= !gave && !changed;
+        if (gave || changed)
+            roost_file_discard(file->handle);
     if (!(changed || gave) || *verdict != ROOST_OK)
         return true;
     bool saved = filter_file_save(file);

@@ -39,9 +39,11 @@ static bool open_file(struct peer *peer, const roost_filter *ours)
 {
     if (access(peer->name, F_OK) == 0 || errno != ENOENT)
         return filter_file_look(&peer->file, peer->name);
-    roost_status status = filter_like(&peer->file.filter, ours);
-    peer->file.name = peer->name;
-    return status == ROOST_OK || complain_of_status(peer->name, status);
+    roost_filter *filter;
+    roost_status status = filter_like(&filter, ours);
+    peer->is_new_file = true;
+    return status == ROOST_OK ? filter_file_put(&peer->file, peer->name, filter)
+                              : complain_of_status(peer->name, status);
 }
 
 /* From here on it is called by a name without a password. */
@@ -113,7 +115,7 @@ bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 
 bool peer_finish(struct peer *peer)
 {
-    if (peer->is_remote || peer->is_server || peer->file.on_disk)
+    if (!peer->is_new_file)
         return true;
     bool made =
         filter_file_lock(&peer->file, peer->name) && (filter_file_exists(&peer->file) || filter_file_save(&peer->file));

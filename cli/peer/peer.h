@@ -10,6 +10,7 @@ struct peer {
     const char *name; /* as the user wrote it */
     char *known_as;   /* how a file remembers it: an absolute path, HOST:PATH, or redis:// without a password */
     bool is_remote, is_server;
+    bool is_new_file; /* a path that did not exist */
     struct remote remote;
     struct server_key server;
     struct filter_file file;

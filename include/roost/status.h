@@ -30,6 +30,11 @@ typedef enum roost_status {
     ROOST_PROTOCOL = 12,   /* the peer of a sync speaks something else, or a later version */
     ROOST_CLOCK = 13,      /* a time that cannot be right: older than the window, or far ahead of all that is known */
     ROOST_OVERFLOW = 14,   /* a counter would leave the range of 64 bits */
+
+    /* Of file.h alone. */
+    ROOST_SYSTEM = 15,      /* the operating system refused a call; roost_file_errno has its errno */
+    ROOST_BUSY = 16,        /* another process has locked the file */
+    ROOST_INTERRUPTED = 17, /* the caller stopped the call: roost_file_set_interrupt */
 } roost_status;
 
 /* A short lower-case phrase, never NULL; "unknown status" for a value that is none of the above. */

@@ -16,6 +16,9 @@ static const char *const texts[] = {
     [ROOST_PROTOCOL] = "the peer does not speak this version of the sync protocol",
     [ROOST_CLOCK] = "the time is out of the window, or too far ahead",
     [ROOST_OVERFLOW] = "out of the range of 64 bits",
+    [ROOST_SYSTEM] = "the operating system refused it",
+    [ROOST_BUSY] = "locked by another process",
+    [ROOST_INTERRUPTED] = "interrupted",
 };
 
 const char *roost_status_text(roost_status status)

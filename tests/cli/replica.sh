@@ -208,7 +208,7 @@ for file in flipped.* cut.* longer.*; do
     roost info "$file" --json
     { [ "$status" -eq 0 ] && grep -q "\"digest\":\"$digest\"" "$output/out" && grep -q '"actor":null' "$output/out"; } || bad=$((bad + 1))
     : >"$output/out"
-    one_line "^roost: $file: (its replica section is damaged, the filter is not|a later version of Roost used it)" || bad=$((bad + 1))
+    one_line "^roost: $file: (its replica section is damaged, the filter is not|a later version of Roost wrote its replica section)" || bad=$((bad + 1))
 done
 is "each byte flipped, each length: the filter is read, and one line says what happened" 0 $bad
 gives "who does not need the section says nothing" 0 b check "flipped.$((frame + 9))" b z
@@ -217,7 +217,7 @@ roost add "flipped.$((frame + 9))" d
 verdict "the next add mends it"
 cp whole later && printf '\002' | dd of=later bs=1 seek=$((frame + 4)) conv=notrunc status=none
 roost info later
-is "a section of a later version is put aside" "0 roost: later: a later version of Roost used it; for this one it is a new replica" \
+is "a section of a later version is put aside" "0 roost: later: a later version of Roost wrote its replica section; it becomes a new replica" \
     "$status $(cat "$output/err")"
 { cat bare; tail -c +"$((frame + 1))" whole; } >mixed
 roost info mixed --json

@@ -1,20 +1,20 @@
 /*
- * Two files that both believe to be one replica lose each other's elements, and nothing tells. So a file is who it says
- * only if four things agree with what was written into it, and any doubt makes it somebody new, which costs a few
- * bytes.
+ * Two files that add under one actor lose each other's elements, and nothing shows it. So a file is the replica that its
+ * section describes only if four facts agree with what was written into it. Any doubt makes it a new replica, which costs
+ * a few bytes.
  *
- *     device, inode    other ones for every copy that gets an inode of its own: cp, cp -a, rsync, mv to another disk
- *     birth time       for a copy that is written into an inode of the same number, which file systems use again as
- * soon as it is free: roost replaces a file by another inode, and back, with every change modification     chosen by
- * us; for what is written over the file itself: cat old > FILE one name         a hard link (cp -l, and the backups
- * made with it) shares all of the above, and stays as it is when roost gives the name to a new inode. With two names
- * neither is the one.
+ *     device, inode      differ for every copy with an inode of its own: cp, cp -a, rsync, mv to another disk
+ *     birth time         differs for a copy that is written into an inode of the same number. File systems reuse a
+ *                        number as soon as it is free, and every save replaces a file by another inode
+ *     modification time  chosen by us; differs for what is written over the file itself: cat old > FILE
+ *     number of links    a hard link (cp -l, and backups made with it) shares all of the above, and stays as it is when a
+ *                        save gives the name to a new inode. A file with two names is neither of them
  *
- * Where there is no birth time (file systems of other machines, old ones) an old copy that cp -a writes back over an
- * inode of the same number would pass. But whoever writes a file changes the time of its last change, and that one
- * nobody can set: it has to be close to the modification time. There, mv and chmod make another replica, too.
+ * Without a birth time (network file systems, old ones) an old copy that cp -a writes back over an inode of the same
+ * number would pass. But each write sets the status change time (ctime), which no program can choose, so it must be close
+ * to the modification time. On such file systems, mv and chmod make a new replica as well.
  *
- * What no program can see from inside is a disk that is copied or turned back as a whole.
+ * A disk that is cloned, or set back to a snapshot, as a whole cannot be detected from inside.
  */
 #define _GNU_SOURCE
 #include "file_identity.h"
@@ -22,9 +22,8 @@
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
-#define MOST_SECONDS_TO_WRITE 2 /* between the time that is chosen and the last touch of the file: its rename */
+#define MOST_SECONDS_TO_WRITE 2 /* from the chosen time to the last change of the inode, by the rename */
 
-/* What is known of a file. */
 struct facts {
     struct file_identity identity; /* birth 0 where there is none */
     struct timespec changed;
@@ -55,7 +54,7 @@ static bool look_at(struct facts *facts, int descriptor)
     return true;
 }
 #else
-/* C libraries without statx (musl before 1.2.5) know no birth time. */
+/* C libraries without statx (musl before 1.2.5) report no birth time. */
 static bool look_at(struct facts *facts, int descriptor)
 {
     struct stat found;
@@ -82,8 +81,9 @@ static bool set_modified(int descriptor, struct timespec modified)
 }
 
 /*
- * The present, by the clock of the file system, which may be in another machine, and finer than that clock ticks. What
- * it then gives back is a time that it can hold.
+ * The present time by the clock of the file system, which may be on another machine; the digits below a millisecond come
+ * from our clock, because that of the file system may tick coarsely. The time is then read back, as the file system
+ * stored it.
  */
 bool file_identity_choose(struct file_identity *identity, int descriptor)
 {
