@@ -9,7 +9,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
 check "installs" make --no-print-directory install DESTDIR="$root"
 lib=$root/usr/local/lib
-for file in usr/local/include/roost.h usr/local/include/roost/filter.h usr/local/include/roost/gossip.h usr/local/include/roost/multiset.h \
+for file in usr/local/include/roost.h usr/local/include/roost/filter.h usr/local/include/roost/file.h usr/local/include/roost/gossip.h usr/local/include/roost/multiset.h \
     usr/local/include/roost/status.h usr/local/include/roost/sync.h usr/local/bin/roost \
     usr/local/share/man/man1/roost.1 usr/local/lib/libroost.a usr/local/lib/pkgconfig/roost.pc; do
     check "has $file" test -f "$root/$file"
@@ -28,6 +28,12 @@ for how in "" --static; do
     flags=$(pkg-config $how --cflags --libs roost)
     check "the example builds ${how:-shared}" sh -c "cc -Wall -Werror examples/two_replicas.c -o '$root/example' -L'$lib' $archive $flags -lm"
     check "and runs" sh -c "LD_LIBRARY_PATH='$lib' '$root/example' | grep -qx 'swift 1, martin 1, heron 0'"
+    # A program and the library write the same file in turn, and after the first sync there is a replica section in it.
+    check "the example with a file builds ${how:-shared}" sh -c "cc -Wall -Werror examples/filter_file.c -o '$root/example' -L'$lib' $archive $flags -lm"
+    check "reads what the program wrote, and the program what it wrote" sh -ec "
+        cd '$root' && rm -f seen peer && export LD_LIBRARY_PATH='$lib' PATH='$root/usr/local/bin:$PATH'
+        ./example seen swift && roost add seen martin && roost sync -q seen peer && ./example seen heron && roost sync -q seen peer
+        test \$(roost check -c peer swift martin heron) = 3 && test \$(roost info --json seen | grep -c '\"peers\": *1') = 1"
 done
 check "only the public names are exported" sh -c "! nm -D --defined-only '$lib/libroost.so' | awk '{print \$3}' | grep -v '^roost_' | grep ."
 check "a C++ program may include it" sh -c "! command -v g++ >/dev/null || echo '#include <roost.h>

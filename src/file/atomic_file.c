@@ -48,15 +48,15 @@ static void close_quietly(int descriptor)
 
 static roost_status fail_without_memory(struct atomic_file *file)
 {
-    return fail(&file->failure, ROOST_NO_MEMORY, NULL);
+    return file_fail(&file->failure, ROOST_NO_MEMORY, NULL);
 }
 
 /* A system call failed. */
 static roost_status fail_in(struct atomic_file *file, const char *what)
 {
     if (errno == EINTR)
-        return fail(&file->failure, ROOST_INTERRUPTED, NULL);
-    return fail_by_errno(&file->failure, what);
+        return file_fail(&file->failure, ROOST_INTERRUPTED, NULL);
+    return file_fail_by_errno(&file->failure, what);
 }
 
 static roost_status fail_in_writing(struct atomic_file *file)
@@ -128,9 +128,9 @@ static roost_status lock_open_file(struct atomic_file *file, bool wait, bool *ou
     if (fstat(file->lock, &file->present) != 0)
         return fail_in(file, NULL);
     if (!S_ISREG(file->present.st_mode))
-        return fail(&file->failure, ROOST_INVALID, "not a regular file");
+        return file_fail(&file->failure, ROOST_INVALID, "not a regular file");
     if (!take_lock(file, wait))
-        return errno == EWOULDBLOCK ? fail(&file->failure, ROOST_BUSY, NULL) : fail_in(file, "cannot be locked");
+        return errno == EWOULDBLOCK ? file_fail(&file->failure, ROOST_BUSY, NULL) : fail_in(file, "cannot be locked");
     *outdated =
         fstat(file->lock, &file->present) != 0 || stat(file->target, &named) != 0 || !same_file(&named, &file->present);
     return ROOST_OK;
@@ -297,7 +297,7 @@ roost_status atomic_file_write(struct atomic_file *file, const void *bytes, size
     while (size > 0) {
         ssize_t written = write(file->successor, next, size < WRITTEN_AT_ONCE ? size : WRITTEN_AT_ONCE);
         if (is_interrupted(&file->interrupt))
-            return fail(&file->failure, ROOST_INTERRUPTED, NULL);
+            return file_fail(&file->failure, ROOST_INTERRUPTED, NULL);
         if (written < 0 && errno != EINTR)
             return fail_in_writing(file);
         next += written > 0 ? written : 0;
@@ -385,13 +385,13 @@ roost_status atomic_file_commit(struct atomic_file *file, bool *in_place)
         return fail_without_memory(file);
     roost_status status = ROOST_OK;
     if (is_interrupted(&file->interrupt))
-        status = fail(&file->failure, ROOST_INTERRUPTED, NULL);
+        status = file_fail(&file->failure, ROOST_INTERRUPTED, NULL);
     else if (!put_in_place(file))
         status = fail_in_writing(file);
     else {
         *in_place = true;
         if (!become_present(file) || !sync_directory(directory))
-            status = fail_by_errno(&file->failure, "written, but its directory could not be synced");
+            status = file_fail_by_errno(&file->failure, "written, but its directory could not be synced");
     }
     release(file, directory);
     return status;

@@ -45,10 +45,10 @@ static roost_status reserve(struct contents *contents, size_t room, const struct
 {
     uint64_t limit = reading->environment->memory_limit;
     if (limit && room > limit)
-        return fail(reading->failure, ROOST_TOO_LARGE, NULL);
+        return file_fail(reading->failure, ROOST_TOO_LARGE, NULL);
     uint8_t *data = memory_allocate(&reading->environment->allocator, room);
     if (!data)
-        return fail(reading->failure, ROOST_NO_MEMORY, NULL);
+        return file_fail(reading->failure, ROOST_NO_MEMORY, NULL);
     if (contents->size > 0)
         memcpy(data, contents->data, contents->size);
     memory_release(&reading->environment->allocator, contents->data);
@@ -66,9 +66,9 @@ static roost_status fill(struct contents *contents, int descriptor, const struct
         if (got == 0)
             return ROOST_OK;
         if (got < 0 && errno != EINTR)
-            return fail_by_errno(reading->failure, NULL);
+            return file_fail_by_errno(reading->failure, NULL);
         if (is_interrupted(reading->interrupt))
-            return fail(reading->failure, ROOST_INTERRUPTED, NULL);
+            return file_fail(reading->failure, ROOST_INTERRUPTED, NULL);
         contents->size += got > 0 ? (size_t)got : 0;
     }
     return ROOST_OK;
@@ -88,7 +88,7 @@ static roost_status check_beginning(const struct contents *contents, const struc
     roost_bytes frame = contents_frame(contents);
     roost_status status = roost_filter_decode(&filter, frame.data, frame.size, reading->environment);
     roost_filter_free(filter);
-    return status == ROOST_OK || status == ROOST_TRUNCATED ? ROOST_OK : fail(reading->failure, status, NULL);
+    return status == ROOST_OK || status == ROOST_TRUNCATED ? ROOST_OK : file_fail(reading->failure, status, NULL);
 }
 
 /* One byte more than the file has, so that its end shows; 0 if its size says nothing. */
@@ -101,10 +101,10 @@ roost_status contents_read(struct contents *contents, int descriptor, const stru
 {
     struct stat stat;
     if (fstat(descriptor, &stat) != 0)
-        return fail_by_errno(reading->failure, NULL);
+        return file_fail_by_errno(reading->failure, NULL);
     if (S_ISDIR(stat.st_mode)) {
         errno = EISDIR;
-        return fail_by_errno(reading->failure, NULL);
+        return file_fail_by_errno(reading->failure, NULL);
     }
     roost_status status = enlarge(contents, FIRST_ROOM, descriptor, reading);
     if (status == ROOST_OK && contents->size == contents->room)
@@ -113,7 +113,8 @@ roost_status contents_read(struct contents *contents, int descriptor, const stru
         size_t all = room_for_all(&stat), doubled = contents->room * 2;
         status = enlarge(contents, all > contents->room ? all : doubled, descriptor, reading);
     }
-    return status == ROOST_OK && contents->size == 0 ? fail(reading->failure, ROOST_NOT_FRAME, "empty file") : status;
+    return status == ROOST_OK && contents->size == 0 ? file_fail(reading->failure, ROOST_NOT_FRAME, "empty file")
+                                                     : status;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------------------------- */

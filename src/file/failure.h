@@ -11,10 +11,10 @@ struct failure {
     char text[FAILURE_ROOM];
 };
 
-/* Both return the status, so that a failing function ends in `return fail(...)`. `text` NULL: that of the status. */
-roost_status fail(struct failure *failure, roost_status status, const char *text);
+/* Both return the status, so that a failing function ends in `return file_fail(...)`. `text` NULL: that of the status. */
+roost_status file_fail(struct failure *failure, roost_status status, const char *text);
 
 /* By errno, which is that of the last system call. `what` (may be NULL) stands before the system's text. */
-roost_status fail_by_errno(struct failure *failure, const char *what);
+roost_status file_fail_by_errno(struct failure *failure, const char *what);
 
 #endif

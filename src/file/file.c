@@ -95,7 +95,7 @@ static void forget_failure(roost_file *file)
 
 static roost_status fail_with(roost_file *file, roost_status status, const char *text)
 {
-    return status == ROOST_OK ? status : fail(&file->place.failure, status, text);
+    return status == ROOST_OK ? status : file_fail(&file->place.failure, status, text);
 }
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static int open_to_read(roost_file *file)
         errno = ENOENT;
     int descriptor = file->locked ? file->place.lock : open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0)
-        fail_by_errno(&file->place.failure, NULL);
+        file_fail_by_errno(&file->place.failure, NULL);
     return descriptor;
 }
 
@@ -166,7 +166,7 @@ static roost_status read_contents(roost_file *file, struct contents *contents, i
 {
     struct contents_reading reading = reading_of(file);
     if (file->locked && lseek(descriptor, 0, SEEK_SET) != 0)
-        return fail_by_errno(&file->place.failure, NULL);
+        return file_fail_by_errno(&file->place.failure, NULL);
     return contents_read(contents, descriptor, &reading);
 }
 
@@ -224,7 +224,7 @@ roost_status roost_file_load(roost_file *file, bool *reread)
     if (descriptor < 0)
         drop_filter(file);
     else if (fstat(descriptor, &file->version) != 0)
-        status = fail_by_errno(&file->place.failure, NULL);
+        status = file_fail_by_errno(&file->place.failure, NULL);
     else
         status = load_from(file, descriptor);
     close_after(file, descriptor);
