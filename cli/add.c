@@ -1,4 +1,4 @@
-/* roost add: puts keys into a filter. */
+/* roost add: adds keys to a filter. */
 #include "cli/file/filter_file.h"
 #include "key_change.h"
 #include "cli/base/messages.h"
@@ -7,17 +7,17 @@
 
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
 
-/* An element that is added again survives a removal, elsewhere, that only saw the first addition: that has to be kept.
- */
+/* A second addition of an element survives a removal elsewhere that saw only the first one, so that it is saved,
+   too. */
 static struct key_change change = {.apply = add_keys, .effect = "new", .renews = true, .adds = true};
 
 static const struct option options[] = {
     {.name = "verbose",
      .letter = 'v',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &change.verbose,
      .help = "say how many keys there were and how many were new"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &change.json, .help = "the same as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
     {0},
 };
 

@@ -1,4 +1,4 @@
-/* roost check: tells which keys are in a filter, with the manners of grep. */
+/* roost check: prints the keys that are in a filter, with options and exit status like those of grep. */
 #include <stdio.h>
 
 #include "cli/file/filter_file.h"
@@ -15,20 +15,20 @@ static struct {
 static const struct option options[] = {
     {.name = "invert",
      .letter = 'v',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.invert,
      .help = "select the keys that are not in; these are certain"},
     {.name = "count",
      .letter = 'c',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.count,
      .help = "print only how many keys were selected"},
     {.name = "quiet",
      .letter = 'q',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.quiet,
      .help = "print nothing; stop at the first key selected"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "print only counts, as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print only counts, as a JSON object"},
     {0},
 };
 
@@ -41,7 +41,7 @@ static bool prints_keys(void)
     return !settings.count && !settings.quiet && !settings.json;
 }
 
-/* Output leaves with each batch, so that a slow pipe is answered as it goes. */
+/* Flushes after each batch, so that a slow pipe gets its answers in time. */
 static bool check_batch(const roost_filter *filter, const struct key_source *source, size_t count, struct tally *tally)
 {
     bool found[KEYS_AT_ONCE];
@@ -68,7 +68,7 @@ static bool check_all(const roost_filter *filter, const struct arguments *argume
     progress_begin(prints_keys());
     while (fine && !(settings.quiet && tally->selected > 0) && (fine = key_source_next(&source, &count)) && count > 0) {
         fine = check_batch(filter, &source, count, tally);
-        progress_tell(tally->keys);
+        progress_count(tally->keys);
     }
     progress_erase();
     key_source_close(&source);
@@ -97,7 +97,7 @@ static int run(const struct arguments *arguments)
     bool checked = filter && check_all(filter, arguments, &tally);
     roost_filter_free(filter);
     if (!checked)
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     report(&tally);
     return tally.selected > 0 ? EXIT_FINE : EXIT_NONE;
 }

@@ -1,6 +1,6 @@
 /*
- * roost counter: counts operations, each once. The answer comes when the count is on the disk; whoever hears none asks
- * again with the same id.
+ * roost counter: counts operations, each once. The value is printed when the count is on the disk; a caller that gets
+ * no answer repeats the command with the same id.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static const struct option options[] = {
     TIMED_OPTIONS(settings.timed,
                   "operations expected in one window (default 100,000); more\ntake more memory, and the rate stays"),
     RESUME_OPTION(settings.timed),
-    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "incr: print nothing"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "incr: print nothing"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
     {0},
 };
 
@@ -73,14 +73,14 @@ static int run_increment(const char *name)
     bool applied;
     int64_t value;
     if (!settings.id)
-        return complain("incr", "--id is missing"), EXIT_TROUBLE;
+        return complain("incr", "--id is missing"), EXIT_ERROR;
     interrupt_catch();
     bool done = timed_file_open(&file, name, &settings.timed, ROOST_COUNTER) && increment(&file, &applied, &value) &&
                 filter_file_save(&file);
     if (done)
         report(applied, value);
     filter_file_close(&file);
-    return done ? EXIT_FINE : EXIT_TROUBLE;
+    return done ? EXIT_FINE : EXIT_ERROR;
 }
 
 /* ---- show ------------------------------------------------------------------------------------------------------ */
@@ -110,7 +110,7 @@ static int run_show(const char *name)
     else if (fine)
         printf("%lld\n", (long long)value);
     filter_file_close(&file);
-    return fine ? EXIT_FINE : EXIT_TROUBLE;
+    return fine ? EXIT_FINE : EXIT_ERROR;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------------------------- */
@@ -119,9 +119,9 @@ static int run(const struct arguments *arguments)
 {
     const char *action = arguments->operands[0], *name = arguments->operands[1];
     if (strcmp(action, "incr") != 0 && strcmp(action, "show") != 0)
-        return complain(action, "unknown action; there are incr and show"), EXIT_TROUBLE;
+        return complain(action, "unknown action; there are incr and show"), EXIT_ERROR;
     if (arguments->count > 2)
-        return complain(arguments->operands[2], "one argument too many"), EXIT_TROUBLE;
+        return complain(arguments->operands[2], "one argument too many"), EXIT_ERROR;
     return strcmp(action, "incr") == 0 ? run_increment(name) : run_show(name);
 }
 

@@ -1,4 +1,4 @@
-/* roost create: makes an empty filter. What it is made with stays for ever, so each value is checked by name. */
+/* roost create: makes an empty filter. Its configuration never changes, so each option is checked on its own. */
 #include <sys/stat.h>
 
 #include "cli/file/filter_file.h"
@@ -73,7 +73,7 @@ static const struct option options[] = {
      .help = "slots of a cuckoo or orcuckoo bucket: 1, 2, 4 (default)\nor 8",
      .choices = powers_of_two},
     {.name = "multiset",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.multiset,
      .help = "of an orcuckoo filter: a key that is added twice is in\ntwice"},
     {.name = "entry",
@@ -89,7 +89,7 @@ static const struct option options[] = {
      .help = "of the hash, decimal or 0x and hexadecimal; filters\nmade apart merge if it is the same (default: a "
              "fixed one)"},
     {.name = "scalable",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.scalable,
      .help =
          "grow by further tables as keys come, and keep the rate;\n--capacity is the first table's (default 10,000)"},
@@ -115,7 +115,7 @@ static const struct option options[] = {
      .most = MOST_WRITERS},
     {.name = "force",
      .letter = 'f',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.force,
      .help = "replace FILE if it exists"},
     {0},
@@ -151,7 +151,7 @@ static bool options_fit_growth(roost_kind kind)
     return true;
 }
 
-/* In a set the fingerprint alone tells elements apart when one is removed; in a multiset copies are counted. */
+/* In a set, the fingerprint alone tells elements apart when one is removed; in a multiset, copies are counted. */
 static bool entries_fit(void)
 {
     unsigned least = settings.multiset ? LEAST_MULTISET_BITS : LEAST_SET_BITS;
@@ -165,8 +165,8 @@ static bool entries_fit(void)
     return true;
 }
 
-/* Where the fingerprints are given, the rate is what they give, unless one is asked for. A scalable filter divides a
-   rate among its tables, so it needs one. */
+/* With --bits the rate follows from the fingerprints, unless --fpr is given. A scalable filter divides a rate among
+   its tables, so it needs one. */
 static double promised_rate(void)
 {
     bool bits_are_given = !settings.scalable && (settings.bits || settings.entry == ENTRY_32);
@@ -207,7 +207,7 @@ static bool configure(roost_config *config)
     return true;
 }
 
-/* All options are sound one by one; what is wrong is how they go together. */
+/* Each option is valid; their combination is not. */
 static bool complain_of_configuration(const roost_config *config)
 {
     char rate[NUMBER_ROOM];
@@ -261,7 +261,7 @@ static int run(const struct arguments *arguments)
     bool free_to_go = made && (settings.force || stat(name, &present) != 0 || complain_of_existence(name));
     bool written = free_to_go && write_filter(&file, name);
     filter_file_close(&file);
-    return written ? EXIT_FINE : EXIT_TROUBLE;
+    return written ? EXIT_FINE : EXIT_ERROR;
 }
 
 static const char *const operands[] = {"FILE", NULL};

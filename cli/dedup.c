@@ -1,12 +1,11 @@
 /*
- * Lines from standard input to standard output, each once within the window, at the speed of the pipe: a batch of lines
- * is split in place, hashed and looked up at once, and what is new is written out. All of a batch came at one time,
- * that of the clock when it was read, which never goes back; with times in the lines, or a clock that ticks by the
- * line, each comes at its own.
+ * Copies lines from standard input to standard output, each once within the window, at the speed of the pipe: a batch
+ * of lines is split in place, hashed and looked up at once, and new lines are written. All lines of a batch have the
+ * time at which it was read, by a clock that never goes back. With times in the lines, or a clock that advances by the
+ * line, each line has its own time.
  *
- * Memory follows the distinct lines of one window, 9 to 19 bytes each, and some 24 in a stream that goes on for longer:
- * what is forgotten is given back a little later. Where there is none left dedup stops with an error; what was passed
- * until then is right.
+ * Memory follows the distinct lines of one window: 9 to 19 bytes each, and about 24 in a long stream, because memory of
+ * expired lines is freed with a delay. Without memory dedup stops with an error; its output until then is correct.
  */
 #include "dedup.h"
 
@@ -39,7 +38,7 @@ static roost_status open_window(struct deduping *deduping)
     return roost_filter_new(&deduping->window, &config, &environment);
 }
 
-/* A clock that is set back stands still instead. */
+/* A clock that is set back stands still until it catches up. */
 static void look_at_clock(struct deduping *deduping)
 {
     uint64_t now = machine_time();
@@ -54,7 +53,7 @@ static void print_line(roost_bytes line)
     putc_unlocked('\n', stdout);
 }
 
-/* Lines that lie one behind the other, as they were read, are printed at once: how many from the first on. */
+/* How many lines from the first on are adjacent in memory, so that one write prints them. */
 static size_t print_run(const roost_bytes *lines, const bool *seen, size_t count)
 {
     const char *begin = lines[0].data, *end = begin + lines[0].size;
@@ -85,7 +84,7 @@ static bool complain_of_line(const struct deduping *deduping, const char *what)
     return complain(subject, "%s", what);
 }
 
-/* One at a time, each with a time of its own. */
+/* One at a time, each with its own time. */
 static bool pass_line(struct deduping *deduping, roost_bytes line)
 {
     bool seen;
@@ -142,7 +141,7 @@ static bool pass_all(struct deduping *deduping)
     return fine;
 }
 
-/* On standard error: standard output is for lines. */
+/* On standard error, because standard output has the lines. */
 static void report(const struct deduping *deduping)
 {
     roost_info info;

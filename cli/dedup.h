@@ -1,4 +1,4 @@
-/* roost window dedup: lines that were not seen within the window. */
+/* roost window dedup: prints lines that did not occur within the window before. */
 #ifndef CLI_DEDUP_H
 #define CLI_DEDUP_H
 
@@ -6,8 +6,8 @@
 
 struct dedup_settings {
     const struct timed_settings *timed;
-    bool stamped;  /* each line begins with its time and a blank */
-    uint64_t step; /* between two lines, by a clock of its own; 0: the real one */
+    bool stamped;  /* each line begins with its time and a space */
+    uint64_t step; /* time from one line to the next; 0: the system clock */
     bool json;     /* counts, on standard error */
 };
 

@@ -1,4 +1,4 @@
-/* roost digest: 32 hex digits that are equal where filters are. */
+/* roost digest: prints 32 hex digits, equal for equal filters. */
 #include <stdio.h>
 
 #include "cli/file/filter_file.h"
@@ -11,7 +11,7 @@ static struct {
 } settings;
 
 static const struct option options[] = {
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
     {0},
 };
 
@@ -20,7 +20,7 @@ static int run(const struct arguments *arguments)
     char text[33];
     roost_filter *filter = filter_file_read(arguments->operands[0]);
     if (!filter)
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     roost_digest_text(roost_filter_digest(filter), text);
     roost_filter_free(filter);
     if (settings.json) {

@@ -1,4 +1,4 @@
-/* roost info: what a filter is, what it holds, and whether its promise stands. */
+/* roost info: what a filter is, what it holds, and whether its promised rate holds. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +16,9 @@ static struct {
 } settings;
 
 static const struct option options[] = {
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
     {.name = "new-replica",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.new_replica,
      .help = "make FILE a replica of its own, as a copy would be"},
     {0},
@@ -31,7 +31,7 @@ struct facts {
     const roost_filter *filter;
     uint64_t elements, inserted, bytes_encoded, peers;
     char digest[33], seed[20];
-    char actor[20]; /* empty: it has none */
+    char actor[20]; /* empty: none */
 };
 
 static struct facts gather(const struct filter_file *file)
@@ -50,8 +50,8 @@ static struct facts gather(const struct filter_file *file)
     return facts;
 }
 
-/* Scalable Bloom filters count who added how much, see docs/error-bounds.md. */
-static bool keeps_ledger(const struct facts *facts)
+/* Scalable Bloom filters count how much each writer added, see docs/error-bounds.md. */
+static bool keeps_quota(const struct facts *facts)
 {
     return facts->config->scalable && facts->config->kind == ROOST_BLOOM;
 }
@@ -112,7 +112,7 @@ static void print_window_json(struct json *json, const struct facts *facts)
 
 static void print_replica_json(struct json *json, const struct facts *facts)
 {
-    if (keeps_ledger(facts)) {
+    if (keeps_quota(facts)) {
         json_count(json, "actors", facts->info.actors);
         json_text(json, "actor", facts->actor[0] ? facts->actor : NULL);
     }
@@ -234,7 +234,7 @@ static void print_shape(const struct facts *facts)
         print_cuckoo(facts, entries, load);
 }
 
-static void print_history(const struct facts *facts)
+static void print_causal_context(const struct facts *facts)
 {
     char actors[THINGS_ROOM], dots[THINGS_ROOM], gaps[THINGS_ROOM];
     format_things(actors, facts->info.actors, "actor");
@@ -258,8 +258,8 @@ static void print_replica(const struct facts *facts)
     format_things(changes, facts->info.journal, "change");
     format_things(peers, facts->peers, "peer");
     if (facts->config->kind == ROOST_ORCUCKOO)
-        print_history(facts);
-    if (keeps_ledger(facts))
+        print_causal_context(facts);
+    if (keeps_quota(facts))
         print_writers(facts);
     if (facts->info.journal > 0 || facts->peers > 0)
         printf(LABEL "%s in the journal, %s remembered\n", "sync", changes, peers);
@@ -274,7 +274,7 @@ static void print_contents(const struct facts *facts)
     format_percent(now, facts->info.fpr_now, 3);
     if (!facts->config->scalable)
         printf(LABEL "about %s of %s\n", "elements", elements, capacity);
-    else if (keeps_ledger(facts))
+    else if (keeps_quota(facts))
         printf(LABEL "%s added\n", "elements", elements);
     else
         printf(LABEL "about %s\n", "elements", elements);
@@ -362,7 +362,7 @@ static int run(const struct arguments *arguments)
     if (fine && (settings.json || !settings.new_replica))
         print_facts(&file);
     filter_file_close(&file);
-    return fine ? EXIT_FINE : EXIT_TROUBLE;
+    return fine ? EXIT_FINE : EXIT_ERROR;
 }
 
 static const char *const operands[] = {"FILE", NULL};

@@ -1,9 +1,9 @@
-/* All keys are dealt with in memory; the file changes once, at the end, or not. */
+/* All keys are applied in memory; the file is saved once, at the end, or not at all. */
 #include "key_change.h"
 
 #include <stdio.h>
 
-#include "elements.h"
+#include "element_report.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
 #include "cli/lines/keys.h"
@@ -37,7 +37,7 @@ static bool change_all(const struct key_change *change, const struct filter_file
     progress_begin(false);
     while (fine && (fine = key_source_next(&source, &count)) && count > 0) {
         fine = change_batch(change, file, &source, count, tally);
-        progress_tell(tally->keys);
+        progress_count(tally->keys);
     }
     progress_erase();
     key_source_close(&source);
@@ -87,5 +87,5 @@ int change_keys(const struct key_change *change, const struct arguments *argumen
     else if (done && change->verbose)
         report_text(change, file.filter, &tally);
     filter_file_close(&file);
-    return done ? EXIT_FINE : EXIT_TROUBLE;
+    return done ? EXIT_FINE : EXIT_ERROR;
 }

@@ -30,13 +30,13 @@ static const struct option options[] = {
      .place = &settings.interval,
      .value = "TIME",
      .help = "a key that keeps changing is told once in this time (default 100ms)"},
-    {.name = "once", .type = OPTION_SWITCH, .place = &settings.once, .help = "bring everything in step, and end"},
+    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "bring everything in step, and end"},
     {.name = "refill",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.refill,
      .help = "bring keys back, once, that a region evicted or has no room for"},
     {.name = "json",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.json,
      .help = "print what happens, one JSON object a line"},
     {.name = "metrics",
@@ -62,10 +62,10 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "our certificate"},
     {.name = "key", .type = OPTION_TEXT, .place = &settings.key_file, .value = "FILE", .help = "and its key"},
-    {.name = "insecure", .type = OPTION_SWITCH, .place = &settings.insecure, .help = "take any certificate"},
+    {.name = "insecure", .type = OPTION_BOOLEAN, .place = &settings.insecure, .help = "take any certificate"},
     {.name = "quiet",
      .letter = 'q',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.quiet,
      .help = "no line on the terminal"},
     {0},
@@ -87,7 +87,7 @@ static bool settings_make_sense(const struct arguments *arguments)
 static int run_link(const struct arguments *arguments)
 {
     if (!settings_make_sense(arguments))
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     struct link_settings link = {.urls = arguments->operands,
                                  .count = (unsigned)arguments->count,
                                  .match = settings.match,
@@ -111,7 +111,7 @@ static int run_link(const struct arguments *arguments)
 {
     if (settings_make_sense(arguments))
         complain("link", "this roost was built without hiredis, and cannot talk to servers");
-    return EXIT_TROUBLE;
+    return EXIT_ERROR;
 }
 
 #endif

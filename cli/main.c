@@ -1,6 +1,4 @@
-/*
- * The program `roost`: finds the verb, reads its options, runs it, and makes sure that what it printed has arrived.
- */
+/* The program `roost`: finds the verb, parses its options, runs it, and checks that all output could be written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -80,7 +78,7 @@ static int refuse_verb(const char *name)
         complain(name, "unknown verb; there are %sand help", list);
     else
         complain_plainly("a verb is missing; there are %sand help", list);
-    return EXIT_TROUBLE;
+    return EXIT_ERROR;
 }
 
 static bool operands_fit(const struct verb *verb, const struct arguments *arguments)
@@ -100,14 +98,14 @@ static int run_verb(const struct verb *verb, char **words, size_t count)
 {
     struct arguments arguments;
     if (!read_arguments(&arguments, verb->options, words, count))
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     if (arguments.help_wanted)
         return print_verb_help(verb);
     if (!operands_fit(verb, &arguments))
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     int status = verb->run(&arguments);
     progress_erase();
-    if (status == EXIT_TROUBLE && interrupted())
+    if (status == EXIT_ERROR && interrupted())
         complain_of_interrupt(verb->changes_file ? arguments.operands[0] : NULL);
     return status;
 }
@@ -137,15 +135,15 @@ static int dispatch(char **words, size_t count)
     if (is_one_of(words[0], "--version", "-V", "version"))
         return print_version();
     if (words[0][0] == '-')
-        return complain(words[0], "unknown option"), EXIT_TROUBLE;
+        return complain(words[0], "unknown option"), EXIT_ERROR;
     return refuse_verb(words[0]);
 }
 
 /* ---- start and end --------------------------------------------------------------------------------------------- */
 
 /*
- * Where one of the three standard descriptors is closed, the next file to be opened would take its number, and a report
- * would be printed over a filter. Each is filled with something that answers EBADF, as a closed one would.
+ * If a standard descriptor is closed, the next file to be opened would get its number, and a report would overwrite a
+ * filter. So closed ones are replaced by descriptors that fail with EBADF, as closed ones do.
  */
 static bool fill_standard_descriptors(void)
 {
@@ -156,8 +154,7 @@ static bool fill_standard_descriptors(void)
     return true;
 }
 
-/* Verbs that talk to servers get copies of URLs with passwords; for others they are what the list of processes shows.
- */
+/* Verbs that talk to servers get copies of URLs with passwords; in the list of processes the passwords are hidden. */
 static bool hide_passwords(char **words, size_t count)
 {
     bool talks = count > 0 && (strcmp(words[0], "sync") == 0 || strcmp(words[0], "link") == 0), any = false;
@@ -175,11 +172,11 @@ int main(int count, char **words)
 {
     bool hidden = hide_passwords(words + 1, count > 0 ? (size_t)count - 1 : 0);
     if (!hidden)
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     if (!fill_standard_descriptors())
-        return EXIT_TROUBLE;
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then an error that a write reports */
+        return EXIT_ERROR;
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit then makes write() fail */
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
     int status = dispatch(words + 1, count > 0 ? (size_t)count - 1 : 0);
-    return finish_output() ? status : EXIT_TROUBLE;
+    return finish_output() ? status : EXIT_ERROR;
 }

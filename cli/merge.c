@@ -1,8 +1,9 @@
-/* roost merge: takes filters into another one. All sources are merged in memory; the file changes once, or not. */
+/* roost merge: merges filters into another one. All sources are merged in memory; the file is saved once, or not at
+   all. */
 #include <stdio.h>
 
 #include "cli/file/difference.h"
-#include "elements.h"
+#include "element_report.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
 #include "cli/peer/share_transfer.h"
@@ -16,10 +17,10 @@ static struct {
 static const struct option options[] = {
     {.name = "verbose",
      .letter = 'v',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.verbose,
      .help = "say whether anything was new, and what DEST holds now"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "the same as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "the same as a JSON object"},
     {0},
 };
 
@@ -27,7 +28,7 @@ static const struct option options[] = {
 
 struct merging {
     struct filter_file file;
-    const char *into; /* whose configuration counts, for messages */
+    const char *into; /* the file whose configuration the others must have, for messages */
     bool grew;
 };
 
@@ -49,7 +50,7 @@ static bool merge_source(struct merging *merging, const char *name)
     return status == ROOST_OK;
 }
 
-/* Where DEST is yet to be made, the first source is what the others are merged into. */
+/* If DEST does not exist, it is created from the first source. */
 static bool merge_all(struct merging *merging, const struct arguments *arguments)
 {
     size_t next = 1;
@@ -100,7 +101,7 @@ static int run(const struct arguments *arguments)
     if (merged)
         report(&merging);
     filter_file_close(&merging.file);
-    return merged ? EXIT_FINE : EXIT_TROUBLE;
+    return merged ? EXIT_FINE : EXIT_ERROR;
 }
 
 static const char *const operands[] = {"DEST", "SRC", NULL};

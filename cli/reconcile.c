@@ -1,13 +1,13 @@
 /*
- * roost reconcile: what is in one of two files of lines and not in the other, for bytes that follow the difference.
+ * roost reconcile: finds the lines that only one of two files has, with bytes in proportion to the difference.
  *
- * The near side asks, in this process; the far side answers: another process on the machine of the peer, or, where both
- * files are here, the same code called directly, so that what is counted is what would have been sent. Either file may
- * be the far one; which of the two is A decides only what is printed with "<".
+ * The initiator is this process. The responder is a process on the machine of the peer or, if both files are here, the
+ * same code called directly, so that the counted bytes are those that would have been sent. Either file may be the
+ * responder's; which of the two is A only decides which lines are printed with "<".
  *
- *     near: read lines -> ask, reply, ask, reply ... -> own differences
- *     far:                                              lines that are only there, if anybody wants them
- *     --fetch: what is only in B goes into A; if A is here it is fetched, if A is there it is sent
+ *     initiator: read lines -> request, reply, request, reply ... -> its own differences
+ *     responder:                                                     lines that only it has, if they are wanted
+ *     --fetch:   lines that only B has are added to A; they are received if A is here, and sent if A is there
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
-#include "cli/lines/line_answer.h"
+#include "cli/lines/line_responder.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 #include "cli/peer/remote.h"
@@ -40,11 +40,11 @@ static const struct option options[] = {
      .choices = methods,
      .help = "auto: the fewest bytes (default); riblt: rateless IBLT; dbf: Bloom filters;\n"
              "ccf-query, ccf-decode: counting cuckoo filters, approximately"},
-    {.name = "multiset", .type = OPTION_SWITCH, .place = &settings.multiset, .help = "lines are counted"},
-    {.name = "fetch", .type = OPTION_SWITCH, .place = &settings.fetch, .help = "A takes in what is only in B"},
-    {.name = "stats", .type = OPTION_SWITCH, .place = &settings.stats, .help = "say what it cost"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "that alone, as a JSON object"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "print no lines"},
+    {.name = "multiset", .type = OPTION_BOOLEAN, .place = &settings.multiset, .help = "lines are counted"},
+    {.name = "fetch", .type = OPTION_BOOLEAN, .place = &settings.fetch, .help = "A takes in what is only in B"},
+    {.name = "stats", .type = OPTION_BOOLEAN, .place = &settings.stats, .help = "say what it cost"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "that alone, as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "print no lines"},
     SHELL_OPTIONS(settings.shell),
     {0},
 };
@@ -54,10 +54,10 @@ struct reconciling {
     bool near_is_a;
     const char *far_name;
     bool far_is_remote;
-    struct line_side far; /* where it is here */
+    struct line_side far; /* if it is here */
     struct remote remote;
     struct byte_buffer reply, request;
-    roost_buffer last;                       /* message of the session, if it is ours and not yet sent */
+    roost_buffer last;                       /* our message of the session that has not been sent */
     uint64_t sent, received;                 /* bytes of the session on the wire */
     uint64_t payload_sent, payload_received; /* of lines */
     uint32_t rounds;
@@ -68,11 +68,11 @@ struct reconciling {
 
 static bool ask(struct reconciling *work, roost_bytes request)
 {
-    bool understood = true; /* if not, the reply says so */
+    bool understood = true; /* else the reply says so */
     work->rounds++;
     if (work->far_is_remote)
         return remote_ask(&work->remote, &work->reply, request);
-    return line_answer(&work->far, &work->reply, &understood, request);
+    return line_responder_reply(&work->far, &work->reply, &understood, request);
 }
 
 static bool ask_session(struct reconciling *work, roost_bytes request)
@@ -84,7 +84,7 @@ static bool ask_session(struct reconciling *work, roost_bytes request)
     return true;
 }
 
-/* Session and payload are counted apart; the last message of the one travels with the first request of the other. */
+/* Session and lines are counted apart; the last message of the session is part of the first request for lines. */
 static bool ask_program(struct reconciling *work)
 {
     if (work->request.failed)
@@ -123,8 +123,8 @@ static bool complain_of_conversation(const struct reconciling *work, roost_statu
     return complain_of_session(work->far_name, status);
 }
 
-/* To and fro until it is over; a message that ends it is kept for the next request. */
-static bool converse(struct reconciling *work)
+/* Exchanges messages until the session ends; a last message of ours is kept for the next request. */
+static bool exchange_messages(struct reconciling *work)
 {
     roost_buffer message = {0};
     roost_status status = roost_reconcile_next(work->near.session, &message, NULL, 0);
@@ -180,7 +180,7 @@ static void begin_request(struct reconciling *work, enum line_message type)
     append_sized(&work->request, work->last.data, work->last.size);
 }
 
-/* The far side knows that the session is over, and that there is nothing more. */
+/* Tells the responder that the session is over, and that no lines are wanted. */
 static bool say_enough(struct reconciling *work)
 {
     begin_request(work, LINES_ENOUGH);
@@ -188,7 +188,7 @@ static bool say_enough(struct reconciling *work)
                                  complain_of_session(work->far_name, ROOST_PROTOCOL));
 }
 
-/* Lines come as many as the session said, and no others. */
+/* There must be as many lines as the session found, and no others. */
 static bool take_far_records(struct reconciling *work, uint64_t *taken, bool fetch)
 {
     struct byte_reader reader = {.next = work->reply.data + 1, .left = work->reply.size - 1};
@@ -225,7 +225,7 @@ static bool receive_lines(struct reconciling *work, bool fetch)
     return taken == work->result.only_there || complain_of_session(work->far_name, ROOST_CORRUPT);
 }
 
-/* What is only here goes into the file of the far side, which is A. */
+/* Sends lines that only this side has; A is the responder's file. */
 static bool send_lines(struct reconciling *work)
 {
     bool more = true;
@@ -243,7 +243,7 @@ static bool send_lines(struct reconciling *work)
     return true;
 }
 
-/* "<" first. Where A is the far one its lines come before ours are looked at. */
+/* "<" first. If A is the responder's file, its lines are received before ours are printed. */
 static bool exchange_lines(struct reconciling *work)
 {
     bool fetch_here = settings.fetch && work->near_is_a, send = settings.fetch && !work->near_is_a;
@@ -268,7 +268,7 @@ static bool is_equal(const roost_reconcile_result *result)
     return result->only_here + result->only_there == 0 && result->complete;
 }
 
-/* What an approximate method missed it cannot tell, but that it did. */
+/* An approximate method knows that it missed something, but not what. */
 static void warn_of_missed(const struct reconciling *work)
 {
     if (!work->result.complete)
@@ -315,7 +315,7 @@ static void report(const struct reconciling *work)
 
 static bool reconcile(struct reconciling *work)
 {
-    if (!begin_session(work) || !converse(work))
+    if (!begin_session(work) || !exchange_messages(work))
         return false;
     work->result = roost_reconcile_result_of(work->near.session);
     if (!line_side_conclude(&work->near) || !exchange_lines(work))
@@ -359,7 +359,7 @@ static int run(const struct arguments *arguments)
     bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);
     bool equal = is_equal(&work.result);
     close_sides(&work);
-    return !fine ? EXIT_TROUBLE : equal ? EXIT_FINE : EXIT_NONE;
+    return !fine ? EXIT_ERROR : equal ? EXIT_FINE : EXIT_NONE;
 }
 
 static const char *const operands[] = {"A", "B", NULL};

@@ -1,4 +1,4 @@
-/* roost remove: takes keys out of a filter again. */
+/* roost remove: removes keys from a filter. */
 #include "cli/file/filter_file.h"
 #include "key_change.h"
 #include "cli/base/kinds.h"
@@ -17,15 +17,15 @@ static struct {
 
 static const struct option options[] = {
     {.name = "one",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.one,
      .help = "of a multiset: one copy for each KEY, not all of them"},
     {.name = "verbose",
      .letter = 'v',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &change.verbose,
      .help = "say how many keys were removed and how many were not there"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &change.json, .help = "the same as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
     {0},
 };
 

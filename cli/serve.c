@@ -1,12 +1,12 @@
-/* roost serve: the answering end of roost sync and roost reconcile, on standard input and output. */
+/* roost serve: the responder of roost sync and roost reconcile, on standard input and output. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/peer/answer.h"
+#include "cli/peer/responder.h"
 #include "cli/base/interrupt.h"
-#include "cli/lines/line_answer.h"
+#include "cli/lines/line_responder.h"
 #include "cli/base/messages.h"
 #include "verb.h"
 #include "cli/peer/wire.h"
@@ -14,20 +14,20 @@
 static bool lines;
 
 static const struct option options[] = {
-    {.name = "lines", .type = OPTION_SWITCH, .place = &lines, .help = "FILE is one of lines; answer roost reconcile"},
+    {.name = "lines", .type = OPTION_BOOLEAN, .place = &lines, .help = "FILE is one of lines; answer roost reconcile"},
     {0},
 };
 
 /*
- * What is wrong with a request is said in the reply, and the asking end tells whoever started it. That this one is gone
- * it knows itself.
+ * If a request is invalid, the reply says so, and the initiator prints it. A closed connection is not reported here:
+ * the initiator knows.
  */
 static bool serve_one(struct wire *wire, struct filter_file *file, roost_bytes request, bool *understood)
 {
     roost_buffer reply = {0};
     roost_status verdict = ROOST_OK;
     enum wire_result sent = WIRE_FINE;
-    bool answered = answer_request(file, &reply, &verdict, request);
+    bool answered = responder_reply(file, &reply, &verdict, request);
     if (answered)
         sent = wire_send(wire, reply.data, reply.size);
     if (sent == WIRE_FAILED)
@@ -74,8 +74,8 @@ static bool serve_all(struct filter_file *file)
 static bool serve_one_of_lines(struct wire *wire, struct line_side *side, roost_bytes request, bool *understood)
 {
     struct byte_buffer reply = {0};
-    bool answered = line_answer(side, &reply, understood, request);
-    interrupt_catch(); /* a file may have been written: the connection goes on */
+    bool answered = line_responder_reply(side, &reply, understood, request);
+    interrupt_catch(); /* a save may have released the signals */
     enum wire_result sent = answered && reply.size > 0 ? wire_send(wire, reply.data, reply.size) : WIRE_FINE;
     if (sent == WIRE_FAILED)
         complain("standard output", "%s", strerror(errno));
@@ -114,9 +114,9 @@ static bool serve_filter(const char *name)
 static int run(const struct arguments *arguments)
 {
     interrupt_catch();
-    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
+    signal(SIGPIPE, SIG_IGN); /* a closed connection then makes write() fail */
     bool served = lines ? serve_lines(arguments->operands[0]) : serve_filter(arguments->operands[0]);
-    return served ? EXIT_FINE : EXIT_TROUBLE;
+    return served ? EXIT_FINE : EXIT_ERROR;
 }
 
 static const char *const operands[] = {"FILE", NULL};

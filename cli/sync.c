@@ -1,12 +1,12 @@
 /*
- * roost sync: two replicas, here and there, exchange what the other lacks.
+ * roost sync: two replicas exchange what the other lacks (anti-entropy). This process is the initiator.
  *
- * No lock is held while we wait for the peer: we work on the filter as it was when we began, and take the lock only to
- * write what came of it. Should the file have changed meanwhile, what we got is merged into what it holds by then, and
- * the exchange is made once more, since the peer lacks what changed. Until an exchange is complete nothing is written
- * here; what the other end stores is always the effect of whole messages.
+ * No lock is held while it waits for the peer: the exchange works on the filter as it was loaded, and the lock is taken
+ * only to save the result. If the file has changed meanwhile, the result is merged into it, and the exchange is
+ * repeated, since the peer lacks that change. Nothing is saved here before an exchange is complete; the peer stores the
+ * effect of whole messages.
  *
- *     look at FILE -> ask, reply, ask, reply ... -> lock FILE, save filter and memory of the peer, unlock
+ *     load FILE -> request, reply, request, reply ... -> lock FILE, save filter and cursor of the peer, unlock
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "client/deployment.h"
-#include "elements.h"
+#include "element_report.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
 #include "cli/peer/share_transfer.h"
@@ -32,8 +32,8 @@ static struct {
 
 static const struct option options[] = {
     SHELL_OPTIONS(settings.shell),
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "report as a JSON object"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "no report"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "report as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "no report"},
     {0},
 };
 
@@ -46,8 +46,8 @@ struct syncing {
     bool equal, changed;
 };
 
-/* Ask and reply until there is nothing left to ask. */
-static bool converse(struct syncing *syncing, roost_sync *sync)
+/* Sends requests and takes replies until the exchange is complete. */
+static bool exchange_messages(struct syncing *syncing, roost_sync *sync)
 {
     struct byte_buffer reply = {0};
     roost_buffer request = {0};
@@ -65,10 +65,10 @@ static bool converse(struct syncing *syncing, roost_sync *sync)
     return fine && !interrupted();
 }
 
-static bool remember_peer(struct syncing *syncing, roost_bytes memory)
+static bool set_peer_cursor(struct syncing *syncing, roost_bytes cursor)
 {
     roost_status status =
-        roost_file_set_peer_cursor(syncing->file.handle, syncing->peer.known_as, memory.data, memory.size);
+        roost_file_set_peer_cursor(syncing->file.handle, syncing->peer.known_as, cursor.data, cursor.size);
     return status == ROOST_OK || complain_of_file(syncing->file.name, syncing->file.handle, status);
 }
 
@@ -79,22 +79,22 @@ static bool same_bytes(roost_bytes a, roost_bytes b)
 
 /* ---- what came of it ------------------------------------------------------------------------------------------- */
 
-/* The file is as we found it: what we got, and what is now known of the peer, go into it together. */
-static bool keep(struct syncing *syncing, roost_bytes memory, bool changed, bool *gave)
+/* The file has not changed: saves what was received together with the new cursor of the peer. */
+static bool store_in_same_file(struct syncing *syncing, roost_bytes cursor, bool changed, bool *gave)
 {
     if (!transfer_idle_shares(&syncing->file, gave))
         return false;
     roost_bytes before = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
-    if (!changed && !*gave && same_bytes(before, memory))
+    if (!changed && !*gave && same_bytes(before, cursor))
         return true;
-    return remember_peer(syncing, memory) && filter_file_save(&syncing->file);
+    return set_peer_cursor(syncing, cursor) && filter_file_save(&syncing->file);
 }
 
 /*
- * The file is another one by now. It takes in what we got; but what is known of the peer was true of the file as it
- * was, so the older memory, which the file has, stays.
+ * The file has changed: merges what was received. The new cursor belongs to the filter as it was, so the file keeps its
+ * older one.
  */
-static bool merge_into_present(struct syncing *syncing, bool *gave)
+static bool merge_into_newer_file(struct syncing *syncing, bool *gave)
 {
     bool grew = false;
     struct filter_file *file = &syncing->file;
@@ -107,13 +107,15 @@ static bool merge_into_present(struct syncing *syncing, bool *gave)
     return fine && transfer_idle_shares(file, gave) && (!(grew || *gave) || filter_file_save(file));
 }
 
-/* What is lent, now that we know what the peer needs, is on the disk before it is told in an exchange of its own. */
-static bool settle(struct syncing *syncing, roost_bytes memory, const roost_sync_result *result)
+/* Shares are transferred now that the needs of the peer are known; they are on the disk before the next exchange
+   sends them. */
+static bool store_result(struct syncing *syncing, roost_bytes cursor, const roost_sync_result *result)
 {
     struct filter_file *file = &syncing->file;
     bool locked = filter_file_lock(file, file->name), fresh = locked && roost_file_is_current(file->handle);
     bool gave = false;
-    bool fine = locked && (fresh ? keep(syncing, memory, result->changed, &gave) : merge_into_present(syncing, &gave));
+    bool fine = locked && (fresh ? store_in_same_file(syncing, cursor, result->changed, &gave)
+                                 : merge_into_newer_file(syncing, &gave));
     filter_file_unlock(file);
     interrupt_catch(); /* another exchange may follow */
     syncing->rounds += result->rounds;
@@ -125,24 +127,24 @@ static bool settle(struct syncing *syncing, roost_bytes memory, const roost_sync
 static bool exchange(struct syncing *syncing)
 {
     roost_sync *sync;
-    roost_buffer memory = {0};
+    roost_buffer cursor = {0};
     roost_bytes known = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
     roost_status status = roost_sync_new(&sync, syncing->file.filter, known.data, known.size);
-    bool fine = status == ROOST_OK && converse(syncing, sync);
+    bool fine = status == ROOST_OK && exchange_messages(syncing, sync);
     roost_sync_result result = {0};
     if (fine) {
         result = roost_sync_result_of(sync);
-        status = roost_sync_memory(sync, &memory);
+        status = roost_sync_memory(sync, &cursor);
     }
     roost_sync_free(sync);
     if (status != ROOST_OK)
         complain_of_status(syncing->file.name, status);
-    fine = fine && status == ROOST_OK && settle(syncing, (roost_bytes){memory.data, memory.size}, &result);
-    roost_buffer_release(&memory);
+    fine = fine && status == ROOST_OK && store_result(syncing, (roost_bytes){cursor.data, cursor.size}, &result);
+    roost_buffer_release(&cursor);
     return fine;
 }
 
-/* One is enough, unless somebody changes one of the two meanwhile, or there is something to lend. */
+/* One exchange is enough, unless one of the two changes meanwhile, or shares were transferred. */
 static bool exchange_until_equal(struct syncing *syncing)
 {
     bool fine = true;
@@ -194,7 +196,7 @@ static bool sync_with(struct syncing *syncing, const char *peer)
     return true;
 }
 
-/* The peer may be a URL with a password, which nobody is to read in the list of processes. */
+/* The peer may be a URL with a password, which must not show in the list of processes. */
 static int run(const struct arguments *arguments)
 {
     struct syncing syncing = {0};
@@ -202,14 +204,14 @@ static int run(const struct arguments *arguments)
     secrets_hide(arguments->operands[1]);
     complete_shell(&settings.shell);
     interrupt_catch();
-    bool synced = (peer || complain_plainly("no memory")) && filter_file_look(&syncing.file, arguments->operands[0]) &&
-                  sync_with(&syncing, peer);
+    bool synced = (peer || complain_plainly("out of memory")) &&
+                  filter_file_look(&syncing.file, arguments->operands[0]) && sync_with(&syncing, peer);
     peer_close(&syncing.peer);
     filter_file_close(&syncing.file);
     if (peer)
         explicit_bzero(peer, strlen(peer));
     free(peer);
-    return synced ? EXIT_FINE : EXIT_TROUBLE;
+    return synced ? EXIT_FINE : EXIT_ERROR;
 }
 
 static const char *const operands[] = {"FILE", "PEER", NULL};

@@ -7,12 +7,12 @@
 struct verb {
     const char *name;
     const char *synopsis; /* what follows the name */
-    const char *summary;  /* one line for the list of verbs */
-    const char *details;  /* some lines for its own help */
+    const char *summary;  /* a line in the list of verbs */
+    const char *details;  /* the text of its help */
     const struct option *options;
-    const char *const *operands; /* names of those that must be there, up to a NULL */
+    const char *const *operands; /* names of those that are required, up to a NULL */
     bool more_operands;          /* whether others may follow */
-    bool changes_file;           /* the first operand; an interrupt then says that it did not */
+    bool changes_file;           /* changes the first operand; a message about a signal then says that it did not */
     int (*run)(const struct arguments *arguments);
 };
 

@@ -1,5 +1,6 @@
 /*
- * roost window: what came lately. `add` and `check` work on a file as their namesakes do on filters, `dedup` on a pipe.
+ * roost window: keys of the last minutes, hours or days. `add` and `check` work on a file as roost add and roost check
+ * do, `dedup` on a pipe.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static const struct option options[] = {
         "keys expected in one window (default 100,000; dedup 1M);\nmore take more memory, and the rate stays"),
     RESUME_OPTION(settings.timed),
     {.name = "stamped",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.stamped,
      .help = "dedup: each line begins with its time in seconds and a\nblank; what follows is the key"},
     {.name = "step",
@@ -35,17 +36,17 @@ static const struct option options[] = {
      .help = "dedup: the clock ticks by the line instead, so much each"},
     {.name = "verbose",
      .letter = 'v',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.verbose,
      .help =
          "add: say how many keys there were and how many were new;\ncheck: print the keys that did not come lately"},
     {.name = "count",
      .letter = 'c',
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.count,
      .help = "check: print only how many keys were selected"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_SWITCH, .place = &settings.quiet, .help = "check: print nothing"},
-    {.name = "json", .type = OPTION_SWITCH, .place = &settings.json, .help = "counts as a JSON object"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "check: print nothing"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "counts as a JSON object"},
     {0},
 };
 
@@ -103,7 +104,7 @@ static int run_add(const struct arguments *arguments)
     if (done)
         report_added(&tally);
     filter_file_close(&file);
-    return done ? EXIT_FINE : EXIT_TROUBLE;
+    return done ? EXIT_FINE : EXIT_ERROR;
 }
 
 /* ---- check ----------------------------------------------------------------------------------------------------- */
@@ -151,7 +152,7 @@ static int run_check(const struct arguments *arguments)
                 timed_file_fits(&file, &settings.timed, ROOST_WINDOW) && check_all(file.filter, arguments, &tally);
     filter_file_close(&file);
     if (!fine)
-        return EXIT_TROUBLE;
+        return EXIT_ERROR;
     if (settings.json) {
         json_begin(&json);
         json_count(&json, "keys", tally.keys);
@@ -169,10 +170,10 @@ static int run_dedup(const struct arguments *arguments)
 {
     const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step, settings.json};
     if (arguments->count > 1)
-        return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_TROUBLE;
+        return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_ERROR;
     if (settings.stamped && (settings.step || settings.timed.time))
-        return complain("--stamped", "not together with --step or --time"), EXIT_TROUBLE;
-    return dedup(&dedup_settings) ? EXIT_FINE : EXIT_TROUBLE;
+        return complain("--stamped", "not together with --step or --time"), EXIT_ERROR;
+    return dedup(&dedup_settings) ? EXIT_FINE : EXIT_ERROR;
 }
 
 static int run(const struct arguments *arguments)
@@ -182,11 +183,11 @@ static int run(const struct arguments *arguments)
     if (is_dedup)
         return run_dedup(arguments);
     if (strcmp(action, "add") != 0 && strcmp(action, "check") != 0)
-        return complain(action, "unknown action; there are add, check and dedup"), EXIT_TROUBLE;
+        return complain(action, "unknown action; there are add, check and dedup"), EXIT_ERROR;
     if (arguments->count < 2)
-        return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_TROUBLE;
+        return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_ERROR;
     if (settings.stamped || settings.step)
-        return complain(settings.stamped ? "--stamped" : "--step", "only for dedup"), EXIT_TROUBLE;
+        return complain(settings.stamped ? "--stamped" : "--step", "only for dedup"), EXIT_ERROR;
     return strcmp(action, "add") == 0 ? run_add(arguments) : run_check(arguments);
 }
 

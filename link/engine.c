@@ -770,7 +770,7 @@ static void check_once(struct engine *engine)
         uint64_t patience = region->silent ? ONCE_SILENCE : region->spoken ? ONCE_PATIENCE : 4 * ONCE_PATIENCE;
         if (!region->ready && now - region->away_since > patience) {
             complain(deployment_name(region->deployment), "cannot be reached: not in step");
-            stop(engine, EXIT_TROUBLE);
+            stop(engine, EXIT_ERROR);
             return;
         }
     }
@@ -779,7 +779,7 @@ static void check_once(struct engine *engine)
     if (changing)
         report_left(engine, changing);
     bool withheld = tell_withheld(engine);
-    stop(engine, failing ? EXIT_TROUBLE : engine->names_behind || withheld ? EXIT_NONE : EXIT_FINE);
+    stop(engine, failing ? EXIT_ERROR : engine->names_behind || withheld ? EXIT_NONE : EXIT_FINE);
 }
 
 static void tick(void *context)
@@ -863,9 +863,9 @@ int link_run(const struct link_settings *settings)
     interrupt_catch();
     if (start(&engine)) {
         event_loop_run(engine.loop);
-        engine.status = interrupted() && settings->once ? EXIT_TROUBLE : engine.status;
+        engine.status = interrupted() && settings->once ? EXIT_ERROR : engine.status;
     } else {
-        engine.status = EXIT_TROUBLE;
+        engine.status = EXIT_ERROR;
     }
     stop_all(&engine);
     return engine.status;

@@ -1,6 +1,6 @@
 /*
- * Filter files, as programs and bindings use them: real files in a folder of their own, real processes, copies, kill -9,
- * hostile sections, failing allocations.
+ * Filter files, as programs and bindings use them: real files in a folder of their own, real processes, copies, kill
+ * -9, hostile sections, failing allocations.
  */
 #include "meter.h"
 

@@ -1,4 +1,4 @@
-/* Writing never fails in the middle: a lack of memory is kept until somebody asks, so that formats read as lists. */
+/* Appending never fails in the middle: a lack of memory sets `failed`, which the caller checks once, at the end. */
 #include "byte_buffer.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ uint64_t take_number(struct byte_reader *reader, size_t bytes)
     return number;
 }
 
-/* As in frames, only the shortest form is legal. */
+/* As in frames, only the shortest form is valid. */
 uint64_t take_varint(struct byte_reader *reader)
 {
     uint64_t number = 0;

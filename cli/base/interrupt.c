@@ -1,6 +1,6 @@
 /*
- * A handler may hardly do anything, so it only raises a flag; there is no SA_RESTART, so that a read or a lock that
- * waits gives up. The work looks at the flag between batches, removes its temporary file, and ends.
+ * The signal handler only sets a flag. Without SA_RESTART, a read or a lock that waits returns with EINTR. Verbs check
+ * the flag between batches, remove their temporary file, and end.
  */
 #include "interrupt.h"
 

@@ -1,20 +1,21 @@
-/* Signals that ask the program to stop, for verbs that have something to tidy up first. */
+/* Signals that stop the program, for verbs that have to clean up first. */
 #ifndef CLI_BASE_INTERRUPT_H
 #define CLI_BASE_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From here on SIGINT, SIGTERM and SIGHUP set a flag and wake calls that wait; those that were ignored stay so. */
+/* From here on SIGINT, SIGTERM and SIGHUP set a flag and interrupt system calls; signals that were ignored stay
+   ignored. */
 void interrupt_catch(void);
 
-/* From here on they end the program as usual: what had to be kept whole is in its place. Forgets a late one. */
+/* From here on they end the program as usual: the file is in place. Clears the flag. */
 void interrupt_release(void);
 
-/* Whether one came. A call that failed with EINTR while this is false just has to be made again. */
+/* Whether such a signal came. If not, a call that failed with EINTR has to be repeated. */
 bool interrupted(void);
 
-/* Whether there is something to read, or the end of it; waits for so long, or for ever (-1), or until a signal comes.
- */
+/* Waits until there is something to read or the end of the input, at most that long (-1: for ever), or until a
+   signal comes. Returns whether there is something. */
 bool wait_for_input(int descriptor, int milliseconds);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Reports for other programs. File names are bytes and may be anything, JSON is Unicode: what is not valid UTF-8 is
- * replaced, so that the output parses whatever the name was. Numbers are the shortest that read back the same.
+ * Reports for other programs. File names may be any bytes, JSON is Unicode: invalid UTF-8 is replaced, so that the
+ * output always parses. Numbers have the fewest digits that read back as the same value.
  */
 #include "json.h"
 
@@ -10,7 +10,7 @@
 
 #include "numbers.h"
 
-/* The bytes of the well-formed UTF-8 character at the front of a text of which so many are left, or 0. */
+/* The size of the well-formed UTF-8 character at the front of a text with `left` bytes, or 0. */
 static size_t character_size(const unsigned char *text, size_t left)
 {
     static const struct {

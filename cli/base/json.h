@@ -8,7 +8,7 @@
 #include "roost.h"
 
 struct json {
-    bool any; /* a field was written already */
+    bool any; /* a field has been written */
 };
 
 void json_begin(struct json *json);

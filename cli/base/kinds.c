@@ -1,4 +1,4 @@
-/* Options, reports and messages call kinds, layouts and schedules by the same words: they are written down once. */
+/* Options, reports and messages use the same names of kinds, layouts and schedules. */
 #include "kinds.h"
 
 const char *const kind_names[] = {"bloom", "cuckoo", "orcuckoo", NULL};

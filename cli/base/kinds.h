@@ -1,5 +1,4 @@
-/* The words that the command line has for kinds, layouts and schedules of filters, in the order of their numbers in the
-   library. */
+/* The names of kinds, layouts and schedules on the command line, in the order of their numbers in the library. */
 #ifndef CLI_BASE_KINDS_H
 #define CLI_BASE_KINDS_H
 

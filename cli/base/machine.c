@@ -1,4 +1,3 @@
-/* What the operating system tells about the machine. */
 #include "machine.h"
 
 #include <time.h>

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-/* Bytes of memory: no filter, file or message may ask for more. */
+/* Bytes of memory: the limit for filters, files and messages. */
 uint64_t machine_memory(void);
 
-/* Microseconds since 1970, by the clock on the wall. */
+/* Microseconds since 1970, by the system clock. */
 uint64_t machine_time(void);
 
 #endif

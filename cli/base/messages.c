@@ -1,6 +1,6 @@
 /*
- * One trouble, one line. Scripts read standard error line by line, so that a file name with a newline in it must not
- * make two of them: control characters are written as escapes, and the line goes out in a single write.
+ * One error, one line. Scripts read standard error line by line, so that a file name with a newline must not make two
+ * lines: control characters are escaped, and a line is written by one call.
  */
 #include "messages.h"
 
@@ -36,10 +36,10 @@ static void write_line(const char *text)
     line[size++] = '\n';
     progress_erase();
     ssize_t written = write(STDERR_FILENO, line, size);
-    (void)written; /* where standard error is closed there is nobody left to tell */
+    (void)written; /* standard error may be closed */
 }
 
-/* A subject is a word of the user's, and may be a URL with a password. */
+/* The subject comes from the user, and may be a URL with a password. */
 static int begin_message(char *text, size_t room, const char *subject)
 {
     size_t length = 0;
@@ -51,7 +51,7 @@ static int begin_message(char *text, size_t room, const char *subject)
     return snprintf(text, room, "roost: %.*s***%s: ", (int)(password - subject), subject, password + length);
 }
 
-/* Whoever failed because a signal came need not say so: main does, once. */
+/* After a signal, main prints the only message. */
 static void write_message(const char *subject, const char *format, va_list values)
 {
     char text[LONGEST_LINE];

@@ -1,4 +1,4 @@
-/* What the program says on standard error: one line for each trouble. */
+/* Messages on standard error: one line for each error. */
 #ifndef CLI_BASE_MESSAGES_H
 #define CLI_BASE_MESSAGES_H
 
@@ -6,20 +6,21 @@
 
 enum exit_status {
     EXIT_FINE = 0,
-    EXIT_NONE = 1,    /* all went well, and the answer is no */
-    EXIT_TROUBLE = 2, /* something is wrong, and nothing was changed */
+    EXIT_NONE = 1,  /* no error, and the answer is no */
+    EXIT_ERROR = 2, /* an error; the file is unchanged */
 };
 
-/* Writes "roost: SUBJECT: what is wrong". Always false, so that a failing function ends in `return complain(...)`. */
+/* Writes "roost: SUBJECT: what is wrong". Always returns false, so that a failing function ends in `return
+   complain(...)`. */
 __attribute__((format(printf, 2, 3))) bool complain(const char *subject, const char *format, ...);
 
 /* The same without a subject: "roost: what is wrong". */
 __attribute__((format(printf, 1, 2))) bool complain_plainly(const char *format, ...);
 
-/* Says that a signal stopped the work; `unchanged` names the file that is as it was, or is NULL. */
+/* Says that a signal stopped the program; `unchanged` (may be NULL) is the file that is as before. */
 void complain_of_interrupt(const char *unchanged);
 
-/* Sees to it that all output arrived; complains if it did not. */
+/* Flushes standard output; complains if not all output could be written. */
 bool finish_output(void);
 
 #endif

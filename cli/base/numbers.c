@@ -1,7 +1,7 @@
 /*
- * The C library's readers take too much (blanks, signs, "inf", hexadecimal floats, whatever a locale calls a decimal
- * point) and tell too little (overflow). An option deserves an exact answer: a capacity of 1e19 is not 2^64 - 1, and
- * 0.1% must be the double that 0.001 is.
+ * strtod and strtoull accept too much (blanks, signs, "inf", hexadecimal floats, the decimal point of the locale), and
+ * overflow is easy to miss. Options must be exact: a capacity of 1e19 is not 2^64 - 1, and 0.1% must be the same double
+ * as 0.001.
  */
 #include "numbers.h"
 
@@ -21,7 +21,7 @@ static bool is_digit(char c)
 struct decimal {
     const char *mantissa_end, *end;
     uint64_t digits;
-    int exponent, written_exponent; /* with and without what the decimal point takes off */
+    int exponent, written_exponent; /* with and without the digits behind the decimal point */
     bool fits;                      /* the digits, in 64 bits */
 };
 

@@ -1,4 +1,4 @@
-/* Numbers as people write them and like to read them. No locale has a say in either. */
+/* Numbers as people write and read them, independent of the locale. */
 #ifndef CLI_BASE_NUMBERS_H
 #define CLI_BASE_NUMBERS_H
 
@@ -7,16 +7,16 @@
 
 /* ---- reading: false where the text is anything else ---- */
 
-/* 1000, 1e6, 2.5M; k, M and G are powers of ten; a whole number must come out. */
+/* 1000, 1e6, 2.5M; k, M and G are powers of ten; the result must be a whole number. */
 bool parse_count(uint64_t *count, const char *text);
 
-/* 0.01, 1e-2 or 1%: all three the very same double, so that filters made with either merge. */
+/* 0.01, 1e-2 or 1%: the same double, so that filters created with any of them merge. */
 bool parse_share(double *share, const char *text);
 
-/* 60s, 10m, 1.5h, 2d, 250ms; without a unit seconds: in microseconds, what is finer is cut off. */
+/* 60s, 10m, 1.5h, 2d, 250ms, or seconds without a unit. The result is in microseconds, rounded down. */
 bool parse_duration(uint64_t *microseconds, const char *text);
 
-/* 1000, -5, +2.5k: a whole number that 64 bits can hold. */
+/* 1000, -5, +2.5k: a whole number within 64 bits. */
 bool parse_amount(int64_t *amount, const char *text);
 
 /* Decimal, or hexadecimal after 0x. */
@@ -35,7 +35,7 @@ void format_count(char text[COUNT_ROOM], uint64_t count);
 /* 1 key; 1,234 keys */
 void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing);
 
-/* 90 s, 1.5 h: of microseconds, in the largest unit of which there is one. */
+/* 90 s, 1.5 h: from microseconds, in the largest unit that gives 1 or more. */
 void format_duration(char text[COUNT_ROOM], uint64_t microseconds);
 
 /* 12.3 MB, in powers of ten */
@@ -44,7 +44,7 @@ void format_bytes(char text[COUNT_ROOM], uint64_t bytes);
 /* The fewest digits that read back as the same double. */
 void format_shortest(char text[NUMBER_ROOM], double number);
 
-/* 0.0123 as "1.23 %", with so many digits at most. */
+/* 0.0123 as "1.23 %", with at most that many digits. */
 void format_percent(char text[NUMBER_ROOM], double share, int digits);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Every verb reads its command line in the same way: "--opt value" and "--opt=value", letters that may stand together
- * ("-vc"), options and operands in any order, "--" as the end of options. The same table that says where a value goes
- * prints the help, so that the two cannot disagree.
+ * All verbs read their command line in the same way: "--opt value" and "--opt=value", letters that may be combined
+ * ("-vc"), options and operands in any order, "--" as the end of options. One table describes where values go and
+ * prints the help.
  */
 #include "options.h"
 
@@ -13,7 +13,7 @@
 
 #define HELP_COLUMN 24
 
-/* An option as it stands on the command line, for messages: "--fpr" or "-v". */
+/* The option as written on the command line, for messages: "--fpr" or "-v". */
 struct spelling {
     char text[64];
 };
@@ -130,7 +130,7 @@ static bool set_choice(const struct option *option, const char *value)
 static bool set_option(const struct option *option, const char *value)
 {
     switch (option->type) {
-    case OPTION_SWITCH:
+    case OPTION_BOOLEAN:
         *(bool *)option->place = true;
         return true;
     case OPTION_COUNT:
@@ -201,7 +201,7 @@ static bool take_long(struct arguments *arguments, const struct option *options,
     return set_option(option, equals ? equals + 1 : list->words[list->next++]);
 }
 
-/* One word of letters; only switches have letters. */
+/* One word of letters; only booleans have letters. */
 static bool take_letters(struct arguments *arguments, const struct option *options, const char *letters)
 {
     for (; *letters; letters++) {

@@ -1,4 +1,4 @@
-/* The options of a verb, as a table that is parsed and printed as help. */
+/* The options of a verb: a table for the parser and the help. */
 #ifndef CLI_BASE_OPTIONS_H
 #define CLI_BASE_OPTIONS_H
 
@@ -8,7 +8,7 @@
 
 /* What an option takes, and the type of the variable behind `place`. */
 enum option_type {
-    OPTION_SWITCH,   /* bool: nothing; it becomes true */
+    OPTION_BOOLEAN,  /* bool: takes no value, becomes true */
     OPTION_COUNT,    /* uint64_t: a whole number from `least` to `most` */
     OPTION_DURATION, /* uint64_t: microseconds, at least 1 */
     OPTION_AMOUNT,   /* int64_t: any whole number */
@@ -16,8 +16,8 @@ enum option_type {
     OPTION_SHARE,    /* double: from 0 to `most` hundredths */
     OPTION_SEED,     /* struct seed_option */
     OPTION_CHOICE,   /* unsigned: one of `choices`; the first is 1 */
-    OPTION_TEXT,     /* const char *: anything but nothing */
-    OPTION_LATER,    /* known, but not to this version; `value` tells whether it takes one */
+    OPTION_TEXT,     /* const char *: any text but the empty one */
+    OPTION_LATER,    /* of another version of roost; `value`: it takes a value */
 };
 
 struct seed_option {
@@ -30,25 +30,26 @@ struct option {
     char letter;      /* or 0 */
     enum option_type type;
     void *place;
-    const char *value; /* its name in the help; NULL where none is taken */
+    const char *value; /* its name in the help; NULL: takes none */
     const char *help;
     uint64_t least, most;
     const char *const *choices;       /* up to a NULL */
-    const char *const *later_choices; /* refused with a word about the version; NULL or up to a NULL */
+    const char *const *later_choices; /* refused with a message about the version; NULL or up to a NULL */
 };
 
 /* What is left of a command line. Options and operands may come in any order. */
 struct arguments {
     char **operands;
     size_t count;
-    size_t literal_from; /* operands from this one on came behind "--" */
+    size_t literal_from; /* operands from this one on followed "--" */
     bool help_wanted;
 };
 
-/* Sorts the command line behind the verb: operands to the front, options to their places. Complains where it fails. */
+/* Parses the command line behind the verb: operands move to the front, values of options to their places. Complains
+   if it fails. */
 bool read_arguments(struct arguments *arguments, const struct option *options, char **words, size_t count);
 
-/* The table as lines of help. */
+/* Prints the table as help. */
 void print_options(const struct option *options);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Adding a hundred million keys takes a while, and a silent program looks hung. There is one standard error, so there
- * is one progress line, and messages erase it before they write.
+ * Adding a hundred million keys takes a while, and a silent program looks hung. There is one progress line on standard
+ * error; messages erase it before they are written.
  */
 #include "progress.h"
 
@@ -17,7 +17,7 @@
 static struct {
     bool enabled;
     double begin, next;
-    int width; /* of the line that is shown now */
+    int width; /* of the present line */
 } line;
 
 static double seconds(void)
@@ -34,7 +34,7 @@ void progress_begin(bool prints_keys)
     line.next = line.begin + FIRST_SHOWN_AFTER;
 }
 
-void progress_tell(uint64_t keys)
+void progress_count(uint64_t keys)
 {
     double now = line.enabled ? seconds() : 0;
     if (!line.enabled || now < line.next)

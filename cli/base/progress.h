@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nothing is ever shown unless standard error is a terminal that nobody types on and no keys are printed to. */
+/* Shows nothing unless standard error is a terminal from which no keys are read and to which none are printed. */
 void progress_begin(bool prints_keys);
 
-/* After each batch: shown from the second second on, ten times a second. */
-void progress_tell(uint64_t keys);
+/* Call it after each batch; the count is shown after the first second, ten times a second. */
+void progress_count(uint64_t keys);
 
-/* The line itself, for whoever knows that there is a terminal and what to say. */
+/* Shows this line. The caller has checked that there is a terminal. */
 void progress_show(const char *text);
 
 /* Removes the line, if there is one. */

@@ -25,7 +25,7 @@ static bool begins_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* What follows the scheme; NULL where it is another one. */
+/* What follows the scheme; NULL: another scheme. */
 static const char *after_scheme(const char *text)
 {
     return begins_with(text, PLAIN_SCHEME) ? text + strlen(PLAIN_SCHEME)
@@ -57,7 +57,7 @@ static int hex_digit(char digit)
     return found ? (int)(found - digits) % 16 : -1;
 }
 
-/* A copy of the bytes with %41 and its like as what they stand for; NULL without memory. */
+/* A copy of the bytes with %41 and so on decoded; NULL without memory. */
 static char *decoded(const char *text, size_t length, size_t *size)
 {
     char *copy = malloc(length + 1), *to = copy;
@@ -83,7 +83,7 @@ static bool read_login(struct server_name *name, const char *login, const char *
     return (!colon || name->password) && (colon == login || name->user);
 }
 
-/* Digits alone, up to the end. */
+/* Digits only, up to the end. */
 static bool read_port(int *port, const char *text, const char *end)
 {
     int number = 0;

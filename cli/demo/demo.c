@@ -1,15 +1,13 @@
 /*
- * roost demo: a few replicas of one filter, in this process, over a network that loses, doubles, delays and reorders
- * their messages and is cut in two for a while. Nothing that is printed is made up: it is read off the filters and the
- * network, and the clock has no part in it, so that the same seed gives the same figures.
+ * roost demo: a few replicas of one filter, in this process, over a simulated network that loses, duplicates, delays
+ * and reorders their messages and is partitioned for a while. All figures are measured on the filters and the network,
+ * and none depends on the clock: the same seed gives the same figures.
  */
-#include "demo.h"
-
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include "report.h"
+#include "state.h"
 #include "view.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
@@ -22,9 +20,9 @@
 #define DEFAULT_LOSS     0.2
 #define ROUND_TICKS      24
 #define ADDING_TICKS     4      /* at the beginning of a round that adds */
-#define MOST_TICKS       100000 /* far beyond what any loss that we accept needs */
+#define MOST_TICKS       100000 /* far more than the highest loss rate needs */
 
-/* A filter filled to the brim errs a little more than promised in half of all runs, so it is made a 20th larger. */
+/* A filter at exactly its capacity exceeds the promised rate slightly in half of all runs, so it gets 5 % more. */
 #define HEADROOM 20
 
 static struct {
@@ -69,11 +67,11 @@ static const struct option options[] = {
      .value = "S",
      .help = "repeats the run of that seed (default: another each time)"},
     {.name = "fast",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.fast,
      .help = "no live view: plain lines, as fast as it goes"},
     {.name = "json",
-     .type = OPTION_SWITCH,
+     .type = OPTION_BOOLEAN,
      .place = &settings.json,
      .help = "only the figures at the end, as a JSON object"},
     {0},
@@ -87,34 +85,6 @@ static const struct demo_round rounds[] = {
 };
 #define ROUNDS (sizeof rounds / sizeof *rounds)
 
-/* ---- what the parts ask ---------------------------------------------------------------------------------------- */
-
-uint32_t demo_first_beyond_cut(const struct demo *demo)
-{
-    return (demo->replicas.count + 1) / 2;
-}
-
-uint64_t demo_elements_so_far(const struct demo *demo)
-{
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < demo->replicas.count; i++)
-        elements += demo->replicas.all[i].own;
-    return elements;
-}
-
-uint32_t demo_compare_states(const struct demo *demo, struct demo_state *states)
-{
-    uint32_t groups = 0;
-    for (uint32_t i = 0; i < demo->replicas.count; i++) {
-        uint32_t twin = 0;
-        roost_digest_text(roost_filter_digest(demo->replicas.all[i].filter), states[i].digest);
-        while (strcmp(states[twin].digest, states[i].digest) != 0)
-            twin++;
-        states[i].group = twin < i ? states[twin].group : groups++;
-    }
-    return groups;
-}
-
 /* ---- plan ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t round_at(uint64_t tick)
@@ -123,7 +93,7 @@ static uint32_t round_at(uint64_t tick)
     return round < ROUNDS ? (uint32_t)round : ROUNDS - 1;
 }
 
-/* How many of the ticks up to this one were for adding. */
+/* How many ticks up to this one add elements. */
 static uint64_t adding_ticks_until(uint64_t tick)
 {
     uint64_t ticks = 0;
@@ -156,7 +126,7 @@ static uint64_t random_seed(void)
     uint32_t seed = 1;
     if (getrandom(&seed, sizeof seed, 0) < 0)
         seed = 1;
-    return seed; /* short enough to be typed again */
+    return seed; /* short enough to type */
 }
 
 static roost_status open_demo(struct demo *demo)
@@ -182,7 +152,7 @@ static void close_demo(struct demo *demo)
 static bool is_over(const struct demo *demo)
 {
     uint64_t tick = demo->network.now;
-    return tick >= MOST_TICKS || (tick >= ROUNDS * ROUND_TICKS && replicas_settled(&demo->replicas));
+    return tick >= MOST_TICKS || (tick >= ROUNDS * ROUND_TICKS && replicas_are_done(&demo->replicas));
 }
 
 static roost_status step(struct demo *demo)
@@ -191,7 +161,7 @@ static roost_status step(struct demo *demo)
     demo->round = round_at(demo->network.now);
     demo->network.cut_before = rounds[demo->round].cut ? demo_first_beyond_cut(demo) : 0;
     roost_status status = add_as_planned(demo);
-    return status == ROOST_OK ? replicas_talk(&demo->replicas) : status;
+    return status == ROOST_OK ? replicas_exchange(&demo->replicas) : status;
 }
 
 static roost_status run_rounds(struct demo *demo, struct demo_view *view)
@@ -223,7 +193,7 @@ static int run(const struct arguments *arguments)
     (void)arguments;
     struct demo demo;
     struct demo_view view;
-    int exit_status = EXIT_TROUBLE;
+    int exit_status = EXIT_ERROR;
     roost_status status = open_demo(&demo);
     interrupt_catch();
     if (status == ROOST_OK) {

@@ -1,7 +1,8 @@
 /*
- * The bad network of the demo. Time is a count of ticks and chance comes from a seed: no clock has a say, so that a run
- * can be repeated. A message may be lost, doubled and delayed, each copy by its own number of ticks, which makes them
- * overtake each other; while the network is cut, nothing passes between the two sides, not even what is on its way.
+ * The simulated network of the demo. Time is counted in ticks and random numbers come from a seed, so that a run can be
+ * repeated. A message may be lost, duplicated and delayed, each copy by its own number of ticks, so that messages
+ * overtake each other. During a partition nothing passes between the two sides, not even messages that were sent
+ * before.
  */
 #include "network.h"
 

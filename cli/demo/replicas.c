@@ -1,15 +1,15 @@
 /*
- * Replication by deltas over a network that promises nothing.
+ * Replication by deltas over an unreliable network.
  *
- * A replica sends each peer what it added itself and the peer has not acknowledged. Such a delta is a filter like any
- * other, made of those elements alone: few elements make a short frame, and the receiver merges it as it would merge a
- * whole state. The peer answers with the number of elements that it now holds of this replica, and since a delta
- * always begins where the last acknowledgement ended, that number means "all of the first so many". A lost delta or a
- * lost answer is mended by the next delta, a doubled or late one changes nothing: that is all that the protocol needs.
+ * A replica sends each peer the elements that it added itself and that the peer has not acknowledged. Such a delta is a
+ * filter with these elements alone: few elements make a short frame, and the receiver merges it like a whole state. The
+ * peer acknowledges how many elements of this replica it holds. A delta always begins where the last acknowledgement
+ * ended, so n acknowledged elements are the first n. The next delta makes up for a lost delta or acknowledgement, and a
+ * duplicate or late one changes nothing.
  *
  *     message    | type 1 | count 8, little-endian | frame (deltas only) |
  *
- * After a delta a replica waits for the answer, and sends all that is open once it came or is overdue.
+ * After a delta a replica waits for the acknowledgement, and sends what is missing when it has come or is overdue.
  */
 #include "replicas.h"
 
@@ -17,15 +17,15 @@
 #include <string.h>
 
 #define HEADER_BYTES 9
-#define PATIENCE     8 /* ticks to wait for an answer: as long as one may take */
+#define PATIENCE     8 /* ticks to wait for an acknowledgement: the longest round trip */
 #define KEYS_AT_ONCE 512
-#define NOBODY       UINT32_MAX /* the owner of keys that are never added */
+#define NOBODY       UINT32_MAX /* owner of the keys that are never added */
 
 enum message_type { DELTA = 1, ACKNOWLEDGEMENT = 2 };
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
-/* The i-th key of an owner under a seed: other bytes for each of the three. */
+/* The i-th key of an owner under a seed. */
 struct demo_key {
     uint64_t seed, owner, index;
 };
@@ -140,7 +140,7 @@ static roost_status acknowledge(struct replicas *replicas, uint32_t from, uint32
     return send_bytes(replicas, from, to, header, sizeof header);
 }
 
-/* A frame that holds just the keys from `first` on. */
+/* A frame of a filter with the keys from `first` on. */
 static roost_status encode_delta(const struct replicas *replicas, uint32_t index, uint64_t first, roost_buffer *frame)
 {
     const struct replica *replica = &replicas->all[index];
@@ -155,7 +155,7 @@ static roost_status encode_delta(const struct replicas *replicas, uint32_t index
     return status;
 }
 
-/* What sending the whole state at this moment would have taken: it is really encoded, once a tick. */
+/* The size of the whole state, which is encoded once a tick. */
 static roost_status measure_full_state(struct replicas *replicas, struct replica *replica)
 {
     if (replica->full_frame_at != replicas->network->now) {
@@ -243,7 +243,7 @@ static roost_status take_all_messages(struct replicas *replicas)
     return status;
 }
 
-roost_status replicas_talk(struct replicas *replicas)
+roost_status replicas_exchange(struct replicas *replicas)
 {
     roost_status status = take_all_messages(replicas);
     for (uint32_t from = 0; from < replicas->count; from++)
@@ -253,7 +253,7 @@ roost_status replicas_talk(struct replicas *replicas)
     return status;
 }
 
-bool replicas_settled(const struct replicas *replicas)
+bool replicas_are_done(const struct replicas *replicas)
 {
     for (uint32_t from = 0; from < replicas->count; from++)
         for (uint32_t to = 0; to < replicas->count; to++)

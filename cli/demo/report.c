@@ -1,4 +1,4 @@
-/* The end of the demo. Nothing is taken on trust: every element is asked for at every replica. */
+/* The end of the demo: every element is looked up at every replica. */
 #include "report.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static void print_losses(const struct demo_figures *figures, const struct demo *
            demo->replicas.count);
 }
 
-/* The margin is three standard errors of a count: what chance alone may add or take. */
+/* The margin is three standard errors of the count. */
 static void print_rate(const struct demo_figures *figures, const struct demo *demo)
 {
     char measured[NUMBER_ROOM], margin[NUMBER_ROOM], promised[NUMBER_ROOM], keys[COUNT_ROOM];

@@ -1,19 +1,19 @@
-/* What the demo has shown, in figures. */
+/* The figures at the end of the demo. */
 #ifndef CLI_DEMO_REPORT_H
 #define CLI_DEMO_REPORT_H
 
-#include "demo.h"
+#include "state.h"
 
 struct demo_figures {
-    uint64_t missing;    /* elements that a replica should hold and does not, over all replicas */
-    uint64_t look_ups;   /* made to find that out */
-    uint64_t fresh_keys; /* that nobody added */
+    uint64_t missing;    /* elements that a replica lacks, over all replicas */
+    uint64_t look_ups;   /* look-ups of elements */
+    uint64_t fresh_keys; /* never added */
     uint64_t false_positives;
-    uint32_t groups; /* of replicas that agree: 1 is what we want */
-    struct demo_state states[MOST_REPLICAS];
+    uint32_t groups; /* of replicas that agree; 1: all agree */
+    struct replica_state states[MOST_REPLICAS];
 };
 
-/* Asks every replica for every element, and one for keys that nobody added. */
+/* Looks up every element at every replica, and keys that were never added at one. */
 void demo_measure(struct demo_figures *figures, const struct demo *demo);
 
 void demo_print_figures(const struct demo_figures *figures, const struct demo *demo);

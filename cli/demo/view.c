@@ -1,7 +1,7 @@
 /*
- * What a stranger sees first. Each replica is a bar: what it holds, what others hold and it does not yet, and what
- * nobody has added so far. Replicas that agree have the same colour and letter, so that a partition shows as two
- * colours and its end as one. All of it is read off the filters and the network; the clock only spaces the drawings.
+ * Each replica is a bar: what it holds, what only others hold, and what has not been added yet. Replicas that agree
+ * have the same colour and letter, so that a partition shows as two colours and its end as one. All of it is read from
+ * the filters and the network; the clock only paces the drawings.
  */
 #include "view.h"
 
@@ -17,7 +17,7 @@
 #include "cli/base/numbers.h"
 
 #define COLUMNS             78
-#define LINES_AROUND        11 /* those of a drawing that are not a replica's */
+#define LINES_AROUND        11 /* lines of a drawing besides those of replicas */
 #define BAR                 34
 #define DIGEST_PREFIX       8
 #define TICK_NANOSECONDS    28000000
@@ -65,7 +65,7 @@ static int64_t nanoseconds_now(void)
 
 static void pause_for(int64_t nanoseconds)
 {
-    nanosleep(&(struct timespec){.tv_nsec = (long)nanoseconds}, NULL); /* a signal ends it early, and that is meant */
+    nanosleep(&(struct timespec){.tv_nsec = (long)nanoseconds}, NULL); /* a signal ends it early, on purpose */
 }
 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static void draw_header(struct demo_view *view)
 }
 
 static void draw_replica(struct demo_view *view, const struct demo *demo, uint32_t index,
-                         const struct demo_state *state, uint32_t groups)
+                         const struct replica_state *state, uint32_t groups)
 {
     const struct replica *replica = &demo->replicas.all[index];
     roost_info info;
@@ -195,7 +195,7 @@ static void draw_cut(struct demo_view *view)
     end_line(view);
 }
 
-static void draw_replicas(struct demo_view *view, const struct demo *demo, const struct demo_state *states,
+static void draw_replicas(struct demo_view *view, const struct demo *demo, const struct replica_state *states,
                           uint32_t groups)
 {
     bool cut = demo->network.cut_before > 0;
@@ -238,7 +238,7 @@ static void draw_network(struct demo_view *view, const struct demo *demo)
 
 static void draw(struct demo_view *view, const struct demo *demo)
 {
-    struct demo_state states[MOST_REPLICAS];
+    struct replica_state states[MOST_REPLICAS];
     uint32_t groups = demo_compare_states(demo, states);
     if (view->lines > 0)
         printf("\033[%uA\r", view->lines);
@@ -253,8 +253,8 @@ static void draw(struct demo_view *view, const struct demo *demo)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* " 1 2 3 | 4 5": those that agree stand together. */
-static void print_groups(const struct demo *demo, const struct demo_state *states, uint32_t groups)
+/* " 1 2 3 | 4 5": replicas that agree are grouped. */
+static void print_groups(const struct demo *demo, const struct replica_state *states, uint32_t groups)
 {
     for (uint32_t group = 0; group < groups; group++) {
         fputs(group > 0 ? " |" : "", stdout);
@@ -266,7 +266,7 @@ static void print_groups(const struct demo *demo, const struct demo_state *state
 
 void demo_view_round(const struct demo_view *view, const struct demo *demo)
 {
-    struct demo_state states[MOST_REPLICAS];
+    struct replica_state states[MOST_REPLICAS];
     char added[COUNT_ROOM];
     if (view->silent || view->live)
         return;
@@ -286,7 +286,7 @@ void demo_view_open(struct demo_view *view, const struct demo *demo, bool silent
     view->live = !silent && !plain && fits_terminal(demo->replicas.count + LINES_AROUND);
     view->due = nanoseconds_now();
     if (view->live)
-        fputs("\033[?25l", stdout); /* no cursor that hops about */
+        fputs("\033[?25l", stdout); /* hides the terminal's cursor */
 }
 
 void demo_view_close(struct demo_view *view)
@@ -301,7 +301,7 @@ void demo_view_tick(struct demo_view *view, const struct demo *demo, bool last)
         return;
     view->due += demo->network.now <= UNHURRIED_TICKS ? TICK_NANOSECONDS : HURRIED_NANOSECONDS;
     int64_t early = view->due - nanoseconds_now();
-    view->skipped = early <= 0 && !last && !view->skipped; /* who is late leaves every other drawing out */
+    view->skipped = early <= 0 && !last && !view->skipped; /* if late, skips every other drawing */
     if (!view->skipped)
         draw(view, demo);
     if (early > 0)

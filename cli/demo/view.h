@@ -2,25 +2,25 @@
 #ifndef CLI_DEMO_VIEW_H
 #define CLI_DEMO_VIEW_H
 
-#include "demo.h"
+#include "state.h"
 
 struct demo_view {
-    bool live;   /* draws at all times; otherwise only ends of rounds show */
+    bool live;   /* redraws all the time; otherwise prints a line for each round */
     bool silent; /* shows nothing */
     bool colours, unicode;
-    bool skipped;   /* the last drawing was left out */
-    uint32_t lines; /* of the drawing that is on the screen */
-    int64_t due;    /* nanoseconds of the clock at which the next drawing may follow */
+    bool skipped;   /* the last drawing was skipped */
+    uint32_t lines; /* of the drawing on the screen */
+    int64_t due;    /* time of the next drawing, in nanoseconds */
 };
 
-/* Live only where the drawing fits on a terminal. */
+/* Live only if standard output is a terminal that the drawing fits on. */
 void demo_view_open(struct demo_view *view, const struct demo *demo, bool silent, bool plain);
 void demo_view_close(struct demo_view *view);
 
-/* After each tick; a live view also gives the eye its time. The last one is drawn in any case. */
+/* Call it after each tick; a live view also waits, so that the eye can follow. The last one is always drawn. */
 void demo_view_tick(struct demo_view *view, const struct demo *demo, bool last);
 
-/* At the end of each round. */
+/* Call it at the end of each round. */
 void demo_view_round(const struct demo_view *view, const struct demo *demo);
 
 #endif

@@ -1,4 +1,4 @@
-/* That two filters do not go together helps nobody; which option they were made with differently does. */
+/* A message about two filters that do not merge names the option in which they differ. */
 #include "difference.h"
 
 #include <stdio.h>
@@ -59,8 +59,8 @@ static bool differ_in_seed(struct difference *difference, uint64_t ours, uint64_
     return ours != theirs;
 }
 
-/* Sizes derive from the configuration, but the library that made a file may have derived them in another way. Those of
-   scalable filters also follow what they hold. */
+/* Sizes derive from the configuration, but another version of the library may derive other ones. Those of scalable
+   filters also follow what they hold. */
 static bool differ_in_size(struct difference *difference, const roost_filter *ours, const roost_filter *theirs)
 {
     roost_info a, b;

@@ -1,10 +1,10 @@
-/* In what two filters differ that do not merge. */
+/* Why two filters do not merge. */
 #ifndef CLI_FILE_DIFFERENCE_H
 #define CLI_FILE_DIFFERENCE_H
 
 #include "roost.h"
 
-/* Says why the filter of one name does not merge into that of another, and answers false. */
+/* Says why the filter `theirs`, called `name`, does not merge into `ours`, called `into`. Returns false. */
 bool complain_of_mismatch(const char *name, const roost_filter *theirs, const char *into, const roost_filter *ours);
 
 #endif

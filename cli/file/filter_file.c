@@ -87,7 +87,8 @@ roost_file *file_object(const char *name)
     return file;
 }
 
-/* A window takes in nothing from far in the future: one wrong clock elsewhere would make it drop everything it holds. */
+/* A window takes in nothing from far in the future: one wrong clock elsewhere would make it drop everything it
+   holds. */
 static void distrust_the_future(roost_filter *filter)
 {
     roost_kind kind = roost_filter_config(filter)->kind;

@@ -1,6 +1,6 @@
 /*
- * Filter files as the verbs use them: roost/file.h, with a message on standard error for each failure. All functions that
- * return bool complain and return false if they fail.
+ * Filter files as the verbs use them: roost/file.h, with a message on standard error for each failure. All functions
+ * that return bool complain and return false if they fail.
  */
 #ifndef CLI_FILE_FILTER_FILE_H
 #define CLI_FILE_FILTER_FILE_H

@@ -1,6 +1,6 @@
 /*
- * A window or counter is made by the first command that changes it, so that a retry loop in a script needs no set-up.
- * What was asked for once holds for ever: whoever asks for something else later is told so.
+ * The first command that changes a window or counter creates it, so that a retry loop in a script needs no set-up. Its
+ * configuration never changes: other values of the options are refused later.
  */
 #include "timed_file.h"
 
@@ -70,7 +70,7 @@ bool timed_file_open(struct filter_file *file, const char *name, const struct ti
     if (!filter_file_exists(file) ? !make(file, settings, kind)
                                   : !filter_file_refresh(file) || !timed_file_fits(file, settings, kind))
         return false;
-    if (!settings->resume) /* the clock of this machine may be wrong as well */
+    if (!settings->resume) /* the clock of this machine may be wrong, too */
         roost_window_set_latest(file->filter, 0);
     return true;
 }

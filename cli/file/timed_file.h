@@ -1,4 +1,4 @@
-/* What windows and counters have in common on the command line: how they are made, and what time it is. */
+/* Files of windows and counters: their common options, how they are created, and the present time. */
 #ifndef CLI_FILE_TIMED_FILE_H
 #define CLI_FILE_TIMED_FILE_H
 
@@ -9,11 +9,11 @@ struct timed_settings {
     uint64_t window, capacity, past; /* 0: not given */
     double fpr;
     struct seed_option seed;
-    uint64_t time; /* 0: by the clock */
+    uint64_t time; /* 0: the system clock */
     bool resume;
 };
 
-/* The options for these settings, for the tables of the verbs. */
+/* The options for these settings, for the option tables of the verbs. */
 #define TIMED_OPTIONS(settings, capacity_help)                                                                         \
     {.name = "window",                                                                                                 \
      .type = OPTION_DURATION,                                                                                          \
@@ -50,19 +50,19 @@ struct timed_settings {
 
 #define RESUME_OPTION(settings)                                                                                        \
     {                                                                                                                  \
-        .name = "resume", .type = OPTION_SWITCH, .place = &(settings).resume,                                          \
+        .name = "resume", .type = OPTION_BOOLEAN, .place = &(settings).resume,                                         \
         .help = "FILE has lain idle for more than a month: the clock is\nright"                                        \
     }
 
 roost_config timed_config(const struct timed_settings *settings, roost_kind kind, uint64_t capacity);
 
-/* The time that these settings say. */
+/* The time: that of --time, or the system clock's. */
 uint64_t timed_now(const struct timed_settings *settings);
 
-/* Locks and reads, for verbs that change a file; one that is missing is made, if a window is given. */
+/* Locks and loads, for verbs that change a file; creates a missing one if --window is given. */
 bool timed_file_open(struct filter_file *file, const char *name, const struct timed_settings *settings,
                      roost_kind kind);
-/* Whether the file is of this kind, and of the window and so on that were asked for, if any. Complains where not. */
+/* Whether the file has this kind, and the window and other values that were given. Complains if not. */
 bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Where keys come from. Behind "--" every operand is a key, "-" too, so that a script that writes -- "$key" need not
- * look at what the key is.
- */
+/* The keys of a verb. After "--" every operand is a key, even "-", so that a script can write -- "$key" for any key. */
 #include "keys.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * Lines are never kept in memory: a key is known by its hash and by the number of its line. Those that are wanted in
- * the end, few as a rule, are found by reading the file once more. So a file of ten million lines takes no more room
- * than their hashes do.
+ * Lines are not kept in memory: a session knows a key by its hash and its line number. The few lines that differ are
+ * read from the file once more. So a file of ten million lines takes no more memory than their hashes.
  */
 #define _GNU_SOURCE
 #include "line_file.h"

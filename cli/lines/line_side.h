@@ -1,8 +1,8 @@
 /*
- * One side of roost reconcile: a file of lines, and the session that its lines are the keys of.
+ * One side of roost reconcile: a file of lines, and the session whose keys are these lines.
  *
- * What the two ends of a connection say to each other is the messages of the session (include/roost/reconcile.h), as
- * they are, and when it is over, these. All of the program's own begin with a byte that no session's does.
+ * The two sides exchange the messages of the session (include/roost/reconcile.h), and then the messages below. These
+ * begin with a byte that no message of a session begins with. "Sized" bytes follow a varint with their number.
  *
  *     request                                          reply
  *     LINES_WANTED  last message of the session,       LINES_MORE or LINES_LAST, and records
@@ -12,7 +12,7 @@
  *     LINES_COMMIT  the same, records                  LINES_TAKEN: they are on the disk
  *     LINES_ENOUGH  the same                           LINES_TAKEN
  *
- *     record   a multiset's: how often the line is here, how often there | the line, sized
+ *     record   of a multiset: copies on this side, copies on the other | the line, sized
  */
 #ifndef CLI_LINES_LINE_SIDE_H
 #define CLI_LINES_LINE_SIDE_H
@@ -37,37 +37,37 @@ struct line_side {
     struct line_file file;
     roost_reconcile *session;
     roost_difference *differences; /* of this side, once the session is over */
-    size_t count, next;            /* how many; the first that was not handed out */
+    size_t count, next;            /* how many; the first that has not been returned */
     struct line_picker picker;
     struct line_union united;
 };
 
-/* What sessions of this program live in. */
+/* The environment of sessions. */
 roost_environment line_environment(void);
 
-/* Each complains where it fails. */
+/* Each complains if it fails. */
 bool line_side_open(struct line_side *side, const char *name);
 void line_side_close(struct line_side *side);
 
-/* All lines become keys of the session, which the caller has made. */
+/* Adds all lines to the session, which the caller has made. */
 bool line_side_load(struct line_side *side);
 
-/* The session is over: its differences are handed out by line_side_next, from the first on. */
+/* The session is over: line_side_next returns its differences, from the first on. */
 bool line_side_conclude(struct line_side *side);
 bool line_side_has_more(const struct line_side *side);
 bool line_side_next(struct line_side *side, roost_difference *difference, roost_bytes *line);
 
-/* Records of the next differences, about a megabyte of them. */
+/* Appends records of the next differences, about a megabyte. */
 bool line_side_write(struct line_side *side, struct byte_buffer *message);
 
-/* A record as it came. False: there is none, or nonsense, see reader->failed. */
+/* Reads a record. False: there is none, or it is invalid (reader->failed). */
 struct line_record {
-    uint64_t there, here; /* how often the sending side has it, and the other; 1 and 0 in a set */
+    uint64_t there, here; /* copies on the sending side and on the other; 1 and 0 in a set */
     roost_bytes line;
 };
 bool take_record(struct byte_reader *reader, struct line_record *record, bool multiset);
 
-/* The line so often that this side has it as often as the other. */
+/* Appends the line until this side has as many copies as the other. */
 bool line_side_take(struct line_side *side, const struct line_record *record);
 
 bool complain_of_session(const char *name, roost_status status);

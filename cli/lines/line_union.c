@@ -1,6 +1,5 @@
 /*
- * Lines that are there keep their order, and new ones come behind them. A last line without a newline gets one, since
- * otherwise it would not stay a line of its own.
+ * Present lines keep their order, and new ones follow. A last line without a newline gets one, so that it stays a line.
  */
 #include "line_union.h"
 

@@ -1,4 +1,4 @@
-/* A file of lines that takes in more of them, whole or not at all. */
+/* Appends lines to a file, all of them or none. */
 #ifndef CLI_LINES_LINE_UNION_H
 #define CLI_LINES_LINE_UNION_H
 
@@ -10,14 +10,14 @@ struct line_union {
     roost_file *file; /* NULL: nothing was appended */
 };
 
-/* Appends a line so many times. The first call locks the file, which must still be as it was when it was opened, and
-   copies it. Complains where that fails, as all of these do. */
+/* Appends `copies` copies of a line. The first call locks the file, which must not have changed since it was opened,
+   and copies it. Complains if it fails, as all of these do. */
 bool line_union_append(struct line_union *united, struct line_file *file, roost_bytes line, uint64_t copies);
 
-/* What was appended takes its place; nothing happens if there was none. */
+/* Replaces the file; does nothing if nothing was appended. */
 bool line_union_commit(struct line_union *united);
 
-/* Without a commit the file is as it was. */
+/* Without a commit the file is unchanged. */
 void line_union_close(struct line_union *united);
 
 #endif

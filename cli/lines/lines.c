@@ -1,6 +1,6 @@
 /*
- * Lines at the speed of a pipe: large reads, one search for each newline, no copying of lines. A line is the bytes
- * before its newline, whatever they are; the last one needs no newline. The buffer grows to the longest line.
+ * Reads lines at the speed of a pipe: large reads, one search for each newline, no copying of lines. A line is all
+ * bytes before its newline; the last one needs no newline. The buffer grows to the longest line.
  */
 #include "lines.h"
 
@@ -25,7 +25,7 @@ void line_reader_close(struct line_reader *reader)
     reader->bytes = NULL;
 }
 
-/* Moves what is left of the last line to the front; a line that fills the buffer gets one of twice the size. */
+/* Moves the incomplete last line to the front; doubles the buffer if that line fills it. */
 static bool make_room(struct line_reader *reader)
 {
     if (reader->next > 0) {
@@ -45,7 +45,7 @@ static bool make_room(struct line_reader *reader)
     return true;
 }
 
-/* Somebody may have left the descriptor in a mode in which reading does not wait. */
+/* Another process may have set the descriptor to O_NONBLOCK. */
 static bool read_some(struct line_reader *reader)
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /*
- * A peer that is a path is asked with the same messages as one that is far away, and answers with the same code: bytes
- * are counted alike, and what the one end stores before it answers, the other one does, too.
+ * A peer that is a path gets the same messages as one on another machine, and the same responder: the bytes are counted
+ * alike, and changes are on the disk before the reply in both cases.
  */
 #include "peer.h"
 
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer.h"
+#include "responder.h"
 #include "cli/file/difference.h"
 #include "cli/base/messages.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* Of a file that is yet to be made, the directory tells. */
+/* If the file does not exist, its directory is resolved. */
 static char *absolute_path(const char *path)
 {
     char *absolute = realpath(path, NULL);
@@ -46,7 +46,7 @@ static bool open_file(struct peer *peer, const roost_filter *ours)
                               : complain_of_status(peer->name, status);
 }
 
-/* From here on it is called by a name without a password. */
+/* From here on its name has no password. */
 static bool open_key(struct peer *peer, const char *name, const roost_filter *ours)
 {
     bool opened = server_key_open(&peer->server, name, ours);
@@ -83,8 +83,8 @@ void peer_close(struct peer *peer)
 static bool ask_file(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 {
     roost_buffer answer = {0};
-    roost_status verdict; /* is in the reply, too */
-    bool answered = answer_request(&peer->file, &answer, &verdict, request);
+    roost_status verdict; /* the reply contains it, too */
+    bool answered = responder_reply(&peer->file, &answer, &verdict, request);
     reply->size = 0;
     append_bytes(reply, answer.data, answer.size);
     peer->sent += wire_size(request.size);

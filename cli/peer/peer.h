@@ -1,4 +1,4 @@
-/* The other end of a sync: a file, a roost on another machine, or a key of a server. */
+/* The peer of a sync: a file, a roost on another machine, or a key of a server. */
 #ifndef CLI_PEER_PEER_H
 #define CLI_PEER_PEER_H
 
@@ -8,28 +8,28 @@
 
 struct peer {
     const char *name; /* as the user wrote it */
-    char *known_as;   /* how a file remembers it: an absolute path, HOST:PATH, or redis:// without a password */
+    char *known_as;   /* in the cursors of a file: an absolute path, HOST:PATH, or redis:// without a password */
     bool is_remote, is_server;
     bool is_new_file; /* a path that did not exist */
     struct remote remote;
     struct server_key server;
     struct filter_file file;
-    uint64_t sent, received; /* on the wire, or what would be there */
+    uint64_t sent, received; /* bytes on the wire, or what they would be */
 };
 
 /*
- * Reaches the peer. A path that does not exist becomes a filter of the same configuration once there is something to
- * put in it. Complains where that fails; close it in any case.
+ * Connects to the peer. A path that does not exist becomes a filter of the same configuration, created by the first
+ * save. Complains if it fails; close it in any case.
  */
 bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell, const roost_filter *ours);
 
-/* Sends a request and gets the reply, which stays until the next one. */
+/* Sends a request and receives the reply, which is valid until the next one. */
 bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request);
 
-/* Sees to it that the file of a peer that is a path exists. */
+/* Creates the file of a peer that is a path, if it does not exist yet. */
 bool peer_finish(struct peer *peer);
 
-/* Says why the exchange failed, and answers false. */
+/* Says why the exchange failed, and returns false. */
 bool complain_of_peer(const struct peer *peer, roost_status status, const char *our_name, const roost_filter *ours);
 
 void peer_close(struct peer *peer);

@@ -1,18 +1,18 @@
 /*
- * The process at our end of the connection (ssh, as a rule) is a child that is never left behind: whatever happens, it
- * is told to end, by closing its pipes, then by a signal, and waited for. Its standard error is ours, so that
- * passwords, warnings and the complaints of the other end reach the user as they do with rsync and git.
+ * The remote shell (usually ssh) is a child process that always ends before this program: its pipes are closed, then it
+ * gets a signal, and it is waited for. It shares our standard error, so that prompts for passwords, warnings and the
+ * messages of the remote roost reach the user, as with rsync and git.
  *
- * A peer may be named by somebody else than whoever runs the program, and ssh has options that run commands on this
- * machine. So what is checked is the very word that ssh is given, with the brackets of an address gone:
+ * The name of a peer may come from an untrusted source, and ssh has options that run commands on this machine. So the
+ * check is made on the word that ssh is given, after the brackets of an address were removed:
  *
  *     [-oProxyCommand=x]:PATH    ->  -oProxyCommand=x    refused
  *     me@[::1]:PATH              ->  me@::1
  *
- * Neither the word nor the user or the host in it may begin with a dash or be empty, and characters with which a shell
- * could be made to run something are refused as recent versions of ssh do: older ones put user and host into the
- * ProxyCommand of the user's own settings as they are. Beside that ssh itself is told by "--" that no options follow.
- * Another COMMAND is not: it may be a script that takes its first argument for the host.
+ * The word, and the user and host in it, must not be empty or begin with a dash. Shell metacharacters are refused, as
+ * recent versions of ssh do: older ones insert user and host into the ProxyCommand of the user's settings unquoted. In
+ * addition ssh gets "--", which ends its options. Another COMMAND does not get it: it may be a script whose first
+ * argument is the host.
  */
 #define _GNU_SOURCE
 #include "remote.h"
@@ -33,17 +33,17 @@
 #define BLANKS          " \t"
 #define DEFAULT_SHELL   "ssh"
 #define DEFAULT_ROOST   "roost"
-#define SECONDS_TO_END  5.0 /* for one that has nothing left to do but see the end of its input */
-#define SECONDS_TO_STOP 1.0 /* for one that was told to stop */
+#define SECONDS_TO_END  5.0 /* after the end of its input */
+#define SECONDS_TO_STOP 1.0 /* after SIGTERM */
 #define LOOK_EVERY      2   /* milliseconds */
 
-#define NOT_FOUND 127 /* what a shell answers for a command that it does not know */
+#define NOT_FOUND 127 /* exit status of a shell for an unknown command */
 
 extern char **environ;
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* An address with colons of its own stands in brackets: [::1]:PATH, user@[::1]:PATH. */
+/* An address with colons is in brackets: [::1]:PATH, user@[::1]:PATH. */
 static const char *address_end(const char *name)
 {
     const char *at = strchr(name, '@'), *address = at ? at + 1 : name;
@@ -69,7 +69,7 @@ bool is_url(const char *name)
     return scheme_end && strcspn(name, "/@") > (size_t)(scheme_end - name);
 }
 
-/* HOST as a remote shell wants it: without the brackets around an address. */
+/* HOST for the remote shell: without the brackets around an address. */
 static char *copy_host(const char *name)
 {
     char *host = strndup(name, (size_t)(host_end(name) - name));
@@ -95,7 +95,7 @@ static bool has_any(const char *word, const char *refused)
     return false;
 }
 
-/* Of what is passed on. Whoever reads it takes the last @ for the end of the user. */
+/* Of the word that the remote shell gets; the last @ ends the user. */
 static bool host_is_sound(const char *name, const char *host)
 {
     const char *at = strrchr(host, '@'), *address = at ? at + 1 : host;
@@ -108,8 +108,8 @@ static bool host_is_sound(const char *name, const char *host)
 }
 
 /*
- * The shell at the other end reads the path again, so it is quoted; quotes and exclamation marks, which some shells
- * expand even there, stand outside. A home directory at the front is left for that shell to find.
+ * The shell on the other machine parses the path again, so it is quoted; quotes, and exclamation marks, which some
+ * shells expand within quotes, are escaped outside of them. A leading ~ is left for that shell to expand.
  */
 static char *quote_path(const char *path)
 {
@@ -194,7 +194,7 @@ static bool request_is_sound(const char *name, const struct remote_shell *shell)
     return true;
 }
 
-/* What this program ignores, the child must not: exec hands that down. */
+/* exec inherits ignored signals; the child must not ignore those that this program does. */
 static int spawn(pid_t *process, char **words, const int input[2], const int output[2])
 {
     posix_spawn_file_actions_t files;
@@ -248,7 +248,7 @@ bool remote_start(struct remote *remote, const char *name, const struct remote_s
     *remote = (struct remote){.name = name, .shell = shell};
     if (!request_is_sound(name, shell))
         return false;
-    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
+    signal(SIGPIPE, SIG_IGN); /* a closed connection then makes write() fail */
     bool made = make_command(&command, name, shell);
     bool started = made ? host_is_sound(name, command.host) && start_with_pipes(remote, command.words)
                         : complain(name, "%s", strerror(ENOMEM));
@@ -269,7 +269,7 @@ static bool ends_within(pid_t process, int *status, double seconds)
     return false;
 }
 
-/* Answers how it ended, as waitpid tells. */
+/* Returns the status of waitpid. */
 static int end_process(struct remote *remote, double patience)
 {
     int status = 0;
@@ -294,7 +294,7 @@ void remote_end(struct remote *remote)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-/* The peer is no roost, or there is something between it and us that speaks on its own. */
+/* The peer is not roost, or something in between prints text of its own. */
 static bool complain_of_stranger(struct remote *remote)
 {
     char line[OPENING_ROOM + 1];
@@ -318,7 +318,7 @@ static bool complain_of_silence(const struct remote *remote, int status)
     return complain(remote->name, "the peer does not speak roost's sync protocol (is roost installed there?)");
 }
 
-/* The first bytes that ever come tell whether there is a roost; what goes wrong later is the connection. */
+/* The first bytes show whether the peer is roost; a later failure is one of the connection. */
 static bool complain_of_result(struct remote *remote, enum wire_result result)
 {
     int error = errno;

@@ -6,14 +6,14 @@
 
 #include "wire.h"
 
-/* How another machine is reached. */
+/* How the program on another machine is started. */
 struct remote_shell {
-    const char *command; /* its words are separated by blanks: "ssh -p 2222" */
-    const char *roost;   /* how the program is called there */
+    const char *command; /* words separated by spaces: "ssh -p 2222" */
+    const char *roost;   /* the program on the other machine */
     const char *option;  /* of `serve`, or NULL */
 };
 
-/* The rows of a verb's table of options that choose it. */
+/* The options for it, for the option tables of verbs. */
 #define SHELL_OPTIONS(shell)                                                                                           \
     {.name = "rsh",                                                                                                    \
      .type = OPTION_TEXT,                                                                                              \
@@ -25,29 +25,29 @@ struct remote_shell {
         .help = "how the program is called on HOST (default: roost)"                                                   \
     }
 
-/* What was not chosen is as the environment has it, or the usual. */
+/* Fills in what was not given, from the environment or with the defaults. */
 void complete_shell(struct remote_shell *shell);
 
 struct remote {
     const char *name; /* HOST:PATH as the user wrote it, for messages */
     const struct remote_shell *shell;
-    pid_t process; /* 0: none is running */
+    pid_t process; /* 0: not running */
     struct wire wire;
 };
 
 /* Whether the name has the form HOST:PATH: a colon before any slash, as for scp and rsync. */
 bool is_remote_name(const char *name);
 
-/* Whether it looks like a URL, which is none of these. */
+/* Whether it looks like a URL. */
 bool is_url(const char *name);
 
-/* Starts the program at the other end. Complains where that fails. */
+/* Starts the program on the other machine. Complains if it fails. */
 bool remote_start(struct remote *remote, const char *name, const struct remote_shell *shell);
 
-/* Sends a request and waits for the reply. Complains where there is none: who is there, and what became of it. */
+/* Sends a request and waits for the reply. If there is none, complains with what the peer did or said. */
 bool remote_ask(struct remote *remote, struct byte_buffer *reply, roost_bytes request);
 
-/* The exchange is over: waits for the other end to finish. One that does not is stopped. */
+/* Waits for the program on the other machine to end, and stops it if it does not. */
 void remote_end(struct remote *remote);
 
 #endif

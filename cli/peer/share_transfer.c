@@ -1,10 +1,10 @@
 /*
- * A share that was given away must not be spent again. So lending happens only under the lock, in the state that the
- * file has, and is on the disk before a peer hears of it: a process that dies in between has told nobody.
+ * A share that was transferred must not be used again. So a transfer happens only under the lock, in the state of the
+ * file, and is on the disk before a peer gets it: if the process dies in between, no peer has it.
  *
- * Only replicas that have added something lend. Any other one would take a share of its own for the purpose, and then
- * mirrors and copies that nobody adds to would use up the number of writers that the filter was made for, which voids
- * the promise as soon as true writers come.
+ * Only replicas that have added something transfer shares. Any other one would first take a share of its own, and
+ * mirrors and copies without additions would use up the number of writers that the filter was created for. That would
+ * break the promised rate as soon as real writers come.
  */
 #include "share_transfer.h"
 

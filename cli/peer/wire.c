@@ -1,9 +1,8 @@
 /*
  *     message    | mark, 1 byte | size, varint, not 0 | as many bytes |
  *
- * The mark is no character of any text. A login script that says hello, a shell that says "not found", a program that
- * is no roost: all are found out by their first byte, and nobody waits for the rest of a message whose size was a
- * letter.
+ * The mark is not a character of any text. So the first byte shows that the peer is a login script that prints a
+ * greeting, a shell that prints "not found", or another program, and no letter is taken for the size of a message.
  */
 #include "wire.h"
 
@@ -17,7 +16,7 @@
 
 #define MARK           0xd5
 #define FIRST_ROOM     ((size_t)64 << 10)
-#define STRANGER_DELAY 200 /* milliseconds in which a line that has begun should end */
+#define STRANGER_DELAY 200 /* milliseconds to wait for the rest of a line */
 
 uint64_t wire_size(uint64_t message_size)
 {
@@ -27,8 +26,7 @@ uint64_t wire_size(uint64_t message_size)
 
 /* ---- sending --------------------------------------------------------------------------------------------------- */
 
-/* Waits until there is room. A peer that speaks out of turn may not be listening at all: then there is no sense in it.
- */
+/* Waits until the pipe has room. A peer that sends out of turn may not read at all: then returns false. */
 static bool may_send(const struct wire *wire)
 {
     struct pollfd ends[] = {{.fd = wire->out, .events = POLLOUT},
@@ -39,7 +37,7 @@ static bool may_send(const struct wire *wire)
     return !(ends[1].revents & POLLIN);
 }
 
-/* Where the peer speaks out of turn this ends early, and what is received next shows who it is. */
+/* If the peer sends out of turn this ends early, and the next receive shows what the peer is. */
 static enum wire_result send_all(struct wire *wire, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
@@ -76,7 +74,7 @@ static void keep_opening(struct wire *wire, const uint8_t *bytes, size_t size)
     wire->opening_size += kept;
 }
 
-/* Up to so many bytes; none at the end of the stream. */
+/* Receives up to `most` bytes; none at the end of the stream. */
 static enum wire_result receive_some(struct wire *wire, uint8_t *bytes, size_t most, size_t *got)
 {
     for (;;) {
@@ -113,7 +111,7 @@ static enum wire_result receive_size(struct wire *wire, uint64_t *size)
     return reader.failed || *size == 0 || *size > machine_memory() ? WIRE_NONSENSE : WIRE_FINE;
 }
 
-/* Room grows with what has come, not with what was announced. */
+/* The buffer grows with the bytes received, not with the announced size. */
 static bool make_room(struct byte_buffer *message, size_t size)
 {
     size_t grown = 2 * message->room > FIRST_ROOM ? 2 * message->room : FIRST_ROOM;

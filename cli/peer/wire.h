@@ -1,4 +1,4 @@
-/* Messages on a stream of bytes: pipes, sockets, whatever ssh makes of them. */
+/* Messages on a stream of bytes: a pipe or a socket. */
 #ifndef CLI_PEER_WIRE_H
 #define CLI_PEER_WIRE_H
 
@@ -8,29 +8,29 @@
 
 struct wire {
     int in, out;
-    bool takes_turns; /* the peer has nothing to say before it got all of our message; see wire_send */
+    bool takes_turns; /* the peer sends nothing before it has our whole message; see wire_send */
     uint64_t received, sent;
-    uint8_t opening[OPENING_ROOM]; /* of what was received, to show what a stranger says */
+    uint8_t opening[OPENING_ROOM]; /* the first bytes received, to show what a peer that is not roost prints */
     size_t opening_size;
 };
 
 enum wire_result {
     WIRE_FINE,
-    WIRE_ENDED,    /* the stream ended where a message might have begun */
-    WIRE_CUT,      /* it ended within a message, or nobody listens any more */
-    WIRE_NONSENSE, /* what came is no message */
-    WIRE_FAILED,   /* errno tells; or a signal asks us to stop */
+    WIRE_ENDED,    /* the stream ended between messages */
+    WIRE_CUT,      /* it ended within a message, or the peer closed it */
+    WIRE_NONSENSE, /* invalid bytes */
+    WIRE_FAILED,   /* see errno; or a signal came */
 };
 
-/* How many bytes a message of that size is on the wire. */
+/* The size of a message on the wire. */
 uint64_t wire_size(uint64_t message_size);
 
 enum wire_result wire_send(struct wire *wire, const void *message, size_t size);
 
-/* The buffer is used again, whatever it held. */
+/* Overwrites the buffer. */
 enum wire_result wire_receive(struct wire *wire, struct byte_buffer *message);
 
-/* The first line that came from a stranger, as far as it is text; an empty one where it is not. */
+/* The first line that the peer sent, if it is text; else an empty one. */
 void wire_first_line(struct wire *wire, char text[OPENING_ROOM + 1]);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Filter files: what the `roost` program reads and writes, for programs and language bindings.
  *
- * A file holds the frame of one filter and, behind it, a replica section (docs/format.md): the actor and journal of this
- * replica, and a cursor for each peer that it synced with. roost_filter_decode takes the frame alone; use the functions
- * below to read what the program wrote, and to write what the program reads.
+ * A file holds the frame of one filter and, behind it, a replica section (docs/format.md): the actor and journal of
+ * this replica, and a cursor for each peer that it synced with. roost_filter_decode takes the frame alone; use the
+ * functions below to read what the program wrote, and to write what the program reads.
  *
  *     roost_file *file;
  *     roost_file_new(&file, "seen.roost", NULL);
@@ -17,13 +17,14 @@
  * full disk or kill -9 leaves the old file or the new one. Permissions and, where possible, owner and group stay.
  * Symbolic links stay links. Readers need no lock: they see the old file or the new one.
  *
- * Replica identity. Two files that add under one actor lose each other's elements, so a copy must become a replica of its
- * own. The section names the very file that it was written into: device, inode, birth time, modification time. A file
- * that was copied, restored from a backup or hard-linked does not match, and load makes it a new replica, without actor,
- * journal and cursors. A disk that was cloned as a whole cannot be told from the original; see roost_file_new_replica.
+ * Replica identity. Two files that add under one actor lose each other's elements, so a copy must become a replica of
+ * its own. The section names the very file that it was written into: device, inode, birth time, modification time. A
+ * file that was copied, restored from a backup or hard-linked does not match, and load makes it a new replica, without
+ * actor, journal and cursors. A disk that was cloned as a whole cannot be told from the original; see
+ * roost_file_new_replica.
  *
- * Errors. Each call returns one status. ROOST_SYSTEM means that the operating system refused something: roost_file_errno
- * has its error number. roost_file_error has a text for every failure.
+ * Errors. Each call returns one status. ROOST_SYSTEM means that the operating system refused something:
+ * roost_file_errno has its error number. roost_file_error has a text for every failure.
  *
  * Ownership. The file owns its filter. One filter belongs to one file, so that no two files become the same replica.
  *
@@ -44,9 +45,9 @@ typedef struct roost_file roost_file;
 /* ---- the object ------------------------------------------------------------------------------------------------ */
 
 /*
- * An object for the file of this path, which is copied. Touches no disk, and the file need not exist. `environment` (may
- * be NULL, is copied) is that of the filters that are loaded; its allocator also serves this object, and its memory
- * limit, if any, bounds the size of a file that is read. ROOST_NO_MEMORY: *file is NULL.
+ * An object for the file of this path, which is copied. Touches no disk, and the file need not exist. `environment`
+ * (may be NULL, is copied) is that of the filters that are loaded; its allocator also serves this object, and its
+ * memory limit, if any, bounds the size of a file that is read. ROOST_NO_MEMORY: *file is NULL.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_file_new(roost_file **file, const char *path,
                                                        const roost_environment *environment);
@@ -61,8 +62,8 @@ ROOST_API void roost_file_free(roost_file *file);
  */
 ROOST_API void roost_file_set_interrupt(roost_file *file, bool (*requested)(void *context), void *context);
 
-/* Why the last call failed, as a phrase without the path ("cannot be written: No space left on device"). "" if none did.
-   Valid until the next call with this object. */
+/* Why the last call failed, as a phrase without the path ("cannot be written: No space left on device"). "" if none
+   did. Valid until the next call with this object. */
 ROOST_API const char *roost_file_error(const roost_file *file);
 
 /* The errno of the last call if that returned ROOST_SYSTEM, else 0. */
@@ -136,11 +137,11 @@ ROOST_API bool roost_file_is_same(const roost_file *file, const roost_file *othe
 
 /*
  * Replaces the file, which needs an exclusive lock, by the filter with its replica section; the lock stays. A filter
- * without actor, journal and cursors is written as a plain frame. Save before a delta, a sync message or a cursor leaves
- * the process (roost_filter_delta).
- * ROOST_INVALID: not locked, or no filter. ROOST_SYSTEM, with EEXIST if the file was created by somebody else since it
- * was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the old file and the filter as they were; only if the
- * directory cannot be synced, the new file is in place and may not survive a power cut (the text says so).
+ * without actor, journal and cursors is written as a plain frame. Save before a delta, a sync message or a cursor
+ * leaves the process (roost_filter_delta). ROOST_INVALID: not locked, or no filter. ROOST_SYSTEM, with EEXIST if the
+ * file was created by somebody else since it was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the old
+ * file and the filter as they were; only if the directory cannot be synced, the new file is in place and may not
+ * survive a power cut (the text says so).
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_file_save(roost_file *file);
 
@@ -165,14 +166,14 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_file_new_replica(roost_file *file)
 
 #define ROOST_FILE_MOST_PEERS 64
 
-/* What roost_file_set_peer_cursor stored for the peer, for roost_sync_new; NULL and 0 if nothing. Valid until the cursors
-   change: by set_peer_cursor, set_filter, new_replica or a load that rereads. */
+/* What roost_file_set_peer_cursor stored for the peer, for roost_sync_new; NULL and 0 if nothing. Valid until the
+   cursors change: by set_peer_cursor, set_filter, new_replica or a load that rereads. */
 ROOST_API roost_bytes roost_file_peer_cursor(const roost_file *file, const char *peer);
 
 /*
- * Stores what roost_sync_memory returned for this peer; save it together with the filter as it was then. The program names
- * a peer by its absolute path, HOST:PATH, or URL without a password. Of more than ROOST_FILE_MOST_PEERS, the one that was
- * stored the longest ago is dropped: its next sync costs more bytes. ROOST_NO_MEMORY: as before.
+ * Stores what roost_sync_memory returned for this peer; save it together with the filter as it was then. The program
+ * names a peer by its absolute path, HOST:PATH, or URL without a password. Of more than ROOST_FILE_MOST_PEERS, the one
+ * that was stored the longest ago is dropped: its next sync costs more bytes. ROOST_NO_MEMORY: as before.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_file_set_peer_cursor(roost_file *file, const char *peer,
                                                                    const void *cursor, size_t size);

@@ -9,10 +9,10 @@
  *                    it got its name, so that the lock is held without a gap.
  *     fsync          of the directory, so that the rename survives a power cut.
  *
- * A killed process leaves its successor behind. The successor's name comes from the inode of the locked file, so the next
- * process that locks this file finds it there and knows that it is unused: at most one is ever left, and not for long.
- * A new file has no inode yet; it is written without a name (O_TMPFILE), and link() gives it its real one, which fails if
- * another process was faster. On file systems without nameless files it gets a random name first.
+ * A killed process leaves its successor behind. The successor's name comes from the inode of the locked file, so the
+ * next process that locks this file finds it there and knows that it is unused: at most one is ever left, and not for
+ * long. A new file has no inode yet; it is written without a name (O_TMPFILE), and link() gives it its real one, which
+ * fails if another process was faster. On file systems without nameless files it gets a random name first.
  */
 #define _GNU_SOURCE
 #include "atomic_file.h"

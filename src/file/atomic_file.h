@@ -40,7 +40,8 @@ struct atomic_file {
  */
 roost_status atomic_file_open(struct atomic_file *file, roost_lock lock, bool wait);
 
-/* How a file is replaced, step by step. Until `commit` succeeds the file is as it was, and `close` removes the successor. */
+/* How a file is replaced, step by step. Until `commit` succeeds the file is as it was, and `close` removes the
+   successor. */
 roost_status atomic_file_begin(struct atomic_file *file); /* an empty successor, with the old permissions */
 roost_status atomic_file_write(struct atomic_file *file, const void *bytes, size_t size);
 roost_status atomic_file_truncate(struct atomic_file *file, size_t size); /* keeps the first `size` bytes */

@@ -1,7 +1,7 @@
 /*
- * A file may be anything: a terabyte of zeros, a film, a pipe. Its first 64 KiB are read and decoded as far as they go; if
- * they cannot be the beginning of a frame, the rest is not read. A regular file is then read in one piece, anything else
- * into a buffer that doubles.
+ * A file may be anything: a terabyte of zeros, a film, a pipe. Its first 64 KiB are read and decoded as far as they go;
+ * if they cannot be the beginning of a frame, the rest is not read. A regular file is then read in one piece, anything
+ * else into a buffer that doubles.
  */
 #include "contents.h"
 

@@ -29,7 +29,8 @@ roost_bytes contents_frame(const struct contents *contents);
 /* What stands behind it. */
 roost_bytes contents_section(const struct contents *contents);
 
-/* The filter, as a new replica. ROOST_CORRUPT also if there are bytes behind the frame that are not a replica section. */
+/* The filter, as a new replica. ROOST_CORRUPT also if there are bytes behind the frame that are not a replica
+   section. */
 roost_status contents_decode(const struct contents *contents, roost_filter **filter,
                              const roost_environment *environment);
 

@@ -11,7 +11,8 @@ struct failure {
     char text[FAILURE_ROOM];
 };
 
-/* Both return the status, so that a failing function ends in `return file_fail(...)`. `text` NULL: that of the status. */
+/* Both return the status, so that a failing function ends in `return file_fail(...)`. `text` NULL: that of the
+   status. */
 roost_status file_fail(struct failure *failure, roost_status status, const char *text);
 
 /* By errno, which is that of the last system call. `what` (may be NULL) stands before the system's text. */

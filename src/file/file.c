@@ -1,5 +1,6 @@
 /*
- * A filter and its file: `contents.c` reads, `replica_section.c` restores the replica, `atomic_file.c` locks and replaces.
+ * A filter and its file: `contents.c` reads, `replica_section.c` restores the replica, `atomic_file.c` locks and
+ * replaces.
  *
  *     load   frame -> filter; section -> actor, journal, peer cursors, if the section names this very file
  *     save   frame, section, modification time of the identity, fsync, rename
@@ -367,8 +368,8 @@ static roost_status write_image(roost_file *file, const struct image *image)
 }
 
 /*
- * Another process may have made a hard link to the file since it was loaded, and the link would go on as the replica that
- * this file is. So the old file stays open until the new one is in place, and then loses its identity.
+ * Another process may have made a hard link to the file since it was loaded, and the link would go on as the replica
+ * that this file is. So the old file stays open until the new one is in place, and then loses its identity.
  */
 static roost_status replace(roost_file *file)
 {

@@ -1,18 +1,18 @@
 /*
- * Two files that add under one actor lose each other's elements, and nothing shows it. So a file is the replica that its
- * section describes only if four facts agree with what was written into it. Any doubt makes it a new replica, which costs
- * a few bytes.
+ * Two files that add under one actor lose each other's elements, and nothing shows it. So a file is the replica that
+ * its section describes only if four facts agree with what was written into it. Any doubt makes it a new replica, which
+ * costs a few bytes.
  *
  *     device, inode      differ for every copy with an inode of its own: cp, cp -a, rsync, mv to another disk
  *     birth time         differs for a copy that is written into an inode of the same number. File systems reuse a
  *                        number as soon as it is free, and every save replaces a file by another inode
  *     modification time  chosen by us; differs for what is written over the file itself: cat old > FILE
- *     number of links    a hard link (cp -l, and backups made with it) shares all of the above, and stays as it is when a
- *                        save gives the name to a new inode. A file with two names is neither of them
+ *     number of links    a hard link (cp -l, and backups made with it) shares all of the above, and stays as it is when
+ *                        a save gives the name to a new inode. A file with two names is neither of them
  *
  * Without a birth time (network file systems, old ones) an old copy that cp -a writes back over an inode of the same
- * number would pass. But each write sets the status change time (ctime), which no program can choose, so it must be close
- * to the modification time. On such file systems, mv and chmod make a new replica as well.
+ * number would pass. But each write sets the status change time (ctime), which no program can choose, so it must be
+ * close to the modification time. On such file systems, mv and chmod make a new replica as well.
  *
  * A disk that is cloned, or set back to a snapshot, as a whole cannot be detected from inside.
  */
@@ -81,9 +81,9 @@ static bool set_modified(int descriptor, struct timespec modified)
 }
 
 /*
- * The present time by the clock of the file system, which may be on another machine; the digits below a millisecond come
- * from our clock, because that of the file system may tick coarsely. The time is then read back, as the file system
- * stored it.
+ * The present time by the clock of the file system, which may be on another machine; the digits below a millisecond
+ * come from our clock, because that of the file system may tick coarsely. The time is then read back, as the file
+ * system stored it.
  */
 bool file_identity_choose(struct file_identity *identity, int descriptor)
 {

@@ -13,8 +13,8 @@ struct file_identity {
     struct timespec modified; /* chosen by file_identity_choose */
 };
 
-/* Chooses the identity of a file before its contents are written, so that they may contain it. Returns false if the file
-   system does not provide what is needed. */
+/* Chooses the identity of a file before its contents are written, so that they may contain it. Returns false if the
+   file system does not provide what is needed. */
 bool file_identity_choose(struct file_identity *identity, int descriptor);
 
 /* After the last write: sets the modification time of the identity. */
@@ -23,7 +23,8 @@ bool file_identity_stamp(int descriptor, const struct file_identity *identity);
 /* Whether the open file has this identity. No copy of it has. */
 bool file_identity_matches(const struct file_identity *identity, int descriptor);
 
-/* For a file that was just replaced: if it still has another name (a hard link made meanwhile), takes its identity away. */
+/* For a file that was just replaced: if it still has another name (a hard link made meanwhile), takes its identity
+   away. */
 void file_identity_retire(int descriptor);
 
 /* Whether a file is unchanged between two calls of stat. */

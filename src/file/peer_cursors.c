@@ -1,4 +1,5 @@
-/* A short list, so a linear search. A dropped cursor costs the next sync with that peer a few more bytes, nothing else. */
+/* A short list, so a linear search. A dropped cursor costs the next sync with that peer a few more bytes, nothing
+   else. */
 #include "peer_cursors.h"
 
 #include <string.h>

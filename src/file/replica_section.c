@@ -14,8 +14,8 @@
  *     4        magic again
  *
  * The frame matters more than the section: any doubt drops the section, and the file becomes a new replica. A damaged
- * section must still be told from bytes that do not belong in the file, which make the file corrupt. So the magic stands
- * at both ends, and a flipped byte or a cut-off end leaves one of them intact.
+ * section must still be told from bytes that do not belong in the file, which make the file corrupt. So the magic
+ * stands at both ends, and a flipped byte or a cut-off end leaves one of them intact.
  */
 #include "replica_section.h"
 

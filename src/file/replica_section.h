@@ -11,8 +11,8 @@ bool is_replica_section(roost_bytes bytes);
 
 /*
  * Makes the filter, as decoded from the frame, the replica that the section describes, if the open file is the very one
- * that the section was written for: ROOST_REPLICA_RESTORED. Otherwise the filter stays as it is, and there are no peers.
- * Without memory *status is ROOST_NO_MEMORY, and the result means nothing.
+ * that the section was written for: ROOST_REPLICA_RESTORED. Otherwise the filter stays as it is, and there are no
+ * peers. Without memory *status is ROOST_NO_MEMORY, and the result means nothing.
  */
 roost_replica_status replica_section_restore(roost_bytes section, roost_bytes frame, int descriptor,
                                              roost_filter *filter, struct peer_cursors *peers, roost_status *status);

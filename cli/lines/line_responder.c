@@ -1,8 +1,9 @@
-#include "line_answer.h"
+#include "line_responder.h"
 
 #include "cli/base/messages.h"
 
-static bool answer_session(struct line_side *side, struct byte_buffer *reply, bool *understood, roost_bytes message)
+static bool reply_to_session_message(struct line_side *side, struct byte_buffer *reply, bool *understood,
+                                     roost_bytes message)
 {
     roost_buffer answer = {0};
     roost_status status = roost_reconcile_next(side->session, &answer, message.data, message.size);
@@ -20,10 +21,10 @@ static bool begin_session(struct line_side *side, struct byte_buffer *reply, boo
     roost_status status = roost_reconcile_answer(&side->session, message.data, message.size, &environment);
     if (status != ROOST_OK)
         return complain_of_session(side->file.name, status);
-    return line_side_load(side) && answer_session(side, reply, understood, message);
+    return line_side_load(side) && reply_to_session_message(side, reply, understood, message);
 }
 
-/* The last message of the session comes with the first request that follows it. */
+/* The last message of the session is part of the first request behind it. */
 static bool end_session(struct line_side *side, struct byte_reader *reader)
 {
     roost_bytes last = take_sized(reader);
@@ -59,7 +60,8 @@ static bool take_lines(struct line_side *side, struct byte_reader *reader)
     return !reader->failed || complain_of_session(side->file.name, ROOST_CORRUPT);
 }
 
-static bool answer_program(struct line_side *side, struct byte_buffer *reply, uint8_t type, struct byte_reader *reader)
+static bool reply_to_program_message(struct line_side *side, struct byte_buffer *reply, uint8_t type,
+                                     struct byte_reader *reader)
 {
     bool fine = type == LINES_GO_ON ? side->differences != NULL : end_session(side, reader);
     switch (type) {
@@ -77,7 +79,7 @@ static bool answer_program(struct line_side *side, struct byte_buffer *reply, ui
     return fine;
 }
 
-bool line_answer(struct line_side *side, struct byte_buffer *reply, bool *understood, roost_bytes request)
+bool line_responder_reply(struct line_side *side, struct byte_buffer *reply, bool *understood, roost_bytes request)
 {
     struct byte_reader reader = {.next = request.data, .left = request.size};
     reply->size = 0;
@@ -85,7 +87,7 @@ bool line_answer(struct line_side *side, struct byte_buffer *reply, bool *unders
         return begin_session(side, reply, understood, request);
     uint8_t type = (uint8_t)take_number(&reader, 1);
     if (type < LINES_WANTED)
-        return answer_session(side, reply, understood, request);
-    return answer_program(side, reply, type, &reader) &&
+        return reply_to_session_message(side, reply, understood, request);
+    return reply_to_program_message(side, reply, type, &reader) &&
            (!reply->failed || complain_of_session(side->file.name, ROOST_NO_MEMORY));
 }

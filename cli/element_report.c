@@ -1,5 +1,5 @@
-/* Numbers of elements are estimates, and are reported as whole ones. */
-#include "elements.h"
+/* Numbers of elements are estimates; they are rounded to whole ones. */
+#include "element_report.h"
 
 #include <math.h>
 #include <stdio.h>
