@@ -16,7 +16,7 @@ static const struct option options[] = {
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &change.verbose,
-     .help = "say how many keys there were and how many were new"},
+     .help = "print how many keys there were and how many were new"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
     {0},
 };
@@ -27,7 +27,7 @@ static bool complain_of_full(const char *name, const roost_filter *filter)
     if (roost_filter_config(filter)->scalable)
         return complain(name, "full: it cannot grow any further; nothing was added");
     format_things(capacity, roost_filter_config(filter)->capacity, "element");
-    return complain(name, "full: it was made for %s and has no room for all of these; nothing was added", capacity);
+    return complain(name, "full: it was created for %s and has no room for all of these; nothing was added", capacity);
 }
 
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
@@ -50,10 +50,10 @@ const struct verb verb_add = {
     .name = "add",
     .synopsis = "FILE [KEY...] [-v] [--json]",
     .summary = "add keys to a filter",
-    .details = "Adds the keys; without any, those on standard input, one a line. A KEY of - means\n"
-               "standard input, too; behind -- it is a key like any other. A key is the bytes before\n"
-               "the newline, unchanged. Either all keys are added or, on trouble, none. A line on\n"
-               "standard error tells when FILE holds more than it was made for.\n",
+    .details = "Adds the keys or, without any, the lines of standard input. A KEY of - also means standard\n"
+               "input; after -- it is an ordinary key. A key is all bytes before the newline. Either all\n"
+               "keys are added or, after an error, none. A warning on standard error says when FILE holds\n"
+               "more than its capacity.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -17,7 +17,7 @@ static const struct option options[] = {
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &settings.invert,
-     .help = "select the keys that are not in; these are certain"},
+     .help = "select the keys that are not in the filter"},
     {.name = "count",
      .letter = 'c',
      .type = OPTION_BOOLEAN,
@@ -107,10 +107,10 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_check = {
     .name = "check",
     .synopsis = "FILE [KEY...] [-v] [-c] [-q] [--json]",
-    .summary = "print the keys that are in a filter, as grep would",
-    .details = "Prints the keys that are in the filter, wrong with the probability that it promises, or\n"
-               "with -v those that are not, which is never wrong. Keys come as in roost add.\n"
-               "Exit status: 0 some key was selected, 1 none, 2 trouble.\n",
+    .summary = "print the keys that are in a filter, like grep",
+    .details = "Prints the keys that are in the filter, with its rate of false positives, or with -v those\n"
+               "that are not, which is always right. KEY is as in roost add.\n"
+               "Exit status: 0 some key was selected, 1 none, 2 error.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

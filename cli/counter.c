@@ -23,17 +23,17 @@ static const struct option options[] = {
      .type = OPTION_TEXT,
      .place = &settings.id,
      .value = "ID",
-     .help = "incr: the name of the operation, which no other one has"},
+     .help = "incr: the id of the operation, unique to it"},
     {.name = "by",
      .type = OPTION_AMOUNT,
      .place = &settings.by,
      .value = "N",
-     .help = "incr: what is added (default 1); may be negative"},
+     .help = "incr: the number to add (default 1); may be negative"},
     TIMED_OPTIONS(settings.timed,
-                  "operations expected in one window (default 100,000); more\ntake more memory, and the rate stays"),
+                  "expected operations in one window (default 100,000); more\ntake more memory, at the same rate"),
     RESUME_OPTION(settings.timed),
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "incr: print nothing"},
-    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print a JSON object"},
     {0},
 };
 
@@ -104,7 +104,7 @@ static int run_show(const char *name)
     int64_t value;
     bool fine = filter_file_look(&file, name) && timed_file_fits(&file, &settings.timed, ROOST_COUNTER);
     if (fine && roost_counter_value(file.filter, &value) != ROOST_OK)
-        fine = complain(name, "what its replicas counted does not fit into 64 bits");
+        fine = complain(name, "the sum over its replicas does not fit into 64 bits");
     if (fine && settings.json)
         show_json(file.filter, value);
     else if (fine)
@@ -132,11 +132,11 @@ const struct verb verb_counter = {
     .synopsis = "incr FILE --id ID [--by N] [--window TIME] | show FILE",
     .summary = "count operations, each once",
     .details = "counter incr FILE counts an operation and prints the value, and whether it was applied or\n"
-               "is a duplicate: one whose id was counted within the window, here or at a replica that\n"
-               "was merged or synced since. FILE is made where it is missing, if --window is given.\n"
+               "is a duplicate: its id was counted within the window, here or at a replica that was\n"
+               "merged or synced since. A missing FILE is created if --window is given.\n"
                "counter show FILE prints the value.\n"
-               "What is left: a retry at another replica that has not heard of the first attempt counts\n"
-               "twice; and one operation in 1/fpr is taken for a duplicate and not counted.\n",
+               "A retry at another replica that has not merged the first attempt counts twice; one\n"
+               "operation in 1/fpr is taken for a duplicate and not counted.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -37,14 +37,14 @@ static const struct option options[] = {
      .type = OPTION_COUNT,
      .place = &settings.capacity,
      .value = "N",
-     .help = "elements, over all replicas, for which the promise holds:\n1000, 1e6, 2.5M (k, M, G: powers of ten); "
-             "required, but for --scalable",
+     .help = "elements, over all replicas, for which --fpr holds: 1000,\n1e6, 2.5M (k, M, G: powers of ten); "
+             "required unless --scalable",
      .least = 1},
     {.name = "fpr",
      .type = OPTION_RATE,
      .place = &settings.fpr,
      .value = "P",
-     .help = "promised false-positive rate, as 0.01 or 1% (default 1%;\nwith --bits: what they give)"},
+     .help = "promised false-positive rate, as 0.01 or 1% (default 1%;\nwith --bits: what these give)"},
     {.name = "kind",
      .type = OPTION_CHOICE,
      .place = &settings.kind,
@@ -56,14 +56,15 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .place = &settings.layout,
      .value = "LAYOUT",
-     .help = "of a bloom filter. blocked: one cache line a key\n(default); classic: smaller, slower",
+     .help = "of a bloom filter. blocked (default): one cache line a\nkey; classic: smaller, slower",
      .choices = layout_names},
     {.name = "bits",
      .type = OPTION_COUNT,
      .place = &settings.bits,
      .value = "L",
-     .help = "of a fingerprint. cuckoo: 4 to 32 (default: the fewest\nthat keep the rate); orcuckoo: 16 to 28, in a "
-             "multiset 8\nto 28 (default: 24, or more where the rate needs them)",
+     .help =
+         "bits of a fingerprint. cuckoo: 4 to 32 (default: the fewest\nthat keep the rate); orcuckoo: 16 to 28, in a "
+         "multiset 8\nto 28 (default: 24, or more if the rate needs them)",
      .least = 4,
      .most = 32},
     {.name = "bucket",
@@ -75,7 +76,7 @@ static const struct option options[] = {
     {.name = "multiset",
      .type = OPTION_BOOLEAN,
      .place = &settings.multiset,
-     .help = "of an orcuckoo filter: a key that is added twice is in\ntwice"},
+     .help = "of an orcuckoo filter: a key that is added twice is\ncontained twice"},
     {.name = "entry",
      .type = OPTION_CHOICE,
      .place = &settings.entry,
@@ -86,13 +87,12 @@ static const struct option options[] = {
      .type = OPTION_SEED,
      .place = &settings.seed,
      .value = "S",
-     .help = "of the hash, decimal or 0x and hexadecimal; filters\nmade apart merge if it is the same (default: a "
-             "fixed one)"},
+     .help = "seed of the hash, decimal or 0x and hexadecimal; equal\nfor filters that are to merge (default: a fixed "
+             "one)"},
     {.name = "scalable",
      .type = OPTION_BOOLEAN,
      .place = &settings.scalable,
-     .help =
-         "grow by further tables as keys come, and keep the rate;\n--capacity is the first table's (default 10,000)"},
+     .help = "grow by adding tables, and keep the rate; --capacity is\nthat of the first table (default 10,000)"},
     {.name = "growth",
      .type = OPTION_CHOICE,
      .place = &settings.growth,
@@ -103,14 +103,15 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .place = &settings.schedule,
      .value = "S",
-     .help = "of a scalable filter, how tables share the rate:\nquadratic (default) or halving, which takes more room\n"
-             "from the sixth table on",
+     .help =
+         "of a scalable filter, how tables divide the rate:\nquadratic (default) or halving, which takes more memory\n"
+         "from the sixth table on",
      .choices = schedule_names},
     {.name = "writers",
      .type = OPTION_COUNT,
      .place = &settings.writers,
      .value = "R",
-     .help = "how many replicas will add at once, 1 to 1024 (default 4);\nhas no effect on filters of fixed size",
+     .help = "how many replicas add keys, 1 to 1024 (default 4); no\neffect without --scalable",
      .least = 1,
      .most = MOST_WRITERS},
     {.name = "force",
@@ -214,13 +215,12 @@ static bool complain_of_configuration(const roost_config *config)
     format_shortest(rate, config->fpr);
     uint32_t writers = config->writers ? config->writers : DEFAULT_WRITERS;
     if (config->scalable && config->capacity < writers)
-        return complain("--capacity", "must be at least %u in a scalable filter, one for each of its writers", writers);
+        return complain("--capacity", "must be at least %u in a scalable filter: one for each writer", writers);
     if (config->fingerprint_bits && !config->scalable)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
     if (config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED)
-        return complain("create", "a rate of %s is out of reach for the blocked layout; --layout classic goes lower",
-                        rate);
-    return complain("create", "a rate of %s is out of reach for this kind of filter", rate);
+        return complain("create", "a rate of %s is too low for the blocked layout; use --layout classic", rate);
+    return complain("create", "this kind of filter cannot have a rate of %s", rate);
 }
 
 static roost_filter *make_filter(const char *name)
@@ -269,9 +269,9 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_create = {
     .name = "create",
     .synopsis = "FILE --capacity N|--scalable [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
-    .summary = "make an empty filter",
-    .details = "Makes an empty filter. Filters merge when all of these options are equal, so that\n"
-               "machines that never met can make theirs with the same command.\n",
+    .summary = "create an empty filter",
+    .details = "Creates an empty filter. Filters merge if they were created with the same options, on any\n"
+               "machine.\n",
     .options = options,
     .operands = operands,
     .changes_file = true,

@@ -162,7 +162,7 @@ bool dedup(const struct dedup_settings *settings)
         return complain("dedup", "--window is missing");
     roost_status status = open_window(&deduping);
     if (status == ROOST_INVALID)
-        return complain("dedup", "such a window cannot be made: its rate or its length is out of reach");
+        return complain("dedup", "cannot run: --fpr or --window is out of range");
     if (status != ROOST_OK)
         return complain_of_status("dedup", status);
     if (settings->step && deduping.time == 0)

@@ -40,9 +40,9 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_digest = {
     .name = "digest",
     .synopsis = "FILE [--json]",
-    .summary = "print what tells whether two filters are equal",
-    .details = "Prints 32 hex digits. Two filters have the same ones exactly when they were made alike\n"
-               "and hold the same, whatever the order in which they came to it.\n",
+    .summary = "print a digest, equal for equal filters",
+    .details = "Prints 32 hex digits. They are equal if and only if two filters have the same options and\n"
+               "the same contents, in whatever order these were added.\n",
     .options = options,
     .operands = operands,
     .run = run,

@@ -15,7 +15,7 @@ void print_elements(const roost_filter *filter)
     format_things(elements, (uint64_t)llround(info.elements), "element");
     printf("about %s", elements);
     if (!info.promise_holds)
-        printf(", more%s than it was made for: the promised rate no longer holds",
+        printf(", more%s than it was created for: the promised rate no longer holds",
                roost_filter_config(filter)->scalable ? " writers" : "");
     printf("\n");
 }
@@ -31,13 +31,13 @@ void warn_of_promise(const char *name, const roost_filter *filter)
     format_percent(promised, config->fpr, 3);
     format_percent(now, info.fpr_now, 3);
     if (config->scalable) {
-        complain(name, "was made for fewer writers than it has: %s false positives now, %s promised", now, promised);
+        complain(name, "was created for fewer writers than it has: %s false positives now, %s promised", now, promised);
         return;
     }
     format_things(capacity, config->capacity, "element");
     complain(name,
-             "was made for %s and holds more: %s false positives now, %s promised; a new filter with a larger "
-             "--capacity, or --scalable, keeps the rate",
+             "was created for %s and holds more: %s false positives now, %s promised; create a new filter with "
+             "a larger --capacity or --scalable",
              capacity, now, promised);
 }
 

@@ -17,10 +17,7 @@ static struct {
 
 static const struct option options[] = {
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
-    {.name = "new-replica",
-     .type = OPTION_BOOLEAN,
-     .place = &settings.new_replica,
-     .help = "make FILE a replica of its own, as a copy would be"},
+    {.name = "new-replica", .type = OPTION_BOOLEAN, .place = &settings.new_replica, .help = "make FILE a new replica"},
     {0},
 };
 
@@ -240,7 +237,7 @@ static void print_causal_context(const struct facts *facts)
     format_things(actors, facts->info.actors, "actor");
     format_things(dots, facts->info.dots, "addition");
     format_things(gaps, facts->info.gaps, "gap");
-    printf(LABEL "%s by %s, %s\n", "history", dots, actors, gaps);
+    printf(LABEL "%s by %s, %s\n", "causal context", dots, actors, gaps);
     printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
 }
 
@@ -262,7 +259,7 @@ static void print_replica(const struct facts *facts)
     if (keeps_quota(facts))
         print_writers(facts);
     if (facts->info.journal > 0 || facts->peers > 0)
-        printf(LABEL "%s in the journal, %s remembered\n", "sync", changes, peers);
+        printf(LABEL "%s in the journal, cursors of %s\n", "sync", changes, peers);
 }
 
 static void print_contents(const struct facts *facts)
@@ -324,7 +321,7 @@ static void print_forgotten(const struct facts *before)
     if (before->actor[0])
         printf("; it was actor %s", before->actor);
     if (before->peers > 0)
-        printf("; it forgot %s", peers);
+        printf("; dropped the cursors of %s", peers);
     printf("\n");
 }
 
@@ -370,11 +367,11 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_info = {
     .name = "info",
     .synopsis = "FILE [--json] [--new-replica]",
-    .summary = "tell what a filter is and what it holds",
-    .details = "Tells what the filter was made for, about how many elements it holds, and how often it\n"
-               "errs at present beside what was promised. A file that was copied or restored becomes a\n"
-               "replica of its own by itself; --new-replica is for those where nothing shows it, as in\n"
-               "a disk that was copied as a whole.\n",
+    .summary = "describe a filter and what it holds",
+    .details = "Prints the configuration of the filter, an estimate of its elements, and its present rate\n"
+               "of false positives beside the promised one. A file that was copied or restored becomes a\n"
+               "new replica by itself; use --new-replica where that cannot be detected, as on a disk that\n"
+               "was cloned as a whole.\n",
     .options = options,
     .operands = operands,
     .run = run,

@@ -24,17 +24,18 @@ static const struct verb *const verbs[] = {&verb_create, &verb_add,     &verb_re
 /* ---- help ------------------------------------------------------------------------------------------------------ */
 
 static const char *const introduction =
-    "roost keeps approximate sets in files that can be updated apart and merged.\n"
+    "Bloom and cuckoo filters in files: replicas are updated independently, then merged or synced.\n"
     "A \"no\" is always true; a \"yes\" is wrong with the probability promised at creation.\n";
 
-static const char *const example = "\n"
-                                   "Two machines, one set:\n"
-                                   "  roost create seen.roost --capacity 1M --fpr 1%\n"
-                                   "  roost add seen.roost < urls.txt\n"
-                                   "  roost sync seen.roost other-machine:seen.roost\n"
-                                   "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
-                                   "\n"
-                                   "roost help VERB tells more. Exit status: 0 fine, 1 nothing selected, 2 trouble.\n";
+static const char *const example =
+    "\n"
+    "Two machines, one set:\n"
+    "  roost create seen.roost --capacity 1M --fpr 1%\n"
+    "  roost add seen.roost < urls.txt\n"
+    "  roost sync seen.roost other-machine:seen.roost\n"
+    "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
+    "\n"
+    "roost help VERB has the details. Exit status: 0 success, 1 nothing selected, 2 error.\n";
 
 static int print_general_help(void)
 {
@@ -77,7 +78,7 @@ static int refuse_verb(const char *name)
     if (name)
         complain(name, "unknown verb; there are %sand help", list);
     else
-        complain_plainly("a verb is missing; there are %sand help", list);
+        complain_plainly("the verb is missing; there are %sand help", list);
     return EXIT_ERROR;
 }
 
@@ -159,12 +160,12 @@ static bool hide_passwords(char **words, size_t count)
 {
     bool talks = count > 0 && (strcmp(words[0], "sync") == 0 || strcmp(words[0], "link") == 0), any = false;
     if (talks && !secrets_take(words, count, &any))
-        return complain_plainly("no memory");
+        return complain_plainly("out of memory");
     for (size_t i = 0; !talks && i < count; i++)
         secrets_hide(words[i]);
     if (any && isatty(STDERR_FILENO))
-        complain_plainly("others on this machine can read a password in a URL at the moment in which roost starts; "
-                         "ROOST_PASSWORD in the environment, or link --password-file, keeps it from them");
+        complain_plainly("other users of this machine can read a password in a URL when roost starts; use "
+                         "ROOST_PASSWORD in the environment, or link --password-file");
     return true;
 }
 

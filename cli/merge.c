@@ -19,7 +19,7 @@ static const struct option options[] = {
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &settings.verbose,
-     .help = "say whether anything was new, and what DEST holds now"},
+     .help = "print whether anything was new, and what DEST holds now"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "the same as a JSON object"},
     {0},
 };
@@ -109,10 +109,10 @@ static const char *const operands[] = {"DEST", "SRC", NULL};
 const struct verb verb_merge = {
     .name = "merge",
     .synopsis = "DEST SRC... [-v] [--json]",
-    .summary = "take what other filters hold into one",
-    .details = "DEST takes in all that the sources hold; these stay as they are. Order and repetition\n"
-               "do not matter. A DEST that does not exist is made from the first SRC. Either all\n"
-               "sources are merged or, on trouble, none.\n",
+    .summary = "merge other filters into one",
+    .details = "Merges the sources into DEST; they stay unchanged. Order and repetition do not matter. A\n"
+               "DEST that does not exist is created from the first SRC. Either all sources are merged or,\n"
+               "after an error, none.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

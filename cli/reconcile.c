@@ -40,10 +40,16 @@ static const struct option options[] = {
      .choices = methods,
      .help = "auto: the fewest bytes (default); riblt: rateless IBLT; dbf: Bloom filters;\n"
              "ccf-query, ccf-decode: counting cuckoo filters, approximately"},
-    {.name = "multiset", .type = OPTION_BOOLEAN, .place = &settings.multiset, .help = "lines are counted"},
-    {.name = "fetch", .type = OPTION_BOOLEAN, .place = &settings.fetch, .help = "A takes in what is only in B"},
-    {.name = "stats", .type = OPTION_BOOLEAN, .place = &settings.stats, .help = "say what it cost"},
-    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "that alone, as a JSON object"},
+    {.name = "multiset",
+     .type = OPTION_BOOLEAN,
+     .place = &settings.multiset,
+     .help = "count how often each line occurs"},
+    {.name = "fetch",
+     .type = OPTION_BOOLEAN,
+     .place = &settings.fetch,
+     .help = "append to A the lines that are only in B"},
+    {.name = "stats", .type = OPTION_BOOLEAN, .place = &settings.stats, .help = "print bytes, rounds and CPU time"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print only these, as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "print no lines"},
     SHELL_OPTIONS(settings.shell),
     {0},
@@ -109,7 +115,7 @@ static bool begin_session(struct reconciling *work)
     if (status == ROOST_UNSUPPORTED) {
         char option[64];
         snprintf(option, sizeof option, "--method %s", methods[config.method]);
-        return complain(option, "is for sets, and not for --multiset");
+        return complain(option, "cannot be used with --multiset");
     }
     return (status == ROOST_OK || complain_of_session(work->near.file.name, status)) && line_side_load(&work->near);
 }
@@ -119,7 +125,7 @@ static bool complain_of_conversation(const struct reconciling *work, roost_statu
     const roost_reconcile_method method = roost_reconcile_config_of(work->near.session)->method;
     bool limited = method == ROOST_RECONCILE_CCF_QUERY || method == ROOST_RECONCILE_CCF_DECODE;
     if (limited && status == ROOST_TOO_LARGE)
-        return complain(work->far_name, "more lines than --method %s takes; auto has no such limit", methods[method]);
+        return complain(work->far_name, "has more lines than --method %s allows; use --method auto", methods[method]);
     return complain_of_session(work->far_name, status);
 }
 
@@ -272,7 +278,8 @@ static bool is_equal(const roost_reconcile_result *result)
 static void warn_of_missed(const struct reconciling *work)
 {
     if (!work->result.complete)
-        complain(work->far_name, "--method %s missed some differences; auto finds all", methods[settings.method - 1]);
+        complain(work->far_name, "--method %s missed some differences; use --method auto to find all",
+                 methods[settings.method - 1]);
 }
 
 static void report(const struct reconciling *work)
@@ -329,7 +336,7 @@ static bool open_sides(struct reconciling *work, const char *a, const char *b)
 {
     bool a_is_remote = is_remote_name(a), b_is_remote = is_remote_name(b);
     if (is_url(a) || is_url(b))
-        return complain(is_url(a) ? a : b, "a file is a path or HOST:PATH");
+        return complain(is_url(a) ? a : b, "must be a path or HOST:PATH");
     if (a_is_remote && b_is_remote)
         return complain(b, "only one of the two may be on another machine");
     work->near_is_a = !a_is_remote;
@@ -367,16 +374,17 @@ static const char *const operands[] = {"A", "B", NULL};
 const struct verb verb_reconcile = {
     .name = "reconcile",
     .synopsis = "A B [--multiset] [--fetch] [--method METHOD] [--stats] [--json] [-q] [--rsh COMMAND] [--roost PATH]",
-    .summary = "find the lines in which two files differ, sending little",
-    .details = "Prints the lines that are only in A as \"< LINE\", those only in B as \"> LINE\". Order and, unless\n"
-               "--multiset is given, repetitions of lines do not matter. With --multiset a line is printed with\n"
-               "its count on that side, where the counts differ: \"< 3 LINE\", \"> 5 LINE\".\n"
-               "One of the two may be HOST:PATH: then roost serve --lines is started there through ssh, and what\n"
-               "is sent follows the difference, whatever the size of the files.\n"
-               "--method ccf-query and ccf-decode may miss differences, and say so, and may name lines that do not\n"
-               "differ; the other methods are exact. riblt and dbf are for sets.\n"
-               "--fetch appends to A what it lacks; A is replaced whole, or left alone.\n"
-               "Exit status: 0 if the two are equal, 1 if not, 2 in case of trouble.\n",
+    .summary = "find the lines in which two files differ, with few bytes",
+    .details =
+        "Prints the lines that are only in A as \"< LINE\", those only in B as \"> LINE\". Order and, unless\n"
+        "--multiset is given, repetitions of lines do not matter. With --multiset a line is printed with\n"
+        "its count on that side, where the counts differ: \"< 3 LINE\", \"> 5 LINE\".\n"
+        "One of the two may be HOST:PATH, where ssh starts roost serve --lines; what is sent is in proportion to\n"
+        "the difference, not to the files.\n"
+        "--method ccf-query and ccf-decode may miss differences, and say so, and may name lines that do not\n"
+        "differ; the other methods are exact. riblt and dbf are for sets.\n"
+        "--fetch appends to A the lines that only B has; A is replaced atomically.\n"
+        "Exit status: 0 the two are equal, 1 they differ, 2 error.\n",
     .options = options,
     .operands = operands,
     .changes_file = false,

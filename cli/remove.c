@@ -19,12 +19,12 @@ static const struct option options[] = {
     {.name = "one",
      .type = OPTION_BOOLEAN,
      .place = &settings.one,
-     .help = "of a multiset: one copy for each KEY, not all of them"},
+     .help = "of a multiset: remove one copy of each KEY, not all"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &change.verbose,
-     .help = "say how many keys were removed and how many were not there"},
+     .help = "print how many keys were removed and how many were missing"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
     {0},
 };
@@ -33,9 +33,9 @@ static bool can_remove(const char *name, const roost_filter *filter)
 {
     const roost_config *config = roost_filter_config(filter);
     if (config->kind != ROOST_ORCUCKOO)
-        return complain(name, "a %s filter cannot remove; make one with --kind orcuckoo", kind_name(config->kind));
+        return complain(name, "a %s filter cannot remove; create one with --kind orcuckoo", kind_name(config->kind));
     if (settings.one && !config->multiset)
-        return complain(name, "a set holds no copies to remove --one of; make one with --multiset");
+        return complain(name, "a set has no copies to remove --one of; create one with --multiset");
     return true;
 }
 
@@ -64,11 +64,11 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_remove = {
     .name = "remove",
     .synopsis = "FILE [KEY...] [--one] [-v] [--json]",
-    .summary = "take keys out of a filter again",
-    .details = "Removes the keys from a filter of --kind orcuckoo; keys come as in roost add. What\n"
-               "another replica adds at the same time stays in. Remove only what was added: a key that\n"
-               "was not, and that roost check reports nevertheless, takes with it the one that it is\n"
-               "mistaken for. Either all keys are removed or, on trouble, none.\n",
+    .summary = "remove keys from a filter",
+    .details = "Removes the keys from a filter of --kind orcuckoo; KEY is as in roost add. An addition by\n"
+               "another replica at the same time survives. Remove only keys that were added: removing a\n"
+               "false positive removes the key that it collides with. Either all keys are removed or,\n"
+               "after an error, none.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

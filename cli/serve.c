@@ -14,7 +14,7 @@
 static bool lines;
 
 static const struct option options[] = {
-    {.name = "lines", .type = OPTION_BOOLEAN, .place = &lines, .help = "FILE is one of lines; answer roost reconcile"},
+    {.name = "lines", .type = OPTION_BOOLEAN, .place = &lines, .help = "FILE has lines; respond to roost reconcile"},
     {0},
 };
 
@@ -43,7 +43,7 @@ static bool complain_of_input(const char *name, enum wire_result result)
     case WIRE_CUT:
         return complain(name, "the connection ended within a message");
     case WIRE_NONSENSE:
-        return complain(name, "what comes in is no message of roost %s", lines ? "reconcile" : "sync");
+        return complain(name, "received bytes that are not a message of roost %s", lines ? "reconcile" : "sync");
     case WIRE_FAILED:
         return complain("standard input", "%s", strerror(errno));
     case WIRE_FINE:
@@ -124,10 +124,10 @@ static const char *const operands[] = {"FILE", NULL};
 const struct verb verb_serve = {
     .name = "serve",
     .synopsis = "FILE [--lines]",
-    .summary = "answer roost sync on standard input and output",
-    .details = "The other end of roost sync, and of roost reconcile with --lines; these start it on the\n"
-               "machine of the peer. Ends when its standard input does. What a peer sends is on the disk\n"
-               "before it is acknowledged.\n",
+    .summary = "respond to roost sync on standard input and output",
+    .details = "The responder of roost sync and, with --lines, of roost reconcile, which start it on the\n"
+               "machine of the peer. Ends at the end of standard input. Changes are on the disk before\n"
+               "they are acknowledged.\n",
     .options = options,
     .operands = operands,
     .run = run,

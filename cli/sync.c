@@ -219,13 +219,13 @@ static const char *const operands[] = {"FILE", "PEER", NULL};
 const struct verb verb_sync = {
     .name = "sync",
     .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--json] [-q]",
-    .summary = "make two replicas equal, sending only what differs",
-    .details = "FILE and PEER exchange what the other lacks, additions and removals; then they are equal.\n"
-               "PEER is a path, or HOST:PATH: then roost serve is started there through ssh, or a key of a\n"
-               "server with the module, redis://[user[:password]@]host[:port]/KEY, or rediss:// with TLS;\n"
-               "ROOST_PASSWORD and ROOST_USER in the environment complete it. A path or key that\n"
-               "does not exist is made. What is sent follows what changed since the two last synced.\n"
-               "Should the connection break, nothing is half done: sync again.\n",
+    .summary = "sync two replicas, sending only what differs",
+    .details = "Anti-entropy: FILE and PEER exchange the additions and removals that the other lacks, and\n"
+               "are equal then. PEER is a path; HOST:PATH, where ssh starts roost serve; or a key of a\n"
+               "server with the module: redis://[user[:password]@]host[:port]/KEY, or rediss:// for TLS,\n"
+               "with ROOST_USER and ROOST_PASSWORD from the environment. A path or key that does not\n"
+               "exist is created. Only changes since the last sync of the two are sent. If the\n"
+               "connection breaks, both are intact: sync again.\n",
     .options = options,
     .operands = operands,
     .run = run,

@@ -28,25 +28,25 @@ static const struct option options[] = {
     {.name = "stamped",
      .type = OPTION_BOOLEAN,
      .place = &settings.stamped,
-     .help = "dedup: each line begins with its time in seconds and a\nblank; what follows is the key"},
+     .help = "dedup: each line begins with its time in seconds and a\nspace; the rest is the key"},
     {.name = "step",
      .type = OPTION_DURATION,
      .place = &settings.step,
      .value = "TIME",
-     .help = "dedup: the clock ticks by the line instead, so much each"},
+     .help = "dedup: each line is that much later than the one before,\ninstead of the clock"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &settings.verbose,
-     .help =
-         "add: say how many keys there were and how many were new;\ncheck: print the keys that did not come lately"},
+     .help = "add: print how many keys there were and how many were\nnew; check: select the keys that are not in the "
+             "window"},
     {.name = "count",
      .letter = 'c',
      .type = OPTION_BOOLEAN,
      .place = &settings.count,
      .help = "check: print only how many keys were selected"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "check: print nothing"},
-    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "counts as a JSON object"},
+    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print counts as a JSON object"},
     {0},
 };
 
@@ -196,14 +196,14 @@ static const char *const operands[] = {"add|check|dedup", NULL};
 const struct verb verb_window = {
     .name = "window",
     .synopsis = "add|check FILE [KEY...] | dedup [OPTION...]",
-    .summary = "remember what came lately, and forget the rest",
-    .details = "window add FILE adds keys, which FILE remembers for --window and then forgets by itself;\n"
-               "FILE is made where it is missing. window check FILE prints the keys that came lately,\n"
-               "with the manners of roost check. Keys come as in roost add. merge, sync, info and\n"
-               "digest take such files as they take filters.\n"
-               "window dedup copies lines from standard input to standard output, except those that it\n"
-               "has seen within the window. It takes 9 to 19 bytes of memory for each distinct line of\n"
-               "one window, and stops with an error where there is no more.\n",
+    .summary = "keep keys for a time, then drop them",
+    .details = "window add FILE adds keys, which expire by themselves after --window; a missing FILE is\n"
+               "created. window check FILE prints the keys that were added within the window, with the\n"
+               "exit status of roost check. KEY is as in roost add. merge, sync, info and digest accept\n"
+               "such files, too.\n"
+               "window dedup copies lines from standard input to standard output, except those that\n"
+               "occurred within the window. It takes 9 to 19 bytes of memory for each distinct line of\n"
+               "one window, and stops with an error if there is no more memory.\n",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -45,27 +45,27 @@ static const struct option options[] = {
      .type = OPTION_COUNT,
      .place = &settings.replicas,
      .value = "N",
-     .help = "how many (default 5)",
+     .help = "number of replicas (default 5)",
      .least = 2,
      .most = MOST_REPLICAS},
     {.name = "elements",
      .type = OPTION_COUNT,
      .place = &settings.elements,
      .value = "N",
-     .help = "over all replicas (default 100k)",
+     .help = "elements over all replicas (default 100k)",
      .least = 1,
      .most = 10000000},
     {.name = "loss",
      .type = OPTION_SHARE,
      .place = &settings.loss,
      .value = "P",
-     .help = "how many messages are lost, up to 90% (default 20%)",
+     .help = "part of the messages that is lost, up to 90% (default 20%)",
      .most = 90},
     {.name = "seed",
      .type = OPTION_SEED,
      .place = &settings.seed,
      .value = "S",
-     .help = "repeats the run of that seed (default: another each time)"},
+     .help = "repeat the run of that seed (default: a random one)"},
     {.name = "fast",
      .type = OPTION_BOOLEAN,
      .place = &settings.fast,
@@ -73,7 +73,7 @@ static const struct option options[] = {
     {.name = "json",
      .type = OPTION_BOOLEAN,
      .place = &settings.json,
-     .help = "only the figures at the end, as a JSON object"},
+     .help = "print only the figures at the end, as a JSON object"},
     {0},
 };
 
@@ -214,9 +214,9 @@ static const char *const operands[] = {NULL};
 const struct verb verb_demo = {
     .name = "demo",
     .synopsis = "[OPTION...]",
-    .summary = "watch replicas agree over a bad network, on this machine",
-    .details = "Replicas of one filter add elements and send each other what is new, over a network\n"
-               "that loses, doubles, delays and reorders messages and is cut in two for a while. At the\n"
+    .summary = "watch replicas converge over an unreliable simulated network",
+    .details = "Replicas of one filter add elements and exchange deltas over a simulated network that\n"
+               "loses, duplicates, delays and reorders messages and is partitioned for a while. At the\n"
                "end: whether they agree, elements lost, measured false positives, and bytes sent.\n"
                "Exit status: 0 all agree and nothing was lost, 1 otherwise.\n",
     .options = options,

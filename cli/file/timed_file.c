@@ -32,19 +32,19 @@ uint64_t timed_now(const struct timed_settings *settings)
 static bool make(struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
 {
     if (!settings->window)
-        return complain(file->name, "%s; --window makes one", strerror(ENOENT));
+        return complain(file->name, "%s; --window creates it", strerror(ENOENT));
     roost_config config = timed_config(settings, kind, DEFAULT_FILE_CAPACITY);
     roost_environment environment = filter_environment();
     roost_filter *filter;
     roost_status status = roost_filter_new(&filter, &config, &environment);
     if (status == ROOST_INVALID)
-        return complain(file->name, "such a window cannot be made: its rate or its length is out of reach");
+        return complain(file->name, "cannot be created: --fpr or --window is out of range");
     return status == ROOST_OK ? filter_file_put(file, file->name, filter) : complain_of_status(file->name, status);
 }
 
 static bool differs(const struct filter_file *file, const char *option)
 {
-    return complain(option, "%s was made with another one (see roost info)", file->name);
+    return complain(option, "%s was created with another value; see roost info", file->name);
 }
 
 bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind)

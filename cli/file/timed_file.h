@@ -19,7 +19,7 @@ struct timed_settings {
      .type = OPTION_DURATION,                                                                                          \
      .place = &(settings).window,                                                                                      \
      .value = "TIME",                                                                                                  \
-     .help = "how long keys are remembered at least: 60s, 10m, 1.5h, 2d"},                                             \
+     .help = "how long keys are kept at least: 60s, 10m, 1.5h, 2d"},                                                   \
         {.name = "capacity",                                                                                           \
          .type = OPTION_COUNT,                                                                                         \
          .place = &(settings).capacity,                                                                                \
@@ -42,16 +42,16 @@ struct timed_settings {
          .type = OPTION_SEED,                                                                                          \
          .place = &(settings).seed,                                                                                    \
          .value = "S",                                                                                                 \
-         .help = "of the hash (default: a fixed one)"},                                                                \
+         .help = "seed of the hash (default: a fixed one)"},                                                           \
     {                                                                                                                  \
         .name = "time", .type = OPTION_DURATION, .place = &(settings).time, .value = "T",                              \
-        .help = "what time it is, in seconds (default: the clock's, since\n1970)"                                      \
+        .help = "the present time in seconds since 1970 (default: the\nsystem clock)"                                  \
     }
 
 #define RESUME_OPTION(settings)                                                                                        \
     {                                                                                                                  \
         .name = "resume", .type = OPTION_BOOLEAN, .place = &(settings).resume,                                         \
-        .help = "FILE has lain idle for more than a month: the clock is\nright"                                        \
+        .help = "accept a clock that is more than a month ahead of FILE"                                               \
     }
 
 roost_config timed_config(const struct timed_settings *settings, roost_kind kind, uint64_t capacity);

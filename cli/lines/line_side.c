@@ -18,10 +18,10 @@ bool complain_of_session(const char *name, roost_status status)
 {
     switch (status) {
     case ROOST_PROTOCOL:
-        return complain(name, "the peer does not speak this version of roost's reconcile protocol, or too much");
+        return complain(name, "the peer uses another version of roost's reconcile protocol, or sends too much");
     case ROOST_CORRUPT:
     case ROOST_TRUNCATED:
-        return complain(name, "a message that makes no sense (%s)", roost_status_text(status));
+        return complain(name, "received an invalid message (%s); try again", roost_status_text(status));
     default:
         return complain(name, "%s", roost_status_text(status));
     }
@@ -53,7 +53,7 @@ static bool add_line(void *context, roost_bytes line)
     struct line_side *side = context;
     roost_status status = roost_reconcile_add(side->session, line.data, line.size, 1);
     if (status == ROOST_TOO_LARGE)
-        return complain(side->file.name, "has more lines than can be reconciled here");
+        return complain(side->file.name, "has too many lines to reconcile");
     return (status == ROOST_OK || complain_of_session(side->file.name, status)) && !interrupted();
 }
 

@@ -129,14 +129,14 @@ bool complain_of_peer(const struct peer *peer, roost_status status, const char *
     case ROOST_MISMATCH:
         if (!peer->is_remote && peer->file.filter)
             return complain_of_mismatch(peer->name, peer->file.filter, our_name, ours);
-        return complain(peer->name, "was made with other options than %s (see roost info) and does not sync with it",
-                        our_name);
+        return complain(peer->name,
+                        "was created with other options than %s and cannot sync with it; compare roost info", our_name);
     case ROOST_PROTOCOL:
         return complain(peer->name,
-                        "the roost there is older or newer than this one, and they have no protocol in common");
+                        "the peer runs another version of roost without a common protocol; upgrade the older one");
     case ROOST_CORRUPT:
     case ROOST_TRUNCATED:
-        return complain(peer->name, "sent a message that makes no sense (%s)", roost_status_text(status));
+        return complain(peer->name, "sent an invalid message (%s); sync again", roost_status_text(status));
     default:
         return complain_of_status(our_name, status);
     }

@@ -103,7 +103,8 @@ static bool host_is_sound(const char *name, const char *host)
         return complain(name, "a host must stand before the colon, and not begin with a dash; a path that has a colon "
                               "is written ./PATH");
     if (has_any(host, "'`\";&<>|(){}[]") || has_any(address, " $\\"))
-        return complain(name, "has characters that no host and no user has; a path that has a colon is written ./PATH");
+        return complain(
+            name, "has characters that are not allowed in a host or user; a path that has a colon is written ./PATH");
     return true;
 }
 
@@ -186,7 +187,7 @@ static bool make_command(struct command *command, const char *name, const struct
 static bool request_is_sound(const char *name, const struct remote_shell *shell)
 {
     if (host_end(name)[1] == '\0')
-        return complain(name, "a path is missing behind the colon");
+        return complain(name, "the path behind the colon is missing");
     if (shell->command[strspn(shell->command, BLANKS)] == '\0')
         return complain("--rsh", "must name a program");
     if (shell->roost[0] == '-')
@@ -312,7 +313,8 @@ static bool complain_of_silence(const struct remote *remote, int status)
     if (WIFSIGNALED(status))
         return complain(remote->name, "no answer: %s was stopped by signal %d", shell, WTERMSIG(status));
     if (WEXITSTATUS(status) == NOT_FOUND)
-        return complain(remote->name, "no answer: there is no %s there; --roost names its place", remote->shell->roost);
+        return complain(remote->name, "no answer: %s was not found there; --roost gives its path",
+                        remote->shell->roost);
     if (WEXITSTATUS(status) != 0)
         return complain(remote->name, "no answer: %s ended with exit status %d", shell, WEXITSTATUS(status));
     return complain(remote->name, "the peer does not speak roost's sync protocol (is roost installed there?)");

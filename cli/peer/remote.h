@@ -19,10 +19,10 @@ struct remote_shell {
      .type = OPTION_TEXT,                                                                                              \
      .place = &(shell).command,                                                                                        \
      .value = "COMMAND",                                                                                               \
-     .help = "what reaches HOST (default: $ROOST_RSH, or else ssh)"},                                                  \
+     .help = "remote shell for HOST (default: $ROOST_RSH, or ssh)"},                                                   \
     {                                                                                                                  \
         .name = "roost", .type = OPTION_TEXT, .place = &(shell).roost, .value = "PATH",                                \
-        .help = "how the program is called on HOST (default: roost)"                                                   \
+        .help = "path of the program on HOST (default: roost)"                                                         \
     }
 
 /* Fills in what was not given, from the environment or with the defaults. */

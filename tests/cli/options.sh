@@ -25,12 +25,12 @@ roost --version
 [ "$status" -eq 0 ] && grep -qE '^roost [0-9]+\.[0-9]+\.[0-9]+$' "$output/out"
 verdict "roost --version is one line"
 roost help create
-grep -q 'no effect on filters of fixed size' "$output/out"
+grep -q 'effect without --scalable' "$output/out"
 verdict "the help says where --writers has no effect"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'a verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, link, demo'
+refuses "no verb" 'the verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, link, demo'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
 refuses "help for an unknown verb" 'unknown verb' help frobnicate
 refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --frobnicate

@@ -47,15 +47,15 @@ cp full half
 seq 10000 >many
 "$ROOST" add full <many >"$output/out" 2>"$output/err"
 is "past it add succeeds" 0 $?
-one_line '^roost: full: was made for 100 elements and holds more: .* % false positives now, 1 % promised; .*--scalable'
+one_line '^roost: full: was created for 100 elements and holds more: .* % false positives now, 1 % promised; .*--scalable'
 verdict "and says so, once"
 "$ROOST" add full one >"$output/out" 2>"$output/err"
-one_line '^roost: full: was made for 100 elements and holds more: 100 % false positives now'
+one_line '^roost: full: was created for 100 elements and holds more: 100 % false positives now'
 verdict "also where no key seems to be new any more"
 for verb in "merge half full" "sync -q half full"; do
     cp half kept
     "$ROOST" ${verb% half full} half full >"$output/out" 2>"$output/err"
-    one_line '^roost: half: was made for 100 elements and holds more'
+    one_line '^roost: half: was created for 100 elements and holds more'
     verdict "$verb says it, too"
     mv kept half
 done

@@ -167,11 +167,11 @@ verdict "a link stays one"
 refuses "a file that is not there" 'nosuch: No such file' reconcile a nosuch
 refuses "a directory" 'shells: Is a directory' reconcile shells a
 refuses "an unknown method" '--method magic: must be auto, riblt, dbf, ccf-query or ccf-decode' reconcile a b --method magic
-refuses "dbf for multisets" '--method dbf: is for sets' reconcile a b --method dbf --multiset
-refuses "riblt for multisets" '--method riblt: is for sets' reconcile a b --method riblt --multiset
+refuses "dbf for multisets" '--method dbf: cannot be used with --multiset' reconcile a b --method dbf --multiset
+refuses "riblt for multisets" '--method riblt: cannot be used with --multiset' reconcile a b --method riblt --multiset
 for name in ssh://host/b redis://host/key https://host/b; do
-    refuses "$name is no file" "^roost: $name: a file is a path or HOST:PATH" reconcile a $name
-    refuses "$name is none where it comes first" "^roost: $name: a file is a path or HOST:PATH" reconcile $name a
+    refuses "$name is no file" "^roost: $name: must be a path or HOST:PATH" reconcile a $name
+    refuses "$name is none where it comes first" "^roost: $name: must be a path or HOST:PATH" reconcile $name a
 done
 refuses "two other machines" 'only one of the two' reconcile host:a host:b
 refuses "--fetch into a pipe" 'not a regular file' reconcile -q /dev/stdin a --fetch </dev/null
@@ -255,10 +255,10 @@ verdict "a signal while it waits: one line, and A is as it was"
 # ---- serve -----------------------------------------------------------------------------------------------------------------------
 
 printf 'nonsense' | "$ROOST" serve --lines a >"$output/out" 2>"$output/err"
-[ $? -eq 2 ] && one_line 'is no message'
+[ $? -eq 2 ] && one_line 'received bytes that are not a message'
 verdict "serve refuses what is no message"
 printf '\325\003abc' | "$ROOST" serve --lines a >"$output/out" 2>"$output/err"
-[ $? -eq 2 ] && one_line 'does not speak'
+[ $? -eq 2 ] && one_line 'uses another version of'
 verdict "and a message that opens no session"
 "$ROOST" serve --lines a </dev/null >"$output/out" 2>"$output/err"
 [ $? -eq 0 ] && [ ! -s "$output/out" ] && [ ! -s "$output/err" ]

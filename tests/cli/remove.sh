@@ -70,11 +70,11 @@ done
 
 # ---- what cannot be ----------------------------------------------------------------------------------------------------------
 
-refuses "--one in a set" '^roost: f: a set holds no copies to remove --one of; make one with --multiset' remove f --one 6
+refuses "--one in a set" '^roost: f: a set has no copies to remove --one of; create one with --multiset' remove f --one 6
 for kind in bloom cuckoo; do
     "$ROOST" create $kind --kind $kind --capacity 100
     "$ROOST" add $kind a
-    refuses "$kind cannot" "^roost: $kind: a $kind filter cannot remove; make one with --kind orcuckoo" remove $kind a
+    refuses "$kind cannot" "^roost: $kind: a $kind filter cannot remove; create one with --kind orcuckoo" remove $kind a
     refuses "$kind cannot, even nothing" "^roost: $kind: a $kind filter cannot remove" remove $kind
 done
 mkfifo never

@@ -193,7 +193,7 @@ stranger "true" "$no_roost\$" true
 stranger "yes" "$no_roost; it says: " yes
 stranger "echo hello" "$no_roost; it says: hello host " "echo hello"
 stranger "a shell that says hello first" "$no_roost; it says: Welcome to this machine\$" "$PWD/shells/hello"
-stranger "a command that is not found there" 'host:b: no answer: there is no roost there; --roost names its place' "$PWD/shells/127"
+stranger "a command that is not found there" 'host:b: no answer: roost was not found there; --roost gives its path' "$PWD/shells/127"
 stranger "a shell that is not found here" 'nonesuch: No such file or directory' nonesuch
 stranger "a shell that may not be run" "$PWD/expected: Permission denied" "$PWD/expected"
 stranger "false" 'host:b: no answer: false ended with exit status 1' false
@@ -241,7 +241,7 @@ for rsh in ssh "ssh -p 22" "$PWD/bin/ssh -o Batch=yes"; do
 done
 is "before the host ssh is told that no options follow" \
     "$(printf '%s<--><someone@::1><%s><serve><--><'"'%s/b'"'>\n' '' "$ROOST" "$PWD" '<-p><22>' "$ROOST" "$PWD" '<-o><Batch=yes>' "$ROOST" "$PWD")" "$(cat "$output/words")"
-refuses "no path" '^roost: host:: a path is missing behind the colon' sync a host:
+refuses "no path" '^roost: host:: the path behind the colon is missing' sync a host:
 refuses "an empty shell" '^roost: --rsh: must name a program' sync a host:b --rsh ' '
 refuses "no shell at all" '^roost: --rsh: must not be empty' sync a host:b --rsh ''
 refuses "a server that is not there, and its password is nobody's business" \
@@ -260,7 +260,7 @@ verdict "and its process is gone"
 
 "$ROOST" create else --kind orcuckoo --capacity 2000 --fpr 1e-6
 refuses "another configuration" '^roost: else: does not merge into a: its capacity is 2000, not 1000' sync a else
-refuses "another configuration, through a shell" "^roost: host:$PWD/else: was made with other options than a" \
+refuses "another configuration, through a shell" "^roost: host:$PWD/else: was created with other options than a" \
     sync a "host:$PWD/else" "${there[@]}"
 echo text >text
 refuses "a peer that is no filter" '^roost: text: not a Roost filter' sync a text
@@ -274,7 +274,7 @@ gives "serve ends with its input" 0 '' serve a </dev/null
 refuses "serve without a filter" '^roost: missing: No such file' serve missing
 printf 'hello\n' | "$ROOST" serve a >"$output/out" 2>"$output/err"
 is "serve and a person" 2 $?
-one_line '^roost: a: what comes in is no message of roost sync$'
+one_line '^roost: a: received bytes that are not a message of roost sync$'
 verdict "serve and a person: one line"
 printf '\325\020abc' | "$ROOST" serve a >"$output/out" 2>"$output/err"
 is "serve and half a message" 2 $?

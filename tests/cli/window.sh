@@ -18,16 +18,16 @@ json_says "info tells the window" "r['kind'] == 'window' and r['window_seconds']
 holds "info for people" grep -q '1 m, in slots of 15 s' <("$ROOST" info w.roost)
 
 # ---- what is refused ----
-refuses "another window" '--window: w.roost was made with another' window add w.roost --window 61s --time 1010 x
+refuses "another window" '--window: w.roost was created with another' window add w.roost --window 61s --time 1010 x
 refuses "another capacity" '--capacity' window add w.roost --capacity 5 --time 1010 x
-refuses "no file and no window" 'No such file.*--window makes one' window add none.roost x
-refuses "a clock that jumps back" 'clock is wrong' window add w.roost --time 900 x
-refuses "a clock that jumps a year ahead" 'clock is wrong' window add w.roost --time 31537010 x
+refuses "no file and no window" 'No such file.*--window creates it' window add none.roost x
+refuses "a clock that jumps back" 'check the clocks' window add w.roost --time 900 x
+refuses "a clock that jumps a year ahead" 'check the clocks' window add w.roost --time 31537010 x
 refuses "no time at all" 'must be a time' window add w.roost --time 0 x
 refuses "no such action" 'unknown action' window frobnicate w.roost
 refuses "no file" 'FILE is missing' window add
 refuses "a window that is none" 'must be a time' window add v.roost --window 10x x
-refuses "a rate out of reach" 'cannot be made' window add v.roost --window 10s --fpr 1e-15 x
+refuses "a rate out of reach" 'cannot be created' window add v.roost --window 10s --fpr 1e-15 x
 refuses "too many past slots" 'past' window add v.roost --window 10s --past 256 x
 refuses "stamps of keys" '--stamped: only for dedup' window add w.roost --stamped x
 refuses "a plain add has no time" 'not supported' add w.roost x
@@ -52,10 +52,10 @@ gives "it arrived" 0 "four" window check a.roost --time 2020 four
 json_says "a peer that is missing is made" "r['equal']" sync a.roost new.roost --json
 is "as it should be" "$(digest a.roost)" "$(digest new.roost)"
 "$ROOST" window add far.roost --window 60s --time $(($(date +%s) + 864000)) one
-refuses "nothing is merged from the days to come" 'clock is wrong' merge a.roost far.roost
+refuses "nothing is merged from the days to come" 'check the clocks' merge a.roost far.roost
 before=$(digest a.roost)
 roost sync a.roost far.roost
-[ "$status" -eq 2 ] && one_line 'clock is wrong' && [ "$before" = "$(digest a.roost)" ]
+[ "$status" -eq 2 ] && one_line 'check the clocks' && [ "$before" = "$(digest a.roost)" ]
 verdict "nor synced"
 "$ROOST" window add other.roost --window 61s --time 2000 one
 refuses "another window does not merge" 'its window in microseconds is' merge a.roost other.roost
