@@ -100,11 +100,12 @@ static bool host_is_sound(const char *name, const char *host)
 {
     const char *at = strrchr(host, '@'), *address = at ? at + 1 : host;
     if (is_option_or_empty(host) || is_option_or_empty(address))
-        return complain(name, "a host must stand before the colon, and not begin with a dash; a path that has a colon "
-                              "is written ./PATH");
+        return complain(
+            name, "the host before the colon must not be empty or begin with a dash; write ./PATH for a path that "
+                  "has a colon");
     if (has_any(host, "'`\";&<>|(){}[]") || has_any(address, " $\\"))
         return complain(
-            name, "has characters that are not allowed in a host or user; a path that has a colon is written ./PATH");
+            name, "has characters that are not allowed in a host or user; write ./PATH for a path that has a colon");
     return true;
 }
 

@@ -208,8 +208,8 @@ roost sync a host:missing "${there[@]}"
 is "a peer that is missing there: both ends say so" \
     "2 $before roost: missing: No such file or directory roost: host:missing: no answer: $ROOST_RSH ended with exit status 2" \
     "$status $(snapshot) $(tr '\n' ' ' <"$output/err" | sed 's/ $//')"
-refuses "no host" '^roost: :b: a host must stand before the colon' sync a :b
-refuses "a host that is an option" '^roost: -oProxyCommand=x:b: a host must stand before the colon' sync a -- -oProxyCommand=x:b
+refuses "no host" '^roost: :b: the host before the colon must not be empty' sync a :b
+refuses "a host that is an option" '^roost: -oProxyCommand=x:b: the host before the colon must not be empty' sync a -- -oProxyCommand=x:b
 
 # What ssh is told: a host is never an option, in whatever form it is written. This ssh writes its arguments down.
 cat >bin/ssh <<'END'
@@ -227,9 +227,9 @@ for verb in sync reconcile; do
     for peer in '[-oProxyCommand=touch owned]:x' '[-oProxyCommand=touch${IFS}owned]:x' '-oProxyCommand=x:b' '[-l]:x' 'me@[-oX]:x' 'me@-oX:x' \
         '-oX@host:x' '[-oX@host]:x' 'me@you@-oX:x' '[[-oX]]:x' '][-oX:x' ']-oX:x' '[]:x' '@host:x' 'me@:x' 'me@[]:x' '[]-oX:x' \
         'me@[]-oX:x' 'ho[st:x' '[host:x' '[host]x:x' 'me@[::1]x:x' $'-\noX:x' 'a b:x' '$(id):x' '`id`:x' 'a;b:x' $'a\nb:x' 'a\b:x' '`id`@host:x' 'a"b@host:x'; do
-        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH refuses "$verb: no host for ssh: $peer" '^roost: .*: (a host must stand before|has characters that no)' \
+        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH refuses "$verb: no host for ssh: $peer" '^roost: .*: (the host before the colon must not|has characters that are not allowed)' \
             $verb --rsh ssh -- lines "$peer"
-        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH ROOST_RSH='' refuses "$verb: nor where ssh is not named: $peer" '^roost: .*: (a host must stand before|has characters that no)' \
+        SSH_WORDS=$output/words PATH=$PWD/bin:$PATH ROOST_RSH='' refuses "$verb: nor where ssh is not named: $peer" '^roost: .*: (the host before the colon must not|has characters that are not allowed)' \
             $verb -- lines "$peer"
     done
     refuses "$verb: a program that is an option" '^roost: --roost: must name a program' $verb lines host:b --roost=-oProxyCommand=x

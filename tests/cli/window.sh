@@ -94,5 +94,5 @@ cp "$old/window.roost" old.roost
 gives "a window of fixed size is read" 0 "" window add old.roost --time 1700000030 x
 gives "and asked" 0 "x" window check old.roost --time 1700000030 x
 seq 100000 | "$ROOST" window add old.roost --time 1700000030 2>"$output/err"
-is "and says when it is full" "2 1" "$? $(grep -c 'full: one more would break the promised rate' "$output/err")"
+is "and says when it is full" "2 1" "$? $(grep -c 'full: one more key would break the promised rate' "$output/err")"
 finish
