@@ -56,11 +56,11 @@ static const struct option options[] = {
 };
 
 struct reconciling {
-    struct line_side near;
-    bool near_is_a;
-    const char *far_name;
-    bool far_is_remote;
-    struct line_side far; /* if it is here */
+    struct line_side initiator;
+    bool initiator_is_a;
+    const char *responder_name;
+    bool responder_is_remote;
+    struct line_side responder; /* if it is here */
     struct remote remote;
     struct byte_buffer reply, request;
     roost_buffer last;                       /* our message of the session that has not been sent */
@@ -70,15 +70,15 @@ struct reconciling {
     roost_reconcile_result result;
 };
 
-/* ---- asking ----------------------------------------------------------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------------------------------------------- */
 
 static bool ask(struct reconciling *work, roost_bytes request)
 {
     bool understood = true; /* else the reply says so */
     work->rounds++;
-    if (work->far_is_remote)
+    if (work->responder_is_remote)
         return remote_ask(&work->remote, &work->reply, request);
-    return line_responder_reply(&work->far, &work->reply, &understood, request);
+    return line_responder_reply(&work->responder, &work->reply, &understood, request);
 }
 
 static bool ask_session(struct reconciling *work, roost_bytes request)
@@ -94,7 +94,7 @@ static bool ask_session(struct reconciling *work, roost_bytes request)
 static bool ask_program(struct reconciling *work)
 {
     if (work->request.failed)
-        return complain_of_session(work->near.file.name, ROOST_NO_MEMORY);
+        return complain_of_session(work->initiator.file.name, ROOST_NO_MEMORY);
     if (!ask(work, (roost_bytes){work->request.data, work->request.size}))
         return false;
     uint64_t of_session = work->last.size;
@@ -111,35 +111,37 @@ static bool begin_session(struct reconciling *work)
 {
     roost_reconcile_config config = {(roost_reconcile_method)(settings.method - 1), settings.multiset};
     roost_environment environment = line_environment();
-    roost_status status = roost_reconcile_ask(&work->near.session, &config, &environment);
+    roost_status status = roost_reconcile_ask(&work->initiator.session, &config, &environment);
     if (status == ROOST_UNSUPPORTED) {
         char option[64];
         snprintf(option, sizeof option, "--method %s", methods[config.method]);
         return complain(option, "cannot be used with --multiset");
     }
-    return (status == ROOST_OK || complain_of_session(work->near.file.name, status)) && line_side_load(&work->near);
+    return (status == ROOST_OK || complain_of_session(work->initiator.file.name, status)) &&
+           line_side_load(&work->initiator);
 }
 
 static bool complain_of_conversation(const struct reconciling *work, roost_status status)
 {
-    const roost_reconcile_method method = roost_reconcile_config_of(work->near.session)->method;
+    const roost_reconcile_method method = roost_reconcile_config_of(work->initiator.session)->method;
     bool limited = method == ROOST_RECONCILE_CCF_QUERY || method == ROOST_RECONCILE_CCF_DECODE;
     if (limited && status == ROOST_TOO_LARGE)
-        return complain(work->far_name, "has more lines than --method %s allows; use --method auto", methods[method]);
-    return complain_of_session(work->far_name, status);
+        return complain(work->responder_name, "has more lines than --method %s allows; use --method auto",
+                        methods[method]);
+    return complain_of_session(work->responder_name, status);
 }
 
 /* Exchanges messages until the session ends; a last message of ours is kept for the next request. */
 static bool exchange_messages(struct reconciling *work)
 {
     roost_buffer message = {0};
-    roost_status status = roost_reconcile_next(work->near.session, &message, NULL, 0);
+    roost_status status = roost_reconcile_next(work->initiator.session, &message, NULL, 0);
     bool fine = true;
-    while (fine && status == ROOST_OK && message.size > 0 && !roost_reconcile_over(work->near.session)) {
+    while (fine && status == ROOST_OK && message.size > 0 && !roost_reconcile_over(work->initiator.session)) {
         fine = ask_session(work, (roost_bytes){message.data, message.size});
         roost_buffer_release(&message);
         if (fine)
-            status = roost_reconcile_next(work->near.session, &message, work->reply.data, work->reply.size);
+            status = roost_reconcile_next(work->initiator.session, &message, work->reply.data, work->reply.size);
         fine = fine && !interrupted();
     }
     if (fine && status == ROOST_OK) {
@@ -167,14 +169,14 @@ static bool prints_lines(void)
     return !settings.quiet && !settings.json;
 }
 
-static bool print_near(struct reconciling *work)
+static bool print_initiator(struct reconciling *work)
 {
-    while (line_side_has_more(&work->near) && !interrupted()) {
+    while (line_side_has_more(&work->initiator) && !interrupted()) {
         roost_difference difference;
         roost_bytes line;
-        if (!line_side_next(&work->near, &difference, &line))
+        if (!line_side_next(&work->initiator, &difference, &line))
             return false;
-        print_line(work->near_is_a ? '<' : '>', difference.count_here, line);
+        print_line(work->initiator_is_a ? '<' : '>', difference.count_here, line);
     }
     return !interrupted();
 }
@@ -191,7 +193,7 @@ static bool say_enough(struct reconciling *work)
 {
     begin_request(work, LINES_ENOUGH);
     return ask_program(work) && ((work->reply.size == 1 && work->reply.data[0] == LINES_TAKEN) ||
-                                 complain_of_session(work->far_name, ROOST_PROTOCOL));
+                                 complain_of_session(work->responder_name, ROOST_PROTOCOL));
 }
 
 /* There must be as many lines as the session found, and no others. */
@@ -201,13 +203,13 @@ static bool take_far_records(struct reconciling *work, uint64_t *taken, bool fet
     struct line_record record;
     while (take_record(&reader, &record, settings.multiset)) {
         if (++*taken > work->result.only_there)
-            return complain_of_session(work->far_name, ROOST_CORRUPT);
+            return complain_of_session(work->responder_name, ROOST_CORRUPT);
         if (prints_lines())
-            print_line(work->near_is_a ? '>' : '<', record.there, record.line);
-        if (fetch && !line_side_take(&work->near, &record))
+            print_line(work->initiator_is_a ? '>' : '<', record.there, record.line);
+        if (fetch && !line_side_take(&work->initiator, &record))
             return false;
     }
-    return !reader.failed || complain_of_session(work->far_name, ROOST_CORRUPT);
+    return !reader.failed || complain_of_session(work->responder_name, ROOST_CORRUPT);
 }
 
 static bool receive_lines(struct reconciling *work, bool fetch)
@@ -222,13 +224,13 @@ static bool receive_lines(struct reconciling *work, bool fetch)
         type = work->reply.size > 0 ? work->reply.data[0] : 0;
         if ((type != LINES_MORE && type != LINES_LAST) || !take_far_records(work, &taken, fetch))
             return type == LINES_MORE || type == LINES_LAST ? false
-                                                            : complain_of_session(work->far_name, ROOST_PROTOCOL);
+                                                            : complain_of_session(work->responder_name, ROOST_PROTOCOL);
         if (interrupted() || (type == LINES_MORE && taken == before))
-            return !interrupted() && complain_of_session(work->far_name, ROOST_CORRUPT);
+            return !interrupted() && complain_of_session(work->responder_name, ROOST_CORRUPT);
         work->request.size = 0;
         append_number(&work->request, LINES_GO_ON, 1);
     }
-    return taken == work->result.only_there || complain_of_session(work->far_name, ROOST_CORRUPT);
+    return taken == work->result.only_there || complain_of_session(work->responder_name, ROOST_CORRUPT);
 }
 
 /* Sends lines that only this side has; A is the responder's file. */
@@ -237,14 +239,14 @@ static bool send_lines(struct reconciling *work)
     bool more = true;
     while (more) {
         begin_request(work, LINES_TAKE);
-        if (!line_side_write(&work->near, &work->request))
+        if (!line_side_write(&work->initiator, &work->request))
             return false;
-        more = line_side_has_more(&work->near);
+        more = line_side_has_more(&work->initiator);
         work->request.data[0] = more ? LINES_TAKE : LINES_COMMIT;
         if (!ask_program(work))
             return false;
         if (work->reply.size != 1 || work->reply.data[0] != LINES_TAKEN)
-            return complain_of_session(work->far_name, ROOST_PROTOCOL);
+            return complain_of_session(work->responder_name, ROOST_PROTOCOL);
     }
     return true;
 }
@@ -252,19 +254,20 @@ static bool send_lines(struct reconciling *work)
 /* "<" first. If A is the responder's file, its lines are received before ours are printed. */
 static bool exchange_lines(struct reconciling *work)
 {
-    bool fetch_here = settings.fetch && work->near_is_a, send = settings.fetch && !work->near_is_a;
-    if (work->near_is_a && prints_lines() && !print_near(work))
+    bool fetch_here = settings.fetch && work->initiator_is_a, send = settings.fetch && !work->initiator_is_a;
+    if (work->initiator_is_a && prints_lines() && !print_initiator(work))
         return false;
     bool wanted = work->result.only_there > 0 && (fetch_here || prints_lines());
     if (wanted ? !receive_lines(work, fetch_here) : !send && !say_enough(work))
         return false;
-    if (!work->near_is_a && prints_lines() && !print_near(work))
+    if (!work->initiator_is_a && prints_lines() && !print_initiator(work))
         return false;
     if (!send)
-        return line_union_commit(&work->near.united);
-    work->near.next = 0;
-    line_picker_close(&work->near.picker);
-    return (work->near.count == 0 || line_picker_open(&work->near.picker, &work->near.file)) && send_lines(work);
+        return line_union_commit(&work->initiator.united);
+    work->initiator.next = 0;
+    line_picker_close(&work->initiator.picker);
+    return (work->initiator.count == 0 || line_picker_open(&work->initiator.picker, &work->initiator.file)) &&
+           send_lines(work);
 }
 
 /* ---- the verb --------------------------------------------------------------------------------------------------- */
@@ -278,7 +281,7 @@ static bool is_equal(const roost_reconcile_result *result)
 static void warn_of_missed(const struct reconciling *work)
 {
     if (!work->result.complete)
-        complain(work->far_name, "--method %s missed some differences; use --method auto to find all",
+        complain(work->responder_name, "--method %s missed some differences; use --method auto to find all",
                  methods[settings.method - 1]);
 }
 
@@ -286,8 +289,8 @@ static void report(const struct reconciling *work)
 {
     double cpu = (double)clock() / CLOCKS_PER_SEC;
     const roost_reconcile_result *result = &work->result;
-    uint64_t only_a = work->near_is_a ? result->only_here : result->only_there;
-    uint64_t only_b = work->near_is_a ? result->only_there : result->only_here;
+    uint64_t only_a = work->initiator_is_a ? result->only_here : result->only_there;
+    uint64_t only_b = work->initiator_is_a ? result->only_there : result->only_here;
     if (settings.json) {
         struct json json;
         json_begin(&json);
@@ -324,8 +327,8 @@ static bool reconcile(struct reconciling *work)
 {
     if (!begin_session(work) || !exchange_messages(work))
         return false;
-    work->result = roost_reconcile_result_of(work->near.session);
-    if (!line_side_conclude(&work->near) || !exchange_lines(work))
+    work->result = roost_reconcile_result_of(work->initiator.session);
+    if (!line_side_conclude(&work->initiator) || !exchange_lines(work))
         return false;
     report(work);
     warn_of_missed(work);
@@ -339,20 +342,20 @@ static bool open_sides(struct reconciling *work, const char *a, const char *b)
         return complain(is_url(a) ? a : b, "must be a path or HOST:PATH");
     if (a_is_remote && b_is_remote)
         return complain(b, "only one of the two may be on another machine");
-    work->near_is_a = !a_is_remote;
-    work->far_name = a_is_remote ? a : b;
-    work->far_is_remote = a_is_remote || b_is_remote;
-    if (!line_side_open(&work->near, a_is_remote ? b : a))
+    work->initiator_is_a = !a_is_remote;
+    work->responder_name = a_is_remote ? a : b;
+    work->responder_is_remote = a_is_remote || b_is_remote;
+    if (!line_side_open(&work->initiator, a_is_remote ? b : a))
         return false;
-    return work->far_is_remote ? remote_start(&work->remote, work->far_name, &settings.shell)
-                               : line_side_open(&work->far, work->far_name);
+    return work->responder_is_remote ? remote_start(&work->remote, work->responder_name, &settings.shell)
+                                     : line_side_open(&work->responder, work->responder_name);
 }
 
 static void close_sides(struct reconciling *work)
 {
     remote_end(&work->remote);
-    line_side_close(&work->near);
-    line_side_close(&work->far);
+    line_side_close(&work->initiator);
+    line_side_close(&work->responder);
     roost_buffer_release(&work->last);
     byte_buffer_release(&work->reply);
     byte_buffer_release(&work->request);
@@ -360,7 +363,7 @@ static void close_sides(struct reconciling *work)
 
 static int run(const struct arguments *arguments)
 {
-    struct reconciling work = {.near.file.descriptor = -1, .far.file.descriptor = -1};
+    struct reconciling work = {.initiator.file.descriptor = -1, .responder.file.descriptor = -1};
     complete_shell(&settings.shell);
     interrupt_catch();
     bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);

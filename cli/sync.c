@@ -52,13 +52,13 @@ static bool exchange_messages(struct syncing *syncing, roost_sync *sync)
     struct byte_buffer reply = {0};
     roost_buffer request = {0};
     roost_status status;
-    bool asks, fine;
+    bool has_request, fine;
     do {
         status = roost_sync_next(sync, &request, reply.data, reply.size);
-        asks = status == ROOST_OK && request.size > 0;
-        fine = !asks || peer_ask(&syncing->peer, &reply, (roost_bytes){request.data, request.size});
+        has_request = status == ROOST_OK && request.size > 0;
+        fine = !has_request || peer_ask(&syncing->peer, &reply, (roost_bytes){request.data, request.size});
         roost_buffer_release(&request);
-    } while (asks && fine && !interrupted());
+    } while (has_request && fine && !interrupted());
     byte_buffer_release(&reply);
     if (status != ROOST_OK)
         return complain_of_peer(&syncing->peer, status, syncing->file.name, syncing->file.filter);
@@ -77,7 +77,7 @@ static bool same_bytes(roost_bytes a, roost_bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* ---- what came of it ------------------------------------------------------------------------------------------- */
+/* ---- storing the result ---------------------------------------------------------------------------------------- */
 
 /* The file has not changed: saves what was received together with the new cursor of the peer. */
 static bool store_in_same_file(struct syncing *syncing, roost_bytes cursor, bool changed, bool *gave)

@@ -93,10 +93,10 @@ void complain_of_interrupt(const char *unchanged)
 
 bool finish_output(void)
 {
-    static bool told;
+    static bool reported;
     bool failed_before = ferror(stdout) != 0;
-    if (told || (fflush(stdout) == 0 && !failed_before))
-        return !told;
-    told = true;
+    if (reported || (fflush(stdout) == 0 && !failed_before))
+        return !reported;
+    reported = true;
     return complain("standard output", "%s", errno ? strerror(errno) : "write error");
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- reading: false where the text is anything else ---- */
+/* ---- reading: false where the text is anything else ------------------------------------------------------------- */
 
 /* 1000, 1e6, 2.5M; k, M and G are powers of ten; the result must be a whole number. */
 bool parse_count(uint64_t *count, const char *text);
@@ -22,7 +22,7 @@ bool parse_amount(int64_t *amount, const char *text);
 /* Decimal, or hexadecimal after 0x. */
 bool parse_seed(uint64_t *seed, const char *text);
 
-/* ---- writing ---- */
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 #define COUNT_ROOM  32
 #define NUMBER_ROOM 32

@@ -19,7 +19,7 @@
 #define HEADER_BYTES 9
 #define PATIENCE     8 /* ticks to wait for an acknowledgement: the longest round trip */
 #define KEYS_AT_ONCE 512
-#define NOBODY       UINT32_MAX /* owner of the keys that are never added */
+#define NO_OWNER     UINT32_MAX /* owner of the keys that are never added */
 
 enum message_type { DELTA = 1, ACKNOWLEDGEMENT = 2 };
 
@@ -197,7 +197,7 @@ static roost_status send_delta(struct replicas *replicas, uint32_t from, uint32_
     return status;
 }
 
-/* ---- talk ------------------------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 static roost_status take_delta(struct replicas *replicas, const struct message *message)
 {
@@ -275,5 +275,5 @@ uint64_t replica_count_missing(const struct replicas *replicas, uint32_t index)
 
 uint64_t replica_count_false(const struct replicas *replicas, uint32_t index, uint64_t keys)
 {
-    return count_held(replicas->all[index].filter, replicas->seed, NOBODY, keys);
+    return count_held(replicas->all[index].filter, replicas->seed, NO_OWNER, keys);
 }

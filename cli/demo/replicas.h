@@ -6,7 +6,7 @@
 
 #include "roost.h"
 
-/* What a replica knows of a peer. */
+/* A peer, as seen by a replica. */
 struct peer {
     uint64_t acknowledged; /* own elements that the peer is known to hold: always the first ones */
     uint64_t retry_at;     /* do not send before this tick */

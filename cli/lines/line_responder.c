@@ -5,10 +5,10 @@
 static bool reply_to_session_message(struct line_side *side, struct byte_buffer *reply, bool *understood,
                                      roost_bytes message)
 {
-    roost_buffer answer = {0};
-    roost_status status = roost_reconcile_next(side->session, &answer, message.data, message.size);
-    append_bytes(reply, answer.data, answer.size);
-    roost_buffer_release(&answer);
+    roost_buffer next = {0};
+    roost_status status = roost_reconcile_next(side->session, &next, message.data, message.size);
+    append_bytes(reply, next.data, next.size);
+    roost_buffer_release(&next);
     *understood &= status == ROOST_OK;
     if (reply->failed)
         status = ROOST_NO_MEMORY;

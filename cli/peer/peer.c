@@ -78,18 +78,18 @@ void peer_close(struct peer *peer)
     peer->known_as = NULL;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------------------------- */
 
 static bool ask_file(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 {
-    roost_buffer answer = {0};
+    roost_buffer bytes = {0};
     roost_status verdict; /* the reply contains it, too */
-    bool answered = responder_reply(&peer->file, &answer, &verdict, request);
+    bool answered = responder_reply(&peer->file, &bytes, &verdict, request);
     reply->size = 0;
-    append_bytes(reply, answer.data, answer.size);
+    append_bytes(reply, bytes.data, bytes.size);
     peer->sent += wire_size(request.size);
-    peer->received += wire_size(answer.size);
-    roost_buffer_release(&answer);
+    peer->received += wire_size(bytes.size);
+    roost_buffer_release(&bytes);
     return answered && (!reply->failed || complain_of_status(peer->name, ROOST_NO_MEMORY));
 }
 

@@ -294,10 +294,10 @@ void remote_end(struct remote *remote)
         end_process(remote, interrupted() ? 0 : SECONDS_TO_END);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------------------------- */
 
 /* The peer is not roost, or something in between prints text of its own. */
-static bool complain_of_stranger(struct remote *remote)
+static bool complain_of_foreign_peer(struct remote *remote)
 {
     char line[OPENING_ROOM + 1];
     wire_first_line(&remote->wire, line);
@@ -308,7 +308,7 @@ static bool complain_of_stranger(struct remote *remote)
     return complain(remote->name, "the peer does not speak roost's sync protocol (is roost installed there?)");
 }
 
-static bool complain_of_silence(const struct remote *remote, int status)
+static bool complain_of_no_reply(const struct remote *remote, int status)
 {
     const char *shell = remote->shell->command;
     if (WIFSIGNALED(status))
@@ -330,10 +330,10 @@ static bool complain_of_result(struct remote *remote, enum wire_result result)
         return complain(remote->name, "%s", strerror(error));
     }
     if (result == WIRE_NONSENSE)
-        return complain_of_stranger(remote);
+        return complain_of_foreign_peer(remote);
     bool spoke = remote->wire.received > 0;
     int status = end_process(remote, SECONDS_TO_END);
-    return spoke ? complain(remote->name, "the connection broke off") : complain_of_silence(remote, status);
+    return spoke ? complain(remote->name, "the connection broke off") : complain_of_no_reply(remote, status);
 }
 
 bool remote_ask(struct remote *remote, struct byte_buffer *reply, roost_bytes request)

@@ -14,9 +14,9 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/machine.h"
 
-#define MARK           0xd5
-#define FIRST_ROOM     ((size_t)64 << 10)
-#define STRANGER_DELAY 200 /* milliseconds to wait for the rest of a line */
+#define MARK               0xd5
+#define FIRST_ROOM         ((size_t)64 << 10)
+#define FOREIGN_LINE_DELAY 200 /* milliseconds to wait for the rest of a line */
 
 uint64_t wire_size(uint64_t message_size)
 {
@@ -149,7 +149,7 @@ enum wire_result wire_receive(struct wire *wire, struct byte_buffer *message)
     return result == WIRE_FINE ? receive_body(wire, message, (size_t)size) : result;
 }
 
-/* ---- strangers ------------------------------------------------------------------------------------------------- */
+/* ---- peers that are not roost ---------------------------------------------------------------------------------- */
 
 static bool is_text(uint8_t byte)
 {
@@ -161,7 +161,7 @@ void wire_first_line(struct wire *wire, char text[OPENING_ROOM + 1])
     uint8_t more[OPENING_ROOM];
     size_t got = 1, size = 0;
     while (got > 0 && wire->opening_size < OPENING_ROOM && !memchr(wire->opening, '\n', wire->opening_size) &&
-           wait_for_input(wire->in, STRANGER_DELAY))
+           wait_for_input(wire->in, FOREIGN_LINE_DELAY))
         if (receive_some(wire, more, OPENING_ROOM - wire->opening_size, &got) != WIRE_FINE)
             break;
     while (size < wire->opening_size && is_text(wire->opening[size]))

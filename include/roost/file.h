@@ -20,7 +20,7 @@
  * Replica identity. Two files that add under one actor lose each other's elements, so a copy must become a replica of
  * its own. The section names the very file that it was written into: device, inode, birth time, modification time. A
  * file that was copied, restored from a backup or hard-linked does not match, and load makes it a new replica, without
- * actor, journal and cursors. A disk that was cloned as a whole cannot be told from the original; see
+ * actor, journal and cursors. A disk that was cloned as a whole cannot be distinguished from the original; see
  * roost_file_new_replica.
  *
  * Errors. Each call returns one status. ROOST_SYSTEM means that the operating system refused something:
@@ -72,8 +72,8 @@ ROOST_API int roost_file_errno(const roost_file *file);
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
 
 typedef enum roost_lock {
-    ROOST_LOCK_SHARED = 1,    /* nobody replaces the file meanwhile; any number of processes may hold it */
-    ROOST_LOCK_EXCLUSIVE = 2, /* for a save: nobody else holds a lock */
+    ROOST_LOCK_SHARED = 1,    /* the file is not replaced meanwhile; any number of processes may hold it */
+    ROOST_LOCK_EXCLUSIVE = 2, /* for a save: no other process holds a lock */
 } roost_lock;
 
 /*
@@ -139,7 +139,7 @@ ROOST_API bool roost_file_is_same(const roost_file *file, const roost_file *othe
  * Replaces the file, which needs an exclusive lock, by the filter with its replica section; the lock stays. A filter
  * without actor, journal and cursors is written as a plain frame. Save before a delta, a sync message or a cursor
  * leaves the process (roost_filter_delta). ROOST_INVALID: not locked, or no filter. ROOST_SYSTEM, with EEXIST if the
- * file was created by somebody else since it was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the old
+ * file was created by another process since it was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the old
  * file and the filter as they were; only if the directory cannot be synced, the new file is in place and may not
  * survive a power cut (the text says so).
  */
