@@ -208,7 +208,7 @@ static roost_status load_from(roost_file *file, int descriptor)
 bool roost_file_is_current(const roost_file *file)
 {
     if (roost_file_exists(file) && file->on_disk)
-        return same_version(&file->version, &file->place.present);
+        return file_version_is_same(&file->version, &file->place.present);
     return file->locked && !roost_file_exists(file) && !file->on_disk && file->filter; /* not created yet */
 }
 

@@ -130,7 +130,7 @@ void file_identity_retire(int descriptor)
         set_modified(descriptor, (struct timespec){.tv_nsec = UTIME_NOW});
 }
 
-bool same_version(const struct stat *before, const struct stat *after)
+bool file_version_is_same(const struct stat *before, const struct stat *after)
 {
     return before->st_dev == after->st_dev && before->st_ino == after->st_ino && before->st_size == after->st_size &&
            same_time(before->st_mtim, after->st_mtim) && same_time(before->st_ctim, after->st_ctim);

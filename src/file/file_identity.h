@@ -28,6 +28,6 @@ bool file_identity_matches(const struct file_identity *identity, int descriptor)
 void file_identity_retire(int descriptor);
 
 /* Whether a file is unchanged between two calls of stat. */
-bool same_version(const struct stat *before, const struct stat *after);
+bool file_version_is_same(const struct stat *before, const struct stat *after);
 
 #endif

@@ -42,7 +42,7 @@ roost merge nowhere/f good
 [ "$status" -eq 2 ] && one_line 'nowhere/f: '
 verdict "merge into a directory that is missing"
 
-# A huge file that is none of ours is told from its beginning.
+# A huge file that is not a filter is recognised by its beginning.
 truncate -s 1T huge
 bad "a terabyte of zeros" 'huge: not a Roost filter' huge both
 { head -c 6 good; printf '\377\377\377\377\377\377\177'; } >boast
@@ -107,7 +107,7 @@ is "a bloom filter is never full, and says that its promise is void" false \
 
 # ---- permissions --------------------------------------------------------------------------------------------------------
 
-# As an ordinary user, whoever runs the tests.
+# As an ordinary user, even if root runs the tests.
 as_user() {
     if [ "$(id -u)" -eq 0 ]; then
         setpriv --reuid=65534 --regid=65534 --clear-groups "$@"

@@ -162,7 +162,7 @@ ln -s short link
 [ -L link ] && [ "$(tr '\n' ' ' <short)" = '1 2 3 4 5 6 7 ' ]
 verdict "a link stays one"
 
-# ---- trouble ---------------------------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------------------
 
 refuses "a file that is not there" 'nosuch: No such file' reconcile a nosuch
 refuses "a directory" 'shells: Is a directory' reconcile shells a

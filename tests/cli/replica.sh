@@ -115,7 +115,7 @@ is "the other name stays what it was" "$first" "$(actor copies/hard)"
 note copies/hard 'into the link'
 first=$second
 
-# The same while somebody is at work on the file.
+# The same while another process changes the file.
 mkfifo slow
 exec 8<>slow
 "$ROOST" add f <slow 8>&- &
@@ -217,7 +217,7 @@ roost add "flipped.$((frame + 9))" d
 verdict "the next add mends it"
 cp whole later && printf '\002' | dd of=later bs=1 seek=$((frame + 4)) conv=notrunc status=none
 roost info later
-is "a section of a later version is put aside" "0 roost: later: a later version of Roost wrote its replica section; it becomes a new replica" \
+is "a section of a later version is dropped" "0 roost: later: a later version of Roost wrote its replica section; it becomes a new replica" \
     "$status $(cat "$output/err")"
 { cat bare; tail -c +"$((frame + 1))" whole; } >mixed
 roost info mixed --json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Filters that grow: nothing is lost, the rate is kept, replicas merge and sync, and shares are lent.
+# Filters that grow: nothing is lost, the rate is kept, replicas merge and sync, and shares are transferred.
 . "$(dirname "$0")/harness.sh"
 
 # ---- options -------------------------------------------------------------------------------------------------------------
@@ -174,19 +174,19 @@ busy_and_idle() {
 # fills_up NAME: 400 more keys need no second table.
 fills_up() {
     seq 501 900 | "$ROOST" add busy
-    is "$1: what was lent is used" "1 900" "$(field busy tables) $(seq 900 | "$ROOST" check -c busy)"
+    is "$1: what was transferred is used" "1 900" "$(field busy tables) $(seq 900 | "$ROOST" check -c busy)"
 }
 busy_and_idle
 seq 501 900 | "$ROOST" add busy
 is "without lending there is a second table" 2 "$(field busy tables)"
 busy_and_idle
 json_says "sync, the idle one asks" 'r["equal"] is True' sync idle busy --json
-is "equal, with what was lent" "$(digest busy)" "$(digest idle)"
+is "equal, with what was transferred" "$(digest busy)" "$(digest idle)"
 fills_up "the idle one asks"
 busy_and_idle
 "$ROOST" sync -q busy idle
 json_says "sync, the busy one asks" 'r["equal"] is True and r["changed"] is True' sync busy idle --json
-is "equal, with what was lent, too" "$(digest busy)" "$(digest idle)"
+is "equal, with what was transferred, too" "$(digest busy)" "$(digest idle)"
 fills_up "the busy one asks"
 busy_and_idle
 "$ROOST" merge idle busy
@@ -194,7 +194,7 @@ busy_and_idle
 fills_up "merge"
 "$ROOST" merge idle busy
 "$ROOST" add idle $(seq 2000 2020)
-is "who lent does not spend it again" 2 "$(field idle tables)"
+is "a share that was transferred is not used again" 2 "$(field idle tables)"
 "$ROOST" merge busy idle
 json_says "so the promise holds" 'r["promise_holds"] is True and r["actors"] == 2' info busy --json
 busy_and_idle
@@ -202,7 +202,7 @@ busy_and_idle
 cp busy mirror
 "$ROOST" merge mirror idle
 "$ROOST" sync -q busy mirror
-json_says "a mirror that nobody adds to is no writer" 'r["actors"] == 2' info mirror --json
+json_says "a mirror without additions is no writer" 'r["actors"] == 2' info mirror --json
 busy_and_idle
 "$ROOST" create else --scalable --capacity 1000 --writers 3
 "$ROOST" merge idle busy

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two files become equal, on one machine or through a remote shell, for few bytes; strangers are found out.
+# Two files become equal, on one machine or through a remote shell, for few bytes; peers that are not roost are detected.
 . "$(dirname "$0")/harness.sh"
 . "$tests/peers.bash"
 
@@ -21,7 +21,7 @@ for kind in bloom cuckoo orcuckoo; do
     gives "$kind: -q is silent" 0 '' sync a b -q
     is "$kind: where nothing is new, the files are left alone" "$before" "$(snapshot)"
     "$ROOST" add b late
-    json_says "$kind: changed tells that FILE took something in" 'r["changed"] is True and r["equal"] is True' sync a b --json
+    json_says "$kind: changed is true if FILE has changed" 'r["changed"] is True and r["equal"] is True' sync a b --json
     rm -f c
     gives "$kind: a peer that is missing is made" 0 '' sync -q a c
     is "$kind: and equal" "$(digest a)" "$(digest c)"
@@ -90,12 +90,12 @@ for peer in other "here:$PWD/other"; do
     seq 1 20 | "$ROOST" add large
     "$ROOST" sync -q large other
 done
-cp large copy # without the memory of any peer
+cp large copy # without the cursor of any peer
 "$ROOST" add copy x
 bytes=$(on_the_wire copy other)
-echo "# one change, without a memory: $bytes bytes"
+echo "# one change, without a cursor: $bytes bytes"
 [ "$bytes" -le 4000 ]
-verdict "without a memory: still far from the whole"
+verdict "without a cursor: still far from the whole"
 rm -f large other copy
 
 # ---- through a remote shell --------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ verdict "HOST:PATH: equal, and nothing is lost"
 "$ROOST" add b 'more 2'
 HOSTS=$output/hosts gives "user@HOST:PATH, --rsh with arguments" 0 '' \
     sync -q a "someone@host.example:$PWD/b" --rsh "env X=1 $PWD/shells/near" "${there[@]}"
-is "the host is what the shell is told" someone@host.example "$(cat "$output/hosts")"
+is "the host is what the shell gets" someone@host.example "$(cat "$output/hosts")"
 HOSTS=$output/address "$ROOST" sync -q a "someone@[::1]:$PWD/b" "${there[@]}"
 is "an address in brackets" someone@::1 "$(cat "$output/address")"
 equal
@@ -132,10 +132,10 @@ json_says "--json through a shell" 'r["equal"] is True and 0 < r["sent"] + r["re
 gives "a path with a colon needs ./" 0 '' sync -q d ./colon:file
 rm -f d colon:file
 
-# ---- strangers -----------------------------------------------------------------------------------------------------------------
+# ---- peers that are not roost -----------------------------------------------------------------------------------------------------------------
 
-# stranger NAME PATTERN SHELL: exit 2, one line of ours among those of the shell itself, and nothing is changed.
-stranger() {
+# foreign NAME PATTERN SHELL: exit 2, one line of ours among those of the shell itself, and nothing is changed.
+foreign() {
     local before
     before=$(snapshot)
     PATH=$PWD/bin:$PATH timeout 300 "$ROOST" sync a host:b --rsh "$3" >"$output/out" 2>"$output/err"
@@ -188,21 +188,21 @@ kill -9 $$
 END
 chmod +x shells/*
 no_roost="host:b: the peer does not speak roost's sync protocol \\(is roost installed there\\?\\)"
-stranger "cat" 'host:b: no answer: cat ended with exit status 1$' cat
-stranger "true" "$no_roost\$" true
-stranger "yes" "$no_roost; it says: " yes
-stranger "echo hello" "$no_roost; it says: hello host " "echo hello"
-stranger "a shell that says hello first" "$no_roost; it says: Welcome to this machine\$" "$PWD/shells/hello"
-stranger "a command that is not found there" 'host:b: no answer: roost was not found there; --roost gives its path' "$PWD/shells/127"
-stranger "a shell that is not found here" 'nonesuch: No such file or directory' nonesuch
-stranger "a shell that may not be run" "$PWD/expected: Permission denied" "$PWD/expected"
-stranger "false" 'host:b: no answer: false ended with exit status 1' false
-stranger "a peer that listens, says nothing and leaves" 'host:b: no answer: timeout 0.5 .* ended with exit status 124$' "timeout 0.5 $PWD/shells/mute"
-stranger "our own words" 'host:b: ' "$PWD/shells/echo"
-stranger "messages without end, and nothing in them" "$no_roost\$" "$PWD/shells/empty"
-stranger "a message beyond any memory" "$no_roost\$" "$PWD/shells/boast"
-stranger "noise in the form of a message" 'host:b: ' "$PWD/shells/noise"
-stranger "a peer that is killed" 'host:b: no answer: .* was stopped by signal 9' "$PWD/shells/killed"
+foreign "cat" 'host:b: no answer: cat ended with exit status 1$' cat
+foreign "true" "$no_roost\$" true
+foreign "yes" "$no_roost; it says: " yes
+foreign "echo hello" "$no_roost; it says: hello host " "echo hello"
+foreign "a shell that says hello first" "$no_roost; it says: Welcome to this machine\$" "$PWD/shells/hello"
+foreign "a command that is not found there" 'host:b: no answer: roost was not found there; --roost gives its path' "$PWD/shells/127"
+foreign "a shell that is not found here" 'nonesuch: No such file or directory' nonesuch
+foreign "a shell that may not be run" "$PWD/expected: Permission denied" "$PWD/expected"
+foreign "false" 'host:b: no answer: false ended with exit status 1' false
+foreign "a peer that listens, says nothing and leaves" 'host:b: no answer: timeout 0.5 .* ended with exit status 124$' "timeout 0.5 $PWD/shells/mute"
+foreign "our own words" 'host:b: ' "$PWD/shells/echo"
+foreign "messages without end, and nothing in them" "$no_roost\$" "$PWD/shells/empty"
+foreign "a message beyond any memory" "$no_roost\$" "$PWD/shells/boast"
+foreign "noise in the form of a message" 'host:b: ' "$PWD/shells/noise"
+foreign "a peer that is killed" 'host:b: no answer: .* was stopped by signal 9' "$PWD/shells/killed"
 before=$(snapshot)
 roost sync a host:missing "${there[@]}"
 is "a peer that is missing there: both ends say so" \
@@ -211,7 +211,7 @@ is "a peer that is missing there: both ends say so" \
 refuses "no host" '^roost: :b: the host before the colon must not be empty' sync a :b
 refuses "a host that is an option" '^roost: -oProxyCommand=x:b: the host before the colon must not be empty' sync a -- -oProxyCommand=x:b
 
-# What ssh is told: a host is never an option, in whatever form it is written. This ssh writes its arguments down.
+# What ssh gets: a host is never an option, in whatever form it is written. This ssh writes its arguments down.
 cat >bin/ssh <<'END'
 #!/bin/sh
 printf '<%s>' "$@" >>"$SSH_WORDS"
@@ -239,12 +239,12 @@ is "ssh was never started" '' "$(cat "$output/words")"
 for rsh in ssh "ssh -p 22" "$PWD/bin/ssh -o Batch=yes"; do
     SSH_WORDS=$output/words PATH=$PWD/bin:$PATH "$ROOST" sync a "someone@[::1]:$PWD/b" -q --rsh "$rsh" --roost "$ROOST" 2>"$output/err"
 done
-is "before the host ssh is told that no options follow" \
+is "ssh gets -- before the host" \
     "$(printf '%s<--><someone@::1><%s><serve><--><'"'%s/b'"'>\n' '' "$ROOST" "$PWD" '<-p><22>' "$ROOST" "$PWD" '<-o><Batch=yes>' "$ROOST" "$PWD")" "$(cat "$output/words")"
 refuses "no path" '^roost: host:: the path behind the colon is missing' sync a host:
 refuses "an empty shell" '^roost: --rsh: must name a program' sync a host:b --rsh ' '
 refuses "no shell at all" '^roost: --rsh: must not be empty' sync a host:b --rsh ''
-refuses "a server that is not there, and its password is nobody's business" \
+refuses "a server that is not there, and its password is not shown" \
     '^roost: redis://(127.0.0.1:1/key: Connection refused|: this roost was built without hiredis.*)$' sync a redis://me:secret@127.0.0.1:1/key
 refuses "what else looks like an address" '^roost: ssh://host/b: a peer is a path, HOST:PATH or redis://HOST/KEY' sync a ssh://host/b
 env --default-signal=INT "$ROOST" sync a host:b --rsh "$PWD/shells/silent" >"$output/out" 2>"$output/err" &
@@ -288,7 +288,7 @@ mkfifo request
 exec 8<>request
 "$ROOST" serve b <request >/dev/null 8>&- &
 server=$!
-holds "a peer that falls silent keeps nobody from the file" timeout 300 "$ROOST" add b meanwhile
+holds "a silent peer does not block the file" timeout 300 "$ROOST" add b meanwhile
 exec 8>&-
 wait $server
 rm -f request

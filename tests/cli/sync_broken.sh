@@ -6,7 +6,7 @@
 # ---- the connection breaks, at every byte ----------------------------------------------------------------------------------------
 
 # Each time something new is on both sides, and something less; the session is cut one byte later than the last time, until
-# one comes through; after each an ordinary one mends what is left. The files live through all of this with their memories.
+# one comes through; after each an ordinary one mends what is left. The files live through all of this with their cursors.
 key=0
 change_both() {
     key=$((key + 1))
@@ -48,7 +48,7 @@ change_both
 cut_everywhere UP
 cut_everywhere DOWN
 
-# The first session of two replicas that never met: copies have no memory.
+# The first session of two replicas that never met: copies have no cursors.
 fresh orcuckoo
 mv a a-before && mv b b-before
 cp a-before a && cp b-before b
