@@ -1,4 +1,4 @@
-/* roost create: makes an empty filter. Its configuration never changes, so each option is checked on its own. */
+/* roost create: creates an empty filter. Its configuration never changes, so each option is checked on its own. */
 #include <sys/stat.h>
 
 #include "cli/file/filter_file.h"

@@ -78,10 +78,10 @@ static const struct option options[] = {
 };
 
 static const struct demo_round rounds[] = {
-    {"everybody adds", true, false},      {"everybody adds", true, false},
-    {"everybody adds", true, false},      {"everybody adds, the network is cut in two", true, true},
-    {"the cut has healed", false, false}, {"everybody adds", true, false},
-    {"everybody adds", true, false},
+    {"all replicas add", true, false},          {"all replicas add", true, false},
+    {"all replicas add", true, false},          {"all replicas add, the network is partitioned", true, true},
+    {"the partition has healed", false, false}, {"all replicas add", true, false},
+    {"all replicas add", true, false},
 };
 #define ROUNDS (sizeof rounds / sizeof *rounds)
 

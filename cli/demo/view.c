@@ -137,7 +137,7 @@ static void draw_title(struct demo_view *view, const struct demo *demo)
     print_coloured(view, BOLD, " One %s filter, %u replicas, a bad network",
                    demo->config.kind == ROOST_BLOOM ? "Bloom" : "cuckoo", demo->replicas.count);
     end_line(view);
-    printf(" made for %s elements and %s false positives", capacity, rate);
+    printf(" created for %s elements and %s false positives", capacity, rate);
     end_line(view);
     printf(" %s of messages are lost, %s doubled, all delayed by 1 to %u ticks", loss, doubling,
            demo->network.longest_delay);

@@ -19,7 +19,7 @@ for kind in bloom cuckoo; do
     for seed in 1 2 3; do
         "$ROOST" demo --kind $kind --elements 1000 --seed $seed
     done >"$output/out"
-    grep -qE '^tick .*agree: 1 2 3 \| 4 5 .*cut in two' "$output/out"
+    grep -qE '^tick .*agree: 1 2 3 \| 4 5 .*partitioned' "$output/out"
     verdict "$kind: the two sides of the cut agree among themselves"
 done
 
