@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/deployment.h"
+#include "client/secrets.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
 #include "cli/base/progress.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "client/deployment.h"
+#include "client/secrets.h"
 #include "element_report.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"

@@ -33,6 +33,7 @@
 
 #include "cli/base/byte_buffer.h"
 #include "cli/base/messages.h"
+#include "event_loop.h"
 #include "reply_reader.h"
 #include "resolver.h"
 #include "tls.h"
@@ -115,41 +116,6 @@ void access_release(struct access *access)
     resolver_free(access->resolver);
     access->trust = NULL;
     access->resolver = NULL;
-}
-
-/* ---- commands -------------------------------------------------------------------------------------------------- */
-
-char *format_words(struct words command, size_t *size)
-{
-    const char **words = malloc(command.count * sizeof(char *));
-    size_t *sizes = malloc(command.count * sizeof *sizes);
-    char *bytes = NULL;
-    for (size_t i = 0; words && sizes && i < command.count; i++) {
-        words[i] = (const char *)command.words[i].data;
-        sizes[i] = command.words[i].size;
-    }
-    int length = words && sizes ? redisFormatCommandArgv(&bytes, (int)command.count, words, sizes) : -1;
-    *size = length < 0 ? 0 : (size_t)length;
-    free(words);
-    free(sizes);
-    return length < 0 ? NULL : bytes;
-}
-
-char *format_texts(size_t *size, const char *word, ...)
-{
-    roost_bytes words[8];
-    size_t count = 0;
-    va_list more;
-    va_start(more, word);
-    for (; word && count < sizeof words / sizeof *words; word = va_arg(more, const char *))
-        words[count++] = (roost_bytes){(const uint8_t *)word, strlen(word)};
-    va_end(more);
-    return format_words((struct words){words, count}, size);
-}
-
-bool is_error(const struct redisReply *reply, const char *begin)
-{
-    return reply && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, begin, strlen(begin)) == 0;
 }
 
 /* ---- queues ---------------------------------------------------------------------------------------------------- */

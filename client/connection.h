@@ -5,10 +5,12 @@
 #ifndef CLIENT_CONNECTION_H
 #define CLIENT_CONNECTION_H
 
-#include "deployment.h"
 #include "cli/base/server_name.h"
+#include "command.h"
+#include "connection_options.h"
 
 struct connection;
+struct event_loop;
 struct resolver;
 struct tls_trust;
 
@@ -53,13 +55,5 @@ struct formatted {
 
 /* Sent as the loop runs, and when the server has let us in. */
 void connection_send(struct connection *connection, struct formatted command, answered *answer, void *context);
-
-/* The words as they go over the wire, to be freed; NULL without memory. */
-char *format_words(struct words command, size_t *size);
-/* The same of words that end in a NULL. */
-char *format_texts(size_t *size, const char *word, ...);
-
-/* Whether a reply is an error that begins with the text. */
-bool is_error(const struct redisReply *reply, const char *begin);
 
 #endif

@@ -19,7 +19,7 @@
  * A pause doubles from 0.1 s to 10 s, and up to half of it is left to chance, lest many that lost the same server come
  * back at the same moment. A server that was up for ten seconds has its failures forgotten.
  */
-#include "deployment_state.h"
+#include "deployment.h"
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>
@@ -27,6 +27,8 @@
 #include <string.h>
 
 #include "cli/base/messages.h"
+#include "deployment_state.h"
+#include "event_loop.h"
 #include "secrets.h"
 
 #define NEEDED_COMMAND "ROOST.PULL"

@@ -4,9 +4,12 @@
 #define CLIENT_DEPLOYMENT_STATE_H
 
 #include "cluster_slots.h"
-#include "node.h"
+#include "deployment_events.h"
+#include "node_state.h"
 
+struct event_loop;
 struct request;
+struct timer;
 
 struct deployment {
     struct event_loop *loop;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "cluster_slots.h"
+#include "node_state.h"
 
 #define ASK_PING   "*1\r\n$4\r\nPING\r\n"
 #define ASK_SLOTS  "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n"

@@ -14,12 +14,14 @@
  * map does not tell of are connected to for half a minute. Commands under way on a connection that breaks are answered
  * with trouble at once: whether they were carried out nobody knows, and whether they may be sent twice only the asker.
  */
-#include "deployment_state.h"
+#include "deployment.h"
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "deployment_state.h"
 
 /* milliseconds */
 #define REQUEST_PATIENCE 10000

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deployment.h"
 #include "cli/base/messages.h"
+#include "connection_options.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

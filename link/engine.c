@@ -66,6 +66,7 @@
 #include "report.h"
 #include "round.h"
 #include "cli/base/messages.h"
+#include "client/secrets.h"
 
 #define MOST_ROUNDS        128 /* at a time */
 #define MOST_BYTES         (64u << 20)

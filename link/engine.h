@@ -12,6 +12,7 @@
 #define LINK_ENGINE_H
 
 #include "client/deployment.h"
+#include "client/event_loop.h"
 #include "rows.h"
 #include "work.h"
 

@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "client/secrets.h"
 #include "link/engine.h"
 #include "link/metrics.h"
 #include "cli/base/machine.h"

@@ -21,6 +21,7 @@
 #include <hiredis/hiredis.h>
 
 #include "client/connection.h"
+#include "client/event_loop.h"
 #include "client/secrets.h"
 
 struct server_talk {

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "client/deployment.h"
+#include "client/event_loop.h"
+#include "client/secrets.h"
 
 #define MOST_WORDS 64
 #define MOST_NODES 64

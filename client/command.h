@@ -1,0 +1,31 @@
+/* A command to a server as its words and as bytes on the wire, and how its reply is delivered. */
+#ifndef CLIENT_COMMAND_H
+#define CLIENT_COMMAND_H
+
+#include <stddef.h>
+
+#include "roost.h"
+
+struct redisReply;
+
+/*
+ * Called once for each command. The reply is valid during the call only; it may be an error that the server replied.
+ * NULL: the command was not answered (it may have been carried out all the same), and `trouble` says why.
+ */
+typedef void answered(void *context, const struct redisReply *reply, const char *trouble);
+
+/* A command: the words as they are sent, the name of the key among them. */
+struct words {
+    const roost_bytes *words;
+    size_t count;
+};
+
+/* The words as they go over the wire, to be freed; NULL without memory. */
+char *format_words(struct words command, size_t *size);
+/* The same of words that end in a NULL. */
+char *format_texts(size_t *size, const char *word, ...);
+
+/* Whether a reply is an error that begins with the text. */
+bool is_error(const struct redisReply *reply, const char *begin);
+
+#endif
