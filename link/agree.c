@@ -32,8 +32,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "engine.h"
-#include "listen.h"
+#include "engine_state.h"
 #include "report.h"
 
 #define LONGEST_PAUSE  60000 /* milliseconds between two agreements */
@@ -302,7 +301,7 @@ static void judge_all(struct engine *engine)
         }
         if (newly && !has_keys(region))
             let_join(region);
-        engine_region_changed(region);
+        region->engine->events->region_changed(region);
     }
 }
 
@@ -415,7 +414,7 @@ static bool all_take_part(const struct engine *engine)
 /* Whether all regions have the same generation of a name, whatever they hold. */
 static bool same_generation(const struct engine *engine, const struct row *row)
 {
-    region_set regions = engine_regions_of(engine, row);
+    region_set regions = regions_of(engine, row);
     const struct view *first = NULL;
     for (unsigned i = 0; i < engine->count; i++) {
         if (!(regions & one_region(i)))

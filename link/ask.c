@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "replies.h"
 #include "report.h"
-#include "round.h"
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
@@ -57,9 +56,9 @@ static void ticket_back(struct ticket ticket)
     work->outstanding--;
     if (ticket.serial == work->serial) {
         work->waiting[ticket.region]--;
-        round_answered(work);
+        work->engine->events->command_answered(work);
     } else if (!work->running && work->outstanding == 0) {
-        engine_settle(work);
+        work->engine->events->last_command_answered(work);
     }
 }
 
@@ -68,7 +67,7 @@ static void answered_ticket(void *context, const redisReply *reply, const char *
     struct ticket ticket = *(struct ticket *)context;
     (void)trouble; /* the deployment tells it */
     free(context);
-    engine_answered(region_of(ticket.work, ticket.region));
+    region_answered(region_of(ticket.work, ticket.region));
     ticket.work->doubtful = ticket.told != ticket.work->told[ticket.region];
     ticket.take(ticket.context, reply);
     ticket_back(ticket);
@@ -87,7 +86,7 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
         work->pending++;
         work->waiting[region]++;
     }
-    engine_asked(region_of(work, region));
+    region_asked(region_of(work, region));
     deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work), words, answered_ticket,
                    ticket);
 }
@@ -95,7 +94,7 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
 /* Of a region with all others. */
 static void conflict_with_all(struct work *work, unsigned region)
 {
-    region_set all = engine_regions_of(work->engine, work->row);
+    region_set all = regions_of(work->engine, work->row);
     for (unsigned other = 0; other < work->regions; other++)
         if (other != region && has(all, other))
             work_conflict(work, region, other);
@@ -132,7 +131,7 @@ static void refuse_for_memory(struct work *work, unsigned region, const char *te
 {
     struct view *view = view_of(work, region);
     struct region *to = region_of(work, region);
-    engine_has_no_memory(to);
+    region_out_of_memory(to);
     report_trouble_at(to, deployment_name(to->deployment), text);
     if (view->known && !view->value && is_at_top(work, region)) {
         view->withheld = true;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "engine.h"
+#include "engine_state.h"
 
 struct redisReply;
 

@@ -209,7 +209,7 @@ static void compared(struct clocks *clocks)
     judge_all(clocks);
     note_clocks(clocks, set);
     if (set)
-        engine_try_ahead(clocks->engine);
+        clocks->engine->events->clocks_set(clocks->engine);
     if (!clocks->timer)
         clocks->timer = timer_add(clocks->engine->loop, COMPARE_EVERY, compare_again, clocks);
 }

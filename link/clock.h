@@ -5,7 +5,7 @@
 #ifndef LINK_CLOCK_H
 #define LINK_CLOCK_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 /* The destination did not take what the source holds of the name, since it is ahead of its clock. */
 void clock_refused(struct work *work, unsigned source, unsigned destination);

@@ -61,6 +61,7 @@
 #include "agree.h"
 #include "ask.h"
 #include "clock.h"
+#include "engine_state.h"
 #include "listen.h"
 #include "metrics.h"
 #include "report.h"
@@ -76,8 +77,6 @@
 #define SILENCE            3000       /* after which a region that was asked is left aside */
 #define CONFLICT_PAUSE     60000
 #define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
-#define FIRST_MEMORY_PAUSE 1000 /* of a region that has no memory */
-#define LAST_MEMORY_PAUSE  60000
 #define FIRST_RELIST_PAUSE 2000
 #define LAST_RELIST_PAUSE  600000
 #define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
@@ -91,25 +90,6 @@ static uint64_t now_of(const struct engine *engine)
 }
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
-
-/* Where a region is a cluster, it has no databases but the first. */
-region_set engine_regions_of(const struct engine *engine, const struct row *row)
-{
-    region_set found = 0;
-    for (unsigned i = 0; i < engine->count; i++)
-        if (row->database == 0 || !deployment_is_cluster(engine->regions[i].deployment))
-            found |= one_region(i);
-    return found;
-}
-
-region_set engine_ready_regions(const struct engine *engine, const struct row *row)
-{
-    region_set found = engine_regions_of(engine, row);
-    for (unsigned i = 0; i < engine->count; i++)
-        if (!engine->regions[i].ready)
-            found &= ~one_region(i);
-    return found;
-}
 
 static bool all_ready(const struct engine *engine)
 {
@@ -130,43 +110,45 @@ static bool has_room(const struct engine *engine)
 
 static void arm(struct engine *engine)
 {
-    struct row *first = rows_first(&engine->rows);
-    if (!first || !has_room(engine) || (engine->pump && engine->pump_due <= first->work->due))
+    struct work *first = schedule_first(&engine->schedule);
+    if (!first || !has_room(engine) || (engine->pump && engine->pump_due <= first->due))
         return;
     uint64_t now = now_of(engine);
     timer_remove(engine->pump);
-    engine->pump_due = first->work->due;
-    engine->pump = timer_add(engine->loop, first->work->due > now ? first->work->due - now : 0, pump, engine);
+    engine->pump_due = first->due;
+    engine->pump = timer_add(engine->loop, first->due > now ? first->due - now : 0, pump, engine);
 }
 
 static void pump(void *context)
 {
     struct engine *engine = context;
-    struct row *row;
+    struct work *work;
     uint64_t now = now_of(engine);
     engine->pump = NULL;
-    while (has_room(engine) && (row = rows_first(&engine->rows)) && row->work->due <= now) {
-        rows_schedule(&engine->rows, row, NEVER);
+    while (has_room(engine) && (work = schedule_first(&engine->schedule)) && work->due <= now) {
+        schedule_put(&engine->schedule, work, NEVER);
         engine->running++;
-        if (now >= row->work->retry)
-            work_forget_refusals(row->work);
-        round_begin(row->work);
+        if (now >= work->retry)
+            work_forget_refusals(work);
+        round_begin(work);
     }
     arm(engine);
 }
 
-void engine_schedule(struct engine *engine, struct row *row, uint64_t due)
+/* Unless a round is under way. */
+static void schedule(struct engine *engine, struct work *work, uint64_t due)
 {
-    if (row->work->running)
+    if (work->running)
         return;
-    if (!rows_schedule(&engine->rows, row, due))
+    if (!schedule_put(&engine->schedule, work, due))
         complain_plainly("no memory");
     arm(engine);
 }
 
 /* ---- rest and work ----------------------------------------------------------------------------------------------- */
 
-bool engine_disturb(struct engine *engine, struct row *row)
+/* Not at rest any more: the row has work then. False without memory. */
+static bool disturb(struct engine *engine, struct row *row)
 {
     if (row->work)
         return true;
@@ -186,7 +168,7 @@ bool engine_disturb(struct engine *engine, struct row *row)
 
 static void work_over(struct engine *engine, struct work *work)
 {
-    rows_schedule(&engine->rows, work->row, NEVER);
+    schedule_put(&engine->schedule, work, NEVER);
     work->row->work = NULL;
     *(work->before ? &work->before->after : &engine->works) = work->after;
     if (work->after)
@@ -232,7 +214,7 @@ static bool never_was(const struct row *row, region_set set)
 static void forget_resting(void *context, struct row *row)
 {
     struct engine *engine = context;
-    if (!row->work && holds_nothing(row, engine_regions_of(engine, row)))
+    if (!row->work && holds_nothing(row, regions_of(engine, row)))
         rows_remove(&engine->rows, row);
 }
 
@@ -240,9 +222,9 @@ static void forget_resting(void *context, struct row *row)
    be forgotten at once: should a region speak of it again, all others are asked. */
 static void rest(struct engine *engine, struct row *row)
 {
-    engine->resting += holds_nothing(row, engine_regions_of(engine, row));
+    engine->resting += holds_nothing(row, regions_of(engine, row));
     work_over(engine, row->work);
-    if (never_was(row, engine_regions_of(engine, row)))
+    if (never_was(row, regions_of(engine, row)))
         rows_remove(&engine->rows, row);
     if (engine->resting > MOST_RESTING) {
         rows_each(&engine->rows, forget_resting, engine);
@@ -262,17 +244,11 @@ static bool is_unfinished(struct work *work, region_set ready)
     return false;
 }
 
-static uint64_t doubled(uint64_t pause, uint32_t times, uint64_t most)
-{
-    pause <<= times < 12 ? times : 12;
-    return pause < most ? pause : most;
-}
-
 static uint64_t next_round(struct work *work, uint64_t now)
 {
     const struct engine *engine = work->engine;
     uint64_t interval = engine->settings->interval;
-    region_set ready = engine_ready_regions(engine, work->row);
+    region_set ready = ready_regions_of(engine, work->row);
     work->settled = false;
     if (work->in_trouble)
         return now + doubled(interval > 100 ? interval : 100, work->failures++, 30000);
@@ -288,7 +264,7 @@ static uint64_t next_round(struct work *work, uint64_t now)
 static void note_behind(struct work *work, bool round_over)
 {
     const struct engine *engine = work->engine;
-    region_set all = engine_regions_of(engine, work->row), ready = engine_ready_regions(engine, work->row);
+    region_set all = regions_of(engine, work->row), ready = ready_regions_of(engine, work->row);
     for (unsigned region = 0; region < work->regions; region++) {
         uint64_t *since = &work->behind_since[region];
         bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
@@ -310,15 +286,15 @@ static uint64_t next_retry(struct work *work, uint64_t now)
     return now + doubled(CHANGED_PAUSE, work->refusals++, LAST_RELIST_PAUSE);
 }
 
-void engine_settle(struct work *work)
+static void last_command_answered(struct work *work)
 {
-    if (agree(work->row, engine_regions_of(work->engine, work->row)))
+    if (agree(work->row, regions_of(work->engine, work->row)))
         rest(work->engine, work->row);
     else if (work->due == NEVER)
-        engine_schedule(work->engine, work->row, now_of(work->engine));
+        schedule(work->engine, work, now_of(work->engine));
 }
 
-void engine_round_over(struct work *work)
+static void round_over(struct work *work)
 {
     struct engine *engine = work->engine;
     struct row *row = work->row;
@@ -327,16 +303,16 @@ void engine_round_over(struct work *work)
     engine->running--;
     engine->rounds++;
     engine->activity++;
-    if (agree(row, engine_ready_regions(engine, row)))
+    if (agree(row, ready_regions_of(engine, row)))
         work->fruitless = 0;
-    if (agree(row, engine_regions_of(engine, row)) && work->outstanding == 0) {
+    if (agree(row, regions_of(engine, row)) && work->outstanding == 0) {
         rest(engine, row);
     } else {
         note_behind(work, true);
         work->refusals = work->full ? work->refusals : 0;
         if (work_any_refusal(work) && work->retry <= now)
             work->retry = next_retry(work, now);
-        engine_schedule(engine, row, next_round(work, now));
+        schedule(engine, work, next_round(work, now));
     }
     arm(engine);
 }
@@ -352,10 +328,10 @@ static void wake(struct engine *engine, struct work *work)
         work->retry = work->begun + CHANGED_PAUSE;
     if (work->in_trouble && work->due != NEVER && work->due > due)
         due = work->due;
-    engine_schedule(engine, work->row, due > now ? due : now);
+    schedule(engine, work, due > now ? due : now);
 }
 
-void engine_try_ahead(struct engine *engine)
+static void clocks_set(struct engine *engine)
 {
     for (struct work *work = engine->works; work; work = work->after) {
         if (!work_any_ahead(work))
@@ -376,7 +352,7 @@ static bool is_change(const struct view *old, const struct view *view, bool list
     return view->value && (!listing || (old->known && old->value && !same_digest(old->digest, view->digest)));
 }
 
-bool engine_hear(struct region *region, int database, roost_bytes name, const struct view *view, bool listing)
+static bool key_reported(struct region *region, int database, roost_bytes name, const struct view *view, bool listing)
 {
     struct engine *engine = region->engine;
     struct row *row = rows_get(&engine->rows, database, name);
@@ -393,7 +369,7 @@ bool engine_hear(struct region *region, int database, roost_bytes name, const st
         take_view(row, region->index, &told, true);
         return true;
     }
-    if (!engine_disturb(engine, row))
+    if (!disturb(engine, row))
         return true;
     if (database != 0) {
         engine->other_databases = true;
@@ -409,7 +385,7 @@ bool engine_hear(struct region *region, int database, roost_bytes name, const st
     return true;
 }
 
-void engine_hear_dropped(struct region *region, int database, roost_bytes name)
+static void tombstone_dropped(struct region *region, int database, roost_bytes name)
 {
     struct engine *engine = region->engine;
     struct row *row = rows_get(&engine->rows, database, name);
@@ -418,7 +394,7 @@ void engine_hear_dropped(struct region *region, int database, roost_bytes name)
         value |= row->views[i].value;
     if (!row || row->work || value) {
         if (row)
-            engine_hear(region, database, name, &(struct view){.known = true}, false);
+            key_reported(region, database, name, &(struct view){.known = true}, false);
         return;
     }
     rows_remove(&engine->rows, row);
@@ -429,7 +405,7 @@ static void sweep_row(void *context, struct row *row)
     struct region *region = context;
     struct view *view = &row->views[region->index];
     if (!view->known || view->listing == region->listing || (!view->value && view->generation == 0) ||
-        !engine_disturb(region->engine, row))
+        !disturb(region->engine, row))
         return;
     view->known = false;
     row->work->told[region->index]++;
@@ -439,51 +415,12 @@ static void sweep_row(void *context, struct row *row)
     wake(region->engine, row->work);
 }
 
-void engine_sweep(struct region *region)
+static void listed(struct region *region)
 {
     rows_each(&region->engine->rows, sweep_row, region);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-/* From the beginning where it was not needed for long. */
-static void back_off(struct back_off *back_off, uint64_t now, uint64_t first, uint64_t last)
-{
-    bool long_ago = now > back_off->at + LAST_RELIST_PAUSE;
-    back_off->pause = long_ago || !back_off->pause ? first : doubled(back_off->pause, 1, last);
-    back_off->at = now + back_off->pause;
-}
-
-bool engine_is_full(const struct region *region, const struct row *row)
-{
-    struct node *node = deployment_node(region->deployment, (roost_bytes){row->name, row->name_size});
-    const struct listener *listener = node ? *node_place(node) : NULL;
-    return listener && listener->full;
-}
-
-bool engine_refuses_memory(const struct region *region)
-{
-    return now_of(region->engine) < region->memory.at;
-}
-
-void engine_has_no_memory(struct region *region)
-{
-    uint64_t now = now_of(region->engine);
-    region->figures.out_of_memory++;
-    region->withholds = true;
-    if (!region->refusing_since)
-        region->refusing_since = now;
-    if (now >= region->memory.at) /* of those that were on their way, the first one counts */
-        back_off(&region->memory, now, FIRST_MEMORY_PAUSE, LAST_MEMORY_PAUSE);
-}
-
-void engine_has_memory(struct region *region)
-{
-    if (region->refusing_since)
-        region->release = (struct back_off){0};
-    region->memory = (struct back_off){0};
-    region->refusing_since = 0;
-}
 
 /* Whether there is a value that could be brought there. */
 static bool is_held(const struct row *row, const struct engine *engine, uint64_t generation)
@@ -508,8 +445,8 @@ static void release_row(void *context, struct row *row)
     struct view *view = &row->views[region->index];
     if (!view->withheld)
         return;
-    if (release->left == 0 || !is_held(row, region->engine, view->generation) || engine_is_full(region, row) ||
-        !engine_disturb(region->engine, row)) {
+    if (release->left == 0 || !is_held(row, region->engine, view->generation) || region_is_full_for(region, row) ||
+        !disturb(region->engine, row)) {
         region->withholds = true;
         return;
     }
@@ -527,7 +464,7 @@ static void release(struct region *region)
 {
     struct engine *engine = region->engine;
     uint64_t now = now_of(engine);
-    if (!region->withholds || !region->ready || now < region->release.at || engine_refuses_memory(region) ||
+    if (!region->withholds || !region->ready || now < region->release.at || region_refuses_memory(region) ||
         region_is_full(region))
         return;
     struct release release = {region, region->refusing_since ? 1 : SIZE_MAX};
@@ -537,11 +474,11 @@ static void release(struct region *region)
         if (work->full & one_region(region->index) && !work->running && release.left > 0) {
             release.left--;
             work->retry = now;
-            engine_schedule(engine, work->row, now);
+            schedule(engine, work, now);
         } else if (work->full & one_region(region->index)) {
             region->withholds = true;
         }
-    back_off(&region->release, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
+    back_off_next(&region->release, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
 }
 
 /* ---- quiet ------------------------------------------------------------------------------------------------------- */
@@ -585,7 +522,7 @@ static bool is_explained(const struct engine *engine)
     return true;
 }
 
-void engine_check_quiet(struct engine *engine)
+static void unchanged(struct engine *engine)
 {
     roost_digest totals[MOST_REGIONS] = {0};
     uint64_t now = now_of(engine);
@@ -616,7 +553,7 @@ static void relist_what_was_missed(struct region *region)
     if (!region->missed || !region->ready || region->swept != region->listing || now < region->relist.at)
         return;
     region->missed = false;
-    back_off(&region->relist, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
+    back_off_next(&region->relist, now, FIRST_RELIST_PAUSE, LAST_RELIST_PAUSE);
     region->engine->activity++;
     region_relist(region);
 }
@@ -645,7 +582,7 @@ static void wake_all(struct engine *engine)
     }
 }
 
-void engine_region_changed(struct region *region)
+static void region_changed(struct region *region)
 {
     bool ready = region->listeners && !region->silent, was_ready = region->ready;
     for (const struct listener *listener = region->listeners; listener; listener = listener->next)
@@ -666,22 +603,6 @@ void engine_region_changed(struct region *region)
         wake_all(region->engine);
 }
 
-void engine_asked(struct region *region)
-{
-    if (region->outstanding++ == 0)
-        region->answered_at = now_of(region->engine);
-}
-
-void engine_answered(struct region *region)
-{
-    region->outstanding--;
-    region->answered_at = now_of(region->engine);
-    if (region->silent && !region->engine->stopping) {
-        region->silent = false;
-        engine_region_changed(region);
-    }
-}
-
 /* The other regions need not wait for one that does not answer. */
 static void check_silence(struct region *region)
 {
@@ -690,7 +611,7 @@ static void check_silence(struct region *region)
     if (region->silent || !region->outstanding || now_of(engine) - region->answered_at < SILENCE)
         return;
     region->silent = true;
-    engine_region_changed(region);
+    region_changed(region);
     for (struct work *work = engine->works; work; work = next) {
         next = work->after;
         if (work->running && work->waiting[region->index])
@@ -705,7 +626,7 @@ static void node_up(void *context, struct node *node)
     *node_place(node) = listener;
     if (!listener)
         complain_plainly("no memory");
-    engine_region_changed(region);
+    region_changed(region);
 }
 
 static void node_down(void *context, struct node *node)
@@ -714,7 +635,7 @@ static void node_down(void *context, struct node *node)
     if (*node_place(node))
         listener_stop(*node_place(node));
     if (!region->engine->stopping)
-        engine_region_changed(region);
+        region_changed(region);
 }
 
 static void trouble(void *context, const char *text)
@@ -851,14 +772,27 @@ static void stop_all(struct engine *engine)
     while (engine->works)
         work_over(engine, engine->works);
     rows_release(&engine->rows);
+    schedule_release(&engine->schedule);
     agree_end(engine);
     secrets_free(engine->secrets);
     event_loop_free(engine->loop);
 }
 
+static const struct engine_events events = {.key_reported = key_reported,
+                                            .tombstone_dropped = tombstone_dropped,
+                                            .listed = listed,
+                                            .unchanged = unchanged,
+                                            .region_changed = region_changed,
+                                            .command_answered = round_answered,
+                                            .last_command_answered = last_command_answered,
+                                            .round_over = round_over,
+                                            .whole_released = rounds_resume,
+                                            .clocks_set = clocks_set};
+
 int link_run(const struct link_settings *settings)
 {
-    struct engine engine = {.settings = settings, .status = EXIT_FINE, .whole_size = FIRST_WHOLE_SIZE};
+    struct engine engine = {
+        .events = &events, .settings = settings, .status = EXIT_FINE, .whole_size = FIRST_WHOLE_SIZE};
     engine.relist_pause = FIRST_RELIST_PAUSE;
     rows_begin(&engine.rows, settings->count);
     interrupt_catch();

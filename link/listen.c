@@ -98,14 +98,6 @@ void region_relist(struct region *region)
         listener->has_listed = false;
 }
 
-bool region_is_full(const struct region *region)
-{
-    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
-        if (!listener->full)
-            return false;
-    return true;
-}
-
 /* Whether the answer belongs to the latest listing; one begins if the server did not know the mark that was sent. */
 static bool is_of_listing(struct listener *listener, const struct summary *summary)
 {
@@ -134,22 +126,8 @@ static void finish_listing(struct listener *listener)
         if (!other->has_listed)
             return;
     if (region->swept != region->listing)
-        engine_sweep(region);
+        region->engine->events->listed(region);
     region->swept = region->listing;
-}
-
-roost_digest region_digest(const struct region *region)
-{
-    roost_digest sum = {0};
-    for (const struct listener *listener = region->listeners; listener; listener = listener->next) {
-        unsigned carry = 0;
-        for (size_t i = 0; i < 16; i++) {
-            carry += (unsigned)sum.bytes[i] + listener->digest.bytes[i];
-            sum.bytes[i] = (uint8_t)carry;
-            carry >>= 8;
-        }
-    }
-    return sum;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -179,11 +157,12 @@ static bool take_entries(struct listener *listener, const redisReply *entries, b
         if (match && !glob_matches(match, told.name))
             continue;
         if (told.dropped) {
-            engine_hear_dropped(region, told.database, told.name);
+            region->engine->events->tombstone_dropped(region, told.database, told.name);
             continue;
         }
         heard++;
-        new += engine_hear(region, told.database, told.name, &told.view, !listener->has_listed);
+        new +=
+            region->engine->events->key_reported(region, told.database, told.name, &told.view, !listener->has_listed);
     }
     *old = heard > 0 && new == 0;
     return true;
@@ -252,7 +231,7 @@ static void has_listed(struct listener *listener)
     listener->caught_up = true;
     finish_listing(listener);
     if (first)
-        engine_region_changed(listener->region);
+        listener->region->engine->events->region_changed(listener->region);
 }
 
 /* And nothing has changed since. */
@@ -263,7 +242,7 @@ static void caught_up(struct listener *listener, bool changed, bool first)
     listener->calm = changed ? 0 : engine->activity;
     ask_later(listener, first ? 0 : next_pause(listener, changed));
     if (!changed)
-        engine_check_quiet(engine);
+        engine->events->unchanged(engine);
 }
 
 /* What it says for links; a server that began anew has to be greeted again. */
@@ -357,7 +336,7 @@ static void answered_greeting(void *context, const redisReply *reply, const char
     if (listener->region->engine->stopping)
         return;
     if (reply && agree_take_greeting(listener, reply)) {
-        engine_region_changed(listener->region);
+        listener->region->engine->events->region_changed(listener->region);
         ask_later(listener, 0);
         return;
     }

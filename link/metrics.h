@@ -2,7 +2,7 @@
 #ifndef LINK_METRICS_H
 #define LINK_METRICS_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 struct metrics;
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli/base/json.h"
-#include "listen.h"
 #include "cli/base/machine.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
@@ -429,7 +428,7 @@ static void count_region(const struct region *region, struct peer_standing *peer
 
 static void count_work(struct work *work, struct standing *standing, uint64_t now)
 {
-    region_set all = engine_regions_of(work->engine, work->row);
+    region_set all = regions_of(work->engine, work->row);
     for (unsigned i = 0; i < work->regions; i++)
         if (work_is_behind(work, i, all)) {
             standing->peers[i].behind++;

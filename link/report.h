@@ -3,7 +3,7 @@
 #ifndef LINK_REPORT_H
 #define LINK_REPORT_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 void report_start(struct engine *engine);
 void report_stop(struct engine *engine);

@@ -48,7 +48,7 @@
 /* Those that can be asked and whose view is known. */
 static region_set known_regions(const struct work *work)
 {
-    region_set ready = engine_ready_regions(work->engine, work->row), known = 0;
+    region_set ready = ready_regions_of(work->engine, work->row), known = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(ready, region) && view_of(work, region)->known)
             known |= one_region(region);
@@ -182,8 +182,8 @@ static bool is_to_be_withheld(const struct work *work, unsigned region)
         return false;
     if (view->withheld)
         return memcmp(view->digest.bytes, (roost_digest){0}.bytes, sizeof view->digest.bytes) == 0 ||
-               engine_refuses_memory(to);
-    return engine_refuses_memory(to) || (!work->changed && engine_is_full(to, work->row));
+               region_refuses_memory(to);
+    return region_refuses_memory(to) || (!work->changed && region_is_full_for(to, work->row));
 }
 
 static void withhold(struct work *work, region_set known)
@@ -428,7 +428,7 @@ static bool all_agree(const struct work *work, region_set known)
 
 static bool step(struct work *work)
 {
-    region_set ready = engine_ready_regions(work->engine, work->row);
+    region_set ready = ready_regions_of(work->engine, work->row);
     work->in_trouble |= ++work->steps > MOST_STEPS;
     if (work->in_trouble || work->engine->stopping || !(ready & (ready - 1)))
         return false;
@@ -452,7 +452,7 @@ static void proceed(struct work *work)
         work->pending--;
     } while (asked && work->pending == 0);
     if (!asked)
-        engine_round_over(work);
+        work->engine->events->round_over(work);
 }
 
 void round_answered(struct work *work)
@@ -482,5 +482,5 @@ void round_begin(struct work *work)
 void round_give_up(struct work *work)
 {
     begin_serial(work);
-    engine_round_over(work);
+    work->engine->events->round_over(work);
 }

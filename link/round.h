@@ -2,7 +2,7 @@
 #ifndef LINK_ROUND_H
 #define LINK_ROUND_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 /* Begins; engine_round_over is called once when it ends. */
 void round_begin(struct work *work);

@@ -1,6 +1,6 @@
 /*
- * A table of chains that doubles, and a binary heap over those rows that have work. A row at rest takes 64 bytes for
- * each region and some 60 more with its name:
+ * A hash table with chains, which doubles as it fills. A row without work takes 64 bytes for each region and about 60
+ * more with its name:
  *
  *     row | view of region 0 | view of region 1 | ... | name
  */
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-#include "work.h"
 
 #define FIRST_ROOM 64
 
@@ -29,7 +27,6 @@ void rows_release(struct rows *rows)
             free(row);
         }
     free(rows->slots);
-    free(rows->heap);
     *rows = (struct rows){0};
 }
 
@@ -122,73 +119,6 @@ void rows_each(struct rows *rows, void (*visit)(void *context, struct row *row),
             next = row->next;
             visit(context, row);
         }
-}
-
-/* ---- the schedule ------------------------------------------------------------------------------------------------ */
-
-static void put(struct rows *rows, size_t place, struct row *row)
-{
-    rows->heap[place] = row;
-    row->work->place = place;
-}
-
-static void sift_up(struct rows *rows, size_t place, struct row *row)
-{
-    for (; place > 0 && rows->heap[(place - 1) / 2]->work->due > row->work->due; place = (place - 1) / 2)
-        put(rows, place, rows->heap[(place - 1) / 2]);
-    put(rows, place, row);
-}
-
-static void sift_down(struct rows *rows, size_t place, struct row *row)
-{
-    for (size_t child; (child = 2 * place + 1) < rows->heap_count; place = child) {
-        if (child + 1 < rows->heap_count && rows->heap[child + 1]->work->due < rows->heap[child]->work->due)
-            child++;
-        if (rows->heap[child]->work->due >= row->work->due)
-            break;
-        put(rows, place, rows->heap[child]);
-    }
-    put(rows, place, row);
-}
-
-static void take_out(struct rows *rows, struct row *row)
-{
-    size_t place = row->work->place;
-    row->work->place = SIZE_MAX;
-    struct row *last = rows->heap[--rows->heap_count];
-    if (last == row)
-        return;
-    sift_down(rows, place, last);
-    sift_up(rows, last->work->place, last);
-}
-
-static bool heap_grow(struct rows *rows)
-{
-    size_t room = rows->heap_room ? 2 * rows->heap_room : FIRST_ROOM;
-    struct row **heap = realloc(rows->heap, room * sizeof *heap);
-    if (!heap)
-        return false;
-    rows->heap = heap;
-    rows->heap_room = room;
-    return true;
-}
-
-bool rows_schedule(struct rows *rows, struct row *row, uint64_t due)
-{
-    if (row->work->place != SIZE_MAX)
-        take_out(rows, row);
-    row->work->due = due;
-    if (due == NEVER)
-        return true;
-    if (rows->heap_count == rows->heap_room && !heap_grow(rows))
-        return false;
-    sift_up(rows, rows->heap_count++, row);
-    return true;
-}
-
-struct row *rows_first(const struct rows *rows)
-{
-    return rows->heap_count ? rows->heap[0] : NULL;
 }
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */

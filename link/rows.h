@@ -1,17 +1,16 @@
 /*
  * What a link knows of each name: a row for each (database, name), in it a view of each region as it was last heard.
  *
- * A row is at rest while all regions are known to hold the same; then nothing but the views is kept. A row that is not
- * has work (work.h), and its place in the schedule: the row that is due first comes first, so that names take
- * turns.
+ * A row is at rest while all regions are known to hold the same; then nothing but the views is kept. Any other row has
+ * work (work.h) and a place in the schedule (schedule.h).
  */
 #ifndef LINK_ROWS_H
 #define LINK_ROWS_H
 
 #include "roost.h"
+#include "settings.h"
 
-#define MOST_REGIONS 16
-#define NEVER        UINT64_MAX
+#define NEVER UINT64_MAX
 
 /* A set of regions, a bit each. */
 typedef uint32_t region_set;
@@ -37,6 +36,8 @@ struct view {
     bool known, value, withheld;
 };
 
+struct work;
+
 struct row {
     struct row *next; /* of the same slot of the table */
     struct work *work;
@@ -50,8 +51,6 @@ struct row {
 struct rows {
     struct row **slots;
     size_t room, count;
-    struct row **heap; /* the schedule, earliest first */
-    size_t heap_room, heap_count;
     unsigned regions;
     uint64_t seed;
 };
@@ -65,14 +64,6 @@ void rows_remove(struct rows *rows, struct row *row);
 
 /* Calls with each row; it may remove that one. */
 void rows_each(struct rows *rows, void (*visit)(void *context, struct row *row), void *context);
-
-/* ---- the schedule: of rows that have work ---- */
-
-/* In the place of an earlier time; NEVER takes it out. False without memory, and then it is out. */
-bool rows_schedule(struct rows *rows, struct row *row, uint64_t due);
-
-/* The one that is due first, or NULL. */
-struct row *rows_first(const struct rows *rows);
 
 /* ---- views ---- */
 

@@ -2,7 +2,7 @@
 #ifndef LINK_SYNC_H
 #define LINK_SYNC_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 /* False where there were too many in this round, or no memory: the work is in trouble then. */
 bool sync_two(struct work *work, unsigned asking, unsigned answering);

@@ -13,7 +13,6 @@
 #include "ask.h"
 #include "replies.h"
 #include "report.h"
-#include "round.h"
 
 #define SPAN_ROOM 36
 
@@ -72,7 +71,7 @@ static void transfer_over(struct transfer *transfer)
             work_wrote(work, region, transfer->written[region].from, transfer->written[region].to, knowing);
     if (transfer->whole && !transfer->burial) {
         work->engine->wholes--;
-        rounds_resume(work->engine);
+        work->engine->events->whole_released(work->engine);
     }
     free(transfer);
 }
@@ -121,7 +120,7 @@ static void take_pushed(struct transfer *transfer, unsigned destination, const s
     }
     work->complaints[destination] = 0;
     if (!transfer->burial)
-        engine_has_memory(region_of(work, destination));
+        region_has_memory(region_of(work, destination));
     count_push(transfer, destination, pushed->outcome);
     if (pushed->view.value && !transfer->burial && pushed->view.generation == transfer->generation)
         learn(transfer, destination, pushed);

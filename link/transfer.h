@@ -2,7 +2,7 @@
 #ifndef LINK_TRANSFER_H
 #define LINK_TRANSFER_H
 
-#include "engine.h"
+#include "engine_state.h"
 
 /* Each is asked for; where there is no memory the work is in trouble. Of the value of a generation: */
 void transfer_delta(struct work *work, unsigned source, region_set destinations, uint64_t generation,

@@ -34,6 +34,7 @@
 
 #include "client/secrets.h"
 #include "link/engine.h"
+#include "link/engine_state.h"
 #include "link/metrics.h"
 #include "cli/base/machine.h"
 #include "module/registry/change_cursor.h"
