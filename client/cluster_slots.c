@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIGHEST_PORT 65535
-#define MOST_TOLD    ((size_t)4 * CLUSTER_SLOTS) /* servers in a map: each slot a range, and three replicas each */
+#define HIGHEST_PORT   65535
+#define MOST_ADDRESSES ((size_t)4 * CLUSTER_SLOTS) /* servers in a map: each slot a range, and three replicas each */
 
 static uint16_t crc16(roost_bytes bytes)
 {
@@ -46,15 +46,15 @@ static bool is_text(const struct redisReply *reply)
     return reply->type == REDIS_REPLY_STRING && strlen(reply->str) == (size_t)reply->len;
 }
 
-bool read_told_server(struct told_server *server, const struct redisReply *entry)
+bool read_server_address(struct server_address *server, const struct redisReply *entry)
 {
     if (entry->type != REDIS_REPLY_ARRAY || entry->elements < 2)
         return false;
     const struct redisReply *host = entry->element[0], *port = entry->element[1];
-    bool told = is_text(host) && *host->str && strcmp(host->str, "?") != 0;
+    bool given = is_text(host) && *host->str && strcmp(host->str, "?") != 0;
     long long number = port->type == REDIS_REPLY_INTEGER ? port->integer : is_text(port) ? atoll(port->str) : 0;
     const char *id = entry->elements > 2 && is_text(entry->element[2]) ? entry->element[2]->str : NULL;
-    *server = (struct told_server){told ? host->str : NULL, (int)number, id};
+    *server = (struct server_address){given ? host->str : NULL, (int)number, id};
     return (host->type == REDIS_REPLY_NIL || is_text(host)) && number > 0 && number <= HIGHEST_PORT;
 }
 
@@ -65,12 +65,12 @@ static bool is_slot(const struct redisReply *reply)
 
 static bool is_range(const struct redisReply *entry)
 {
-    struct told_server server;
+    struct server_address server;
     if (entry->type != REDIS_REPLY_ARRAY || entry->elements < 3 || !is_slot(entry->element[0]) ||
         !is_slot(entry->element[1]) || entry->element[0]->integer > entry->element[1]->integer)
         return false;
     for (size_t i = 2; i < entry->elements; i++)
-        if (!read_told_server(&server, entry->element[i]))
+        if (!read_server_address(&server, entry->element[i]))
             return false;
     return true;
 }
@@ -78,12 +78,12 @@ static bool is_range(const struct redisReply *entry)
 bool is_slot_map(const struct redisReply *reply)
 {
     bool fine = reply->type == REDIS_REPLY_ARRAY && reply->elements <= CLUSTER_SLOTS;
-    size_t told = 0;
+    size_t addresses = 0;
     for (size_t i = 0; fine && i < reply->elements; i++) {
         fine = is_range(reply->element[i]);
-        told += fine ? reply->element[i]->elements - 2 : 0;
+        addresses += fine ? reply->element[i]->elements - 2 : 0;
     }
-    return fine && told <= MOST_TOLD;
+    return fine && addresses <= MOST_ADDRESSES;
 }
 
 struct slot_range slot_range_at(const struct redisReply *map, size_t i)
@@ -91,7 +91,7 @@ struct slot_range slot_range_at(const struct redisReply *map, size_t i)
     const struct redisReply *entry = map->element[i];
     struct slot_range range = {
         .first = (unsigned)entry->element[0]->integer, .last = (unsigned)entry->element[1]->integer, .entry = entry};
-    read_told_server(&range.primary, entry->element[2]);
+    read_server_address(&range.primary, entry->element[2]);
     return range;
 }
 
@@ -100,10 +100,10 @@ size_t slot_range_replicas(const struct slot_range *range)
     return range->entry->elements - 3;
 }
 
-struct told_server slot_range_replica(const struct slot_range *range, size_t i)
+struct server_address slot_range_replica(const struct slot_range *range, size_t i)
 {
-    struct told_server server;
-    read_told_server(&server, range->entry->element[3 + i]);
+    struct server_address server;
+    read_server_address(&server, range->entry->element[3 + i]);
     return server;
 }
 

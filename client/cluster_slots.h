@@ -13,7 +13,7 @@ unsigned cluster_slot(roost_bytes key);
 struct redisReply;
 
 /* A server as it is told. Texts belong to the reply. */
-struct told_server {
+struct server_address {
     const char *host; /* NULL: the one that was asked */
     int port;
     const char *id; /* NULL where it is not told */
@@ -22,7 +22,7 @@ struct told_server {
 /* A range of slots and who has them. */
 struct slot_range {
     unsigned first, last;
-    struct told_server primary;
+    struct server_address primary;
     const struct redisReply *entry; /* for slot_range_replica */
 };
 
@@ -30,10 +30,10 @@ struct slot_range {
 bool is_slot_map(const struct redisReply *reply);
 struct slot_range slot_range_at(const struct redisReply *map, size_t i);
 size_t slot_range_replicas(const struct slot_range *range);
-struct told_server slot_range_replica(const struct slot_range *range, size_t i);
+struct server_address slot_range_replica(const struct slot_range *range, size_t i);
 
 /* Whether an element is an array that begins with a host and a port. */
-bool read_told_server(struct told_server *server, const struct redisReply *entry);
+bool read_server_address(struct server_address *server, const struct redisReply *entry);
 
 /* host:port at the end of "MOVED 3999 host:port"; the host (to be freed) may be empty: the one that was asked. NULL
    where the text is something else. */

@@ -12,7 +12,7 @@ struct redisReply;
  * Called once for each command. The reply is valid during the call only; it may be an error that the server replied.
  * NULL: the command was not answered (it may have been carried out all the same), and `trouble` says why.
  */
-typedef void answered(void *context, const struct redisReply *reply, const char *trouble);
+typedef void answered(void *context, const struct redisReply *reply, const char *error);
 
 /* A command: the words as they are sent, the name of the key among them. */
 struct words {

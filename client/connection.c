@@ -39,17 +39,17 @@
 #include "tls.h"
 
 /* milliseconds */
-#define LOOKUP_PATIENCE  30000
-#define CONNECT_PATIENCE 5000
-#define ANSWER_PATIENCE  30000
-#define WAITING_PATIENCE 120000
-#define REPLY_PATIENCE   600000
-#define KEEPALIVE_AFTER  15 /* seconds */
+#define LOOKUP_TIMEOUT  30000
+#define CONNECT_TIMEOUT 5000
+#define ANSWER_TIMEOUT  30000
+#define WAITING_TIMEOUT 120000
+#define REPLY_TIMEOUT   600000
+#define KEEPALIVE_AFTER 15 /* seconds */
 
-#define READ_PIECE    (64 << 10)
+#define READ_CHUNK    (64 << 10)
 #define READS_AT_ONCE 16
 #define WRITTEN_AHEAD ((size_t)1 << 20) /* commands beyond that stay in the queue */
-#define TROUBLE_ROOM  400
+#define ERROR_ROOM    400
 
 struct pending {
     struct pending *next;
@@ -64,7 +64,7 @@ struct queue {
     struct pending *first, **end;
 };
 
-enum state { LOOKING_UP, CONNECTING, SHAKING_HANDS, OPEN, FAILED };
+enum state { RESOLVING, CONNECTING, HANDSHAKING, OPEN, FAILED };
 
 struct connection {
     struct access *access;
@@ -83,9 +83,9 @@ struct connection {
     struct queue unsent, sent;
     bool held, wants_room, closed_by_owner;
     unsigned busy;
-    void (*closed)(void *context, const char *trouble);
+    void (*closed)(void *context, const char *error);
     void *context;
-    char trouble[TROUBLE_ROOM];
+    char error[ERROR_ROOM];
 };
 
 /* ---- what connections have in common --------------------------------------------------------------------------- */
@@ -98,23 +98,23 @@ bool access_open(struct access *access, struct event_loop *loop, struct server_n
     *access = (struct access){.loop = loop,
                               .name = *name,
                               .resolver = resolver_new(loop),
-                              .patience = options->patience ? options->patience : ANSWER_PATIENCE,
-                              .lookup_patience = LOOKUP_PATIENCE};
+                              .timeout = options->timeout ? options->timeout : ANSWER_TIMEOUT,
+                              .lookup_timeout = LOOKUP_TIMEOUT};
     *name = (struct server_name){0};
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
     if (!access->resolver)
         return complain(access->name.host, "%s", strerror(errno));
     if (access->name.tls)
-        access->trust = tls_trust_new(options, access->name.host);
-    return !access->name.tls || access->trust;
+        access->tls_context = tls_context_new(options, access->name.host);
+    return !access->name.tls || access->tls_context;
 }
 
 void access_release(struct access *access)
 {
     server_name_release(&access->name);
-    tls_trust_free(access->trust);
+    tls_context_free(access->tls_context);
     resolver_free(access->resolver);
-    access->trust = NULL;
+    access->tls_context = NULL;
     access->resolver = NULL;
 }
 
@@ -153,12 +153,12 @@ static void pending_free(struct pending *pending)
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-static void answer_all(struct queue *queue, const char *trouble)
+static void answer_all(struct queue *queue, const char *error)
 {
     while (queue->first) {
         struct pending *pending = queue_take(queue, &queue->first);
         if (pending->answer)
-            pending->answer(pending->context, NULL, trouble);
+            pending->answer(pending->context, NULL, error);
         pending_free(pending);
     }
 }
@@ -191,8 +191,8 @@ static void end(struct connection *connection)
     shut(connection);
     lookup_end(connection->lookup);
     connection->lookup = NULL;
-    answer_all(&connection->sent, connection->trouble);
-    answer_all(&connection->unsent, connection->trouble);
+    answer_all(&connection->sent, connection->error);
+    answer_all(&connection->unsent, connection->error);
 }
 
 /* Every function that the loop calls stands between these two. Once the owner has closed the connection, nothing that
@@ -209,7 +209,7 @@ static void leave(struct connection *connection)
     connection->busy++;
     end(connection);
     if (!connection->closed_by_owner)
-        connection->closed(connection->context, connection->trouble);
+        connection->closed(connection->context, connection->error);
     connection_free(connection);
 }
 
@@ -221,7 +221,7 @@ static void fail(struct connection *connection, const char *format, ...)
         return;
     connection->state = FAILED;
     va_start(values, format);
-    vsnprintf(connection->trouble, sizeof connection->trouble, format, values);
+    vsnprintf(connection->error, sizeof connection->error, format, values);
     va_end(values);
 }
 
@@ -243,21 +243,21 @@ void connection_close(struct connection *connection)
 
 /* ---- deadlines ------------------------------------------------------------------------------------------------- */
 
-static void look_at_the_clock(void *context);
+static void check_deadline(void *context);
 
 static void set_deadline(struct connection *connection, uint64_t when)
 {
     uint64_t now = event_loop_now(connection->access->loop);
     if (!connection->deadline)
         connection->deadline =
-            timer_add(connection->access->loop, when > now ? when - now : 0, look_at_the_clock, connection);
+            timer_add(connection->access->loop, when > now ? when - now : 0, check_deadline, connection);
     if (!connection->deadline)
         fail(connection, "no memory");
 }
 
-static uint64_t patience(const struct connection *connection)
+static uint64_t timeout(const struct connection *connection)
 {
-    return connection->sent.first->command.waits ? WAITING_PATIENCE : connection->access->patience;
+    return connection->sent.first->command.waits ? WAITING_TIMEOUT : connection->access->timeout;
 }
 
 static void begin_connecting(struct connection *connection);
@@ -271,42 +271,42 @@ static bool next_address(struct connection *connection)
     return true;
 }
 
-static void look_at_the_clock(void *context)
+static void check_deadline(void *context)
 {
     struct connection *connection = context;
     uint64_t now = event_loop_now(connection->access->loop);
     connection->deadline = NULL;
     enter(connection);
-    if (connection->state == LOOKING_UP) {
+    if (connection->state == RESOLVING) {
         fail(connection, NO_NAME_SERVER);
     } else if (connection->state == CONNECTING && next_address(connection)) {
         begin_connecting(connection);
     } else if (connection->state != OPEN) {
-        fail(connection, "no connection within %d s", CONNECT_PATIENCE / 1000);
-    } else if (connection->reply_began_at && now - connection->reply_began_at >= REPLY_PATIENCE) {
-        fail(connection, "its reply took more than %d s", REPLY_PATIENCE / 1000);
-    } else if (connection->sent.first && now - connection->alive_at >= patience(connection)) {
-        fail(connection, "no answer within %g s", (double)patience(connection) / 1000);
+        fail(connection, "no connection within %d s", CONNECT_TIMEOUT / 1000);
+    } else if (connection->reply_began_at && now - connection->reply_began_at >= REPLY_TIMEOUT) {
+        fail(connection, "its reply took more than %d s", REPLY_TIMEOUT / 1000);
+    } else if (connection->sent.first && now - connection->alive_at >= timeout(connection)) {
+        fail(connection, "no answer within %g s", (double)timeout(connection) / 1000);
     } else if (connection->sent.first) {
-        set_deadline(connection, connection->alive_at + patience(connection));
+        set_deadline(connection, connection->alive_at + timeout(connection));
     }
     leave(connection);
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void watch_what_is_needed(struct connection *connection)
+static void update_watch(struct connection *connection)
 {
     bool room = connection->wants_room || connection->written < connection->out.size;
     if (connection->watch)
         watch_change(connection->watch, READABLE | (room ? WRITABLE : 0u));
 }
 
-static void put_on_the_wire(struct connection *connection, struct pending *pending)
+static void queue_output(struct connection *connection, struct pending *pending)
 {
     if (!connection->sent.first) {
         connection->alive_at = event_loop_now(connection->access->loop);
-        set_deadline(connection, connection->alive_at + connection->access->patience);
+        set_deadline(connection, connection->alive_at + connection->access->timeout);
     }
     append_bytes(&connection->out, pending->command.bytes, pending->command.size);
     connection->held = connection->held || pending->holds;
@@ -334,14 +334,14 @@ static void send_first(struct connection *connection, char *bytes, size_t size, 
                                 .holds = holds,
                                 .answer = answer,
                                 .context = connection};
-    put_on_the_wire(connection, pending);
+    queue_output(connection, pending);
 }
 
-static void database_selected(void *context, const struct redisReply *reply, const char *trouble)
+static void database_selected(void *context, const struct redisReply *reply, const char *error)
 {
     struct connection *connection = context;
     connection->held = false;
-    if (trouble || !connection->unsent.first)
+    if (error || !connection->unsent.first)
         return;
     if (reply->type != REDIS_REPLY_ERROR) {
         connection->database = connection->unsent.first->command.database;
@@ -363,19 +363,19 @@ static void select_database(struct connection *connection, int database)
 }
 
 /* From the queue to the wire, as far as may be. */
-static void move_on(struct connection *connection)
+static void send_queued(struct connection *connection)
 {
     struct pending **link = &connection->unsent.first;
     while (connection->state == OPEN && !connection->held && *link &&
            connection->out.size - connection->written < WRITTEN_AHEAD) {
         if (fits_database(connection, *link))
-            put_on_the_wire(connection, queue_take(&connection->unsent, link));
+            queue_output(connection, queue_take(&connection->unsent, link));
         else
             link = &(*link)->next;
     }
     if (connection->state == OPEN && !connection->held && connection->unsent.first && !*link)
         select_database(connection, connection->unsent.first->command.database);
-    watch_what_is_needed(connection);
+    update_watch(connection);
 }
 
 static ssize_t write_some(struct connection *connection)
@@ -387,16 +387,16 @@ static ssize_t write_some(struct connection *connection)
     ssize_t written = send(connection->descriptor, bytes, size, MSG_NOSIGNAL);
     if (written > 0)
         connection->access->sent += (uint64_t)written;
-    return written >= 0 ? written : errno == EAGAIN || errno == EINTR ? TRANSFER_AGAIN : TRANSFER_TROUBLE;
+    return written >= 0 ? written : errno == EAGAIN || errno == EINTR ? TRANSFER_AGAIN : TRANSFER_ERROR;
 }
 
-static void fail_of_transfer(struct connection *connection, ssize_t outcome)
+static void fail_transfer(struct connection *connection, ssize_t outcome)
 {
     int error = errno;
     if (outcome == TRANSFER_END)
         fail(connection, "the server closed the connection");
     else
-        fail(connection, "%s", connection->tls ? tls_trouble(connection->tls) : strerror(error));
+        fail(connection, "%s", connection->tls ? tls_error(connection->tls) : strerror(error));
 }
 
 static void drop_written(struct connection *connection)
@@ -414,7 +414,7 @@ static void write_out(struct connection *connection)
     while (connection->state == OPEN && connection->written < connection->out.size) {
         ssize_t written = write_some(connection);
         if (written <= 0 && written != TRANSFER_AGAIN)
-            fail_of_transfer(connection, written);
+            fail_transfer(connection, written);
         if (written <= 0)
             break;
         connection->written += (size_t)written;
@@ -426,10 +426,10 @@ static void write_out(struct connection *connection)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static void hand_back(struct connection *connection, struct redisReply *reply)
+static void deliver_reply(struct connection *connection, struct redisReply *reply)
 {
     if (!connection->sent.first) {
-        fail(connection, "the server answers what nobody asked");
+        fail(connection, "the server sent a reply that no command asked for");
         return;
     }
     struct pending *pending = queue_take(&connection->sent, &connection->sent.first);
@@ -442,13 +442,13 @@ static void take_replies(struct connection *connection)
 {
     struct redisReply *reply = NULL;
     do {
-        const char *trouble = reply_reader_next(connection->reader, &reply);
-        if (trouble)
-            fail(connection, "%s", trouble);
+        const char *error = reply_reader_next(connection->reader, &reply);
+        if (error)
+            fail(connection, "%s", error);
         if (!reply)
             break;
         connection->reply_began_at = 0;
-        hand_back(connection, reply);
+        deliver_reply(connection, reply);
         freeReplyObject(reply);
     } while (connection->state == OPEN);
     if (!reply_reader_is_within(connection->reader))
@@ -464,22 +464,22 @@ static ssize_t read_some(struct connection *connection, void *bytes, size_t room
     ssize_t size = recv(connection->descriptor, bytes, room, 0);
     if (size > 0)
         connection->access->received += (uint64_t)size;
-    return size >= 0 ? size : errno == EAGAIN || errno == EINTR ? TRANSFER_AGAIN : TRANSFER_TROUBLE;
+    return size >= 0 ? size : errno == EAGAIN || errno == EINTR ? TRANSFER_AGAIN : TRANSFER_ERROR;
 }
 
-static bool read_piece(struct connection *connection)
+static bool read_chunk(struct connection *connection)
 {
-    char piece[READ_PIECE];
-    ssize_t size = read_some(connection, piece, sizeof piece);
+    char chunk[READ_CHUNK];
+    ssize_t size = read_some(connection, chunk, sizeof chunk);
     if (size <= 0) {
         if (size != TRANSFER_AGAIN)
-            fail_of_transfer(connection, size);
+            fail_transfer(connection, size);
         return false;
     }
     connection->alive_at = event_loop_now(connection->access->loop);
-    const char *trouble = reply_reader_feed(connection->reader, piece, (size_t)size);
-    if (trouble)
-        fail(connection, "%s", trouble);
+    const char *error = reply_reader_feed(connection->reader, chunk, (size_t)size);
+    if (error)
+        fail(connection, "%s", error);
     else
         take_replies(connection);
     return true;
@@ -491,7 +491,7 @@ static void read_in(struct connection *connection)
     for (int i = 0; connection->state == OPEN; i++) {
         if (i >= READS_AT_ONCE && !(connection->tls && tls_unread(connection->tls)))
             break;
-        if (!read_piece(connection))
+        if (!read_chunk(connection))
             break;
     }
 }
@@ -499,11 +499,11 @@ static void read_in(struct connection *connection)
 /* ---- logging in ------------------------------------------------------------------------------------------------ */
 
 /* What the server says to AUTH is not repeated: it might repeat the password. */
-static void logged_in(void *context, const struct redisReply *reply, const char *trouble)
+static void logged_in(void *context, const struct redisReply *reply, const char *error)
 {
     struct connection *connection = context;
     connection->held = false;
-    if (trouble || reply->type != REDIS_REPLY_ERROR || is_error(reply, "ERR AUTH <password> called without") ||
+    if (error || reply->type != REDIS_REPLY_ERROR || is_error(reply, "ERR AUTH <password> called without") ||
         is_error(reply, "ERR Client sent AUTH, but no password is set"))
         return;
     fail(connection, "%s",
@@ -526,7 +526,7 @@ static void log_in(struct connection *connection)
     send_first(connection, bytes, size, logged_in, true);
 }
 
-static void stand_open(struct connection *connection)
+static void established(struct connection *connection)
 {
     size_t size;
     connection->state = OPEN;
@@ -539,15 +539,15 @@ static void stand_open(struct connection *connection)
 
 /* ---- connecting ------------------------------------------------------------------------------------------------ */
 
-static void shake_hands(struct connection *connection)
+static void continue_handshake(struct connection *connection)
 {
     ssize_t outcome = tls_handshake(connection->tls);
     if (outcome == 1)
-        stand_open(connection);
+        established(connection);
     else if (outcome == TRANSFER_AGAIN)
         connection->wants_room = tls_wants_to_write(connection->tls);
     else
-        fail_of_transfer(connection, outcome);
+        fail_transfer(connection, outcome);
 }
 
 static void connected(struct connection *connection)
@@ -566,19 +566,19 @@ static void connected(struct connection *connection)
     }
     setsockopt(connection->descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(connection->descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    int idle = KEEPALIVE_AFTER, lost_after = ANSWER_PATIENCE;
+    int idle = KEEPALIVE_AFTER, lost_after = ANSWER_TIMEOUT;
     setsockopt(connection->descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(connection->descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_after, sizeof lost_after);
     connection->wants_room = false;
-    if (!connection->access->trust) {
-        stand_open(connection);
+    if (!connection->access->tls_context) {
+        established(connection);
         return;
     }
-    connection->state = SHAKING_HANDS;
-    connection->tls =
-        tls_new(connection->access->trust, connection->descriptor, connection->host, connection->access->name.host);
+    connection->state = HANDSHAKING;
+    connection->tls = tls_new(connection->access->tls_context, connection->descriptor, connection->host,
+                              connection->access->name.host);
     if (connection->tls)
-        shake_hands(connection);
+        continue_handshake(connection);
     else
         fail(connection, "no memory");
 }
@@ -600,17 +600,17 @@ static void ready(void *context, unsigned events)
     enter(connection);
     if (connection->state == CONNECTING)
         connected(connection);
-    else if (connection->state == SHAKING_HANDS)
-        shake_hands(connection);
+    else if (connection->state == HANDSHAKING)
+        continue_handshake(connection);
     if (connection->state == OPEN && events & READABLE)
         read_in(connection);
     if (connection->state == OPEN) {
         connection->wants_room = false;
-        move_on(connection);
+        send_queued(connection);
         write_out(connection);
-        watch_what_is_needed(connection);
-    } else if (connection->state == SHAKING_HANDS) {
-        watch_what_is_needed(connection);
+        update_watch(connection);
+    } else if (connection->state == HANDSHAKING) {
+        update_watch(connection);
     }
     count_bytes(connection, sent, received);
     leave(connection);
@@ -636,10 +636,10 @@ static void begin_connecting(struct connection *connection)
     connection->watch = watch_add(connection->access->loop, connection->descriptor, WRITABLE, ready, connection);
     if (!connection->watch)
         fail(connection, "%s", strerror(errno));
-    set_deadline(connection, event_loop_now(connection->access->loop) + CONNECT_PATIENCE);
+    set_deadline(connection, event_loop_now(connection->access->loop) + CONNECT_TIMEOUT);
 }
 
-static void looked_up(void *context, const struct addrinfo *addresses, const char *trouble)
+static void looked_up(void *context, const struct addrinfo *addresses, const char *error)
 {
     struct connection *connection = context;
     enter(connection);
@@ -648,7 +648,7 @@ static void looked_up(void *context, const struct addrinfo *addresses, const cha
     if (addresses)
         begin_connecting(connection);
     else
-        fail(connection, "%s", trouble);
+        fail(connection, "%s", error);
     leave(connection);
 }
 
@@ -661,14 +661,14 @@ static void begin(void *context)
     enter(connection);
     connection->lookup = lookup_begin(access->resolver, connection->host, connection->port, looked_up, connection);
     if (connection->lookup)
-        set_deadline(connection, event_loop_now(access->loop) + access->lookup_patience);
+        set_deadline(connection, event_loop_now(access->loop) + access->lookup_timeout);
     else
         fail(connection, "no memory");
     leave(connection);
 }
 
 struct connection *connection_open(struct access *access, const char *host, int port,
-                                   void (*closed)(void *context, const char *trouble), void *context)
+                                   void (*closed)(void *context, const char *error), void *context)
 {
     struct connection *connection = calloc(1, sizeof *connection);
     if (!connection)
@@ -694,11 +694,11 @@ void connection_send(struct connection *connection, struct formatted command, an
     struct pending *pending = connection->state == FAILED ? NULL : calloc(1, sizeof *pending);
     if (!pending) {
         if (answer)
-            answer(context, NULL, connection->state == FAILED ? connection->trouble : "no memory");
+            answer(context, NULL, connection->state == FAILED ? connection->error : "no memory");
         return;
     }
     *pending = (struct pending){.command = command, .answer = answer, .context = context};
     queue_put(&connection->unsent, pending);
     connection->wants_room = true; /* the loop calls us soon */
-    watch_what_is_needed(connection);
+    update_watch(connection);
 }

@@ -12,17 +12,17 @@
 struct connection;
 struct event_loop;
 struct resolver;
-struct tls_trust;
+struct tls_context;
 
 /* What the connections of a deployment have in common. */
 struct access {
     struct event_loop *loop;
-    struct server_name name; /* the login, and the host that certificates are for */
-    struct tls_trust *trust; /* NULL: without TLS */
+    struct server_name name;         /* the login, and the host that certificates are for */
+    struct tls_context *tls_context; /* NULL: without TLS */
     struct resolver *resolver;
-    uint64_t patience;        /* milliseconds without a sign of life */
-    uint64_t lookup_patience; /* the same, for the addresses of a name; what is found later is kept for the next one */
-    uint64_t sent, received;  /* bytes on the wire */
+    uint64_t timeout;        /* milliseconds without a sign of life */
+    uint64_t lookup_timeout; /* the same, for the addresses of a name; what is found later is kept for the next one */
+    uint64_t sent, received; /* bytes on the wire */
 };
 
 /* Complains where there is no trust to be had for rediss://, or no memory. Release it in any case. The name is taken
@@ -36,7 +36,7 @@ void access_release(struct access *access);
  * then, and it is gone after the call. NULL without memory.
  */
 struct connection *connection_open(struct access *access, const char *host, int port,
-                                   void (*closed)(void *context, const char *trouble), void *context);
+                                   void (*closed)(void *context, const char *error), void *context);
 /* Its commands are answered with trouble; `closed` is not called. NULL is fine. */
 void connection_close(struct connection *connection);
 

@@ -11,7 +11,7 @@ struct connection_options {
     const char *certificate_file, *key_file; /* ours, where servers ask for one; NULL: none */
     bool insecure;                           /* any certificate will do */
     const char *needs; /* the command that a module must know to be new enough; NULL: ROOST.PULL */
-    unsigned patience; /* milliseconds that a server may take to answer; 0: 30 s */
+    unsigned timeout;  /* milliseconds that a server may take to answer; 0: 30 s */
     uint64_t seed;     /* of the chance that makes pauses uneven */
 };
 

@@ -36,7 +36,7 @@
 
 /* milliseconds */
 #define SHORTEST_PAUSE   100
-#define LOOKUP_PATIENCE  2000 /* then it is told, and tried again: an answer that comes late is waited for by then */
+#define LOOKUP_TIMEOUT   2000 /* then it is told, and tried again: an answer that comes late is waited for by then */
 #define LONGEST_PAUSE    10000
 #define STEADY           10000 /* up for so long: earlier failures are forgotten */
 #define CHECK_INTERVAL   5000
@@ -51,21 +51,21 @@ uint64_t deployment_now(const struct deployment *deployment)
 
 /* ---- turns ----------------------------------------------------------------------------------------------------- */
 
-static void turn(void *context);
+static void update(void *context);
 
-void deployment_turn_at(struct deployment *deployment, uint64_t when)
+void deployment_update_at(struct deployment *deployment, uint64_t when)
 {
     uint64_t present = deployment_now(deployment);
-    if (deployment->closing || (deployment->turn && deployment->turn_at <= when))
+    if (deployment->closing || (deployment->update && deployment->update_at <= when))
         return;
-    timer_remove(deployment->turn);
-    deployment->turn_at = when;
-    deployment->turn = timer_add(deployment->loop, when > present ? when - present : 0, turn, deployment);
+    timer_remove(deployment->update);
+    deployment->update_at = when;
+    deployment->update = timer_add(deployment->loop, when > present ? when - present : 0, update, deployment);
 }
 
-static void turn_soon(struct deployment *deployment)
+static void update_soon(struct deployment *deployment)
 {
-    deployment_turn_at(deployment, deployment_now(deployment));
+    deployment_update_at(deployment, deployment_now(deployment));
 }
 
 static void earlier(uint64_t *when, uint64_t other)
@@ -74,9 +74,9 @@ static void earlier(uint64_t *when, uint64_t other)
 }
 
 /* splitmix64 */
-static uint64_t next_chance(struct deployment *deployment)
+static uint64_t next_random(struct deployment *deployment)
 {
-    uint64_t z = deployment->chance += 0x9e3779b97f4a7c15;
+    uint64_t z = deployment->random += 0x9e3779b97f4a7c15;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
@@ -87,7 +87,7 @@ static uint64_t pause_after(struct deployment *deployment, unsigned failures)
 {
     uint64_t longest = failures > 7 ? LONGEST_PAUSE : (uint64_t)SHORTEST_PAUSE << (failures > 0 ? failures - 1 : 0);
     longest = longest < LONGEST_PAUSE ? longest : LONGEST_PAUSE;
-    return longest / 2 + next_chance(deployment) % (longest / 2 + 1);
+    return longest / 2 + next_random(deployment) % (longest / 2 + 1);
 }
 
 /* ---- servers that are known ------------------------------------------------------------------------------------ */
@@ -112,18 +112,18 @@ static struct node *add_node(struct deployment *deployment, const char *host, in
     return count < MOST_NODES ? *end = node_new(&deployment->owner, host, port, id) : NULL;
 }
 
-struct node *deployment_learn(struct deployment *deployment, struct told_server told, const struct node *asked)
+struct node *deployment_learn(struct deployment *deployment, struct server_address address, const struct node *asked)
 {
-    const char *host = told.host ? told.host : asked->host;
-    struct node *node = find_node(deployment, host, told.port, told.id);
+    const char *host = address.host ? address.host : asked->host;
+    struct node *node = find_node(deployment, host, address.port, address.id);
     if (!node)
-        node = add_node(deployment, host, told.port, told.id);
+        node = add_node(deployment, host, address.port, address.id);
     if (!node)
         return NULL;
-    if (told.host && !node_is_open(node) && (strcmp(node->host, host) != 0 || node->port != told.port))
-        node_move(node, host, told.port);
-    if (told.id && !node->id)
-        node->id = strdup(told.id);
+    if (address.host && !node_is_open(node) && (strcmp(node->host, host) != 0 || node->port != address.port))
+        node_move(node, host, address.port);
+    if (address.id && !node->id)
+        node->id = strdup(address.id);
     node->known = true;
     return node;
 }
@@ -138,11 +138,11 @@ static void forget_node(struct deployment *deployment, struct node *node)
     node_free(node);
 }
 
-static void forget_strangers(struct deployment *deployment)
+static void forget_unknown(struct deployment *deployment)
 {
     for (struct node **link = &deployment->nodes->next, *node; (node = *link);) {
-        bool needed = node->known || node->wanted || node->told || node == deployment->scout || node_is_open(node) ||
-                      node->lent_until > deployment_now(deployment);
+        bool needed = node->known || node->wanted || node->announced || node == deployment->probe ||
+                      node_is_open(node) || node->temporary_until > deployment_now(deployment);
         if (needed) {
             link = &node->next;
             continue;
@@ -154,7 +154,7 @@ static void forget_strangers(struct deployment *deployment)
 
 /* ---- what servers tell ----------------------------------------------------------------------------------------- */
 
-static void forget_what_is_known(struct deployment *deployment)
+static void forget_topology(struct deployment *deployment)
 {
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->known = node->wanted = false;
@@ -172,57 +172,57 @@ static void take_range(struct deployment *deployment, struct node *asked, struct
 }
 
 /* A scout is believed, and whoever is up; but not one that comes back and may have missed something. */
-static void told_slots(struct deployment *deployment, struct node *node, const struct redisReply *map)
+static void slots_reported(struct deployment *deployment, struct node *node, const struct redisReply *map)
 {
-    bool believed = node == deployment->scout || node->told;
-    if (!believed || map->elements == 0 || (!deployment->cluster && node->told))
+    bool believed = node == deployment->probe || node->announced;
+    if (!believed || map->elements == 0 || (!deployment->cluster && node->announced))
         return;
     if (!deployment->slots)
         deployment->slots = calloc(CLUSTER_SLOTS, sizeof(struct node *));
     if (!deployment->slots)
         return;
     deployment->cluster = true;
-    forget_what_is_known(deployment);
+    forget_topology(deployment);
     memset(deployment->slots, 0, CLUSTER_SLOTS * sizeof(struct node *));
     for (size_t i = 0; i < map->elements; i++)
         take_range(deployment, node, slot_range_at(map, i));
     deployment->checked_at = deployment_now(deployment);
-    turn_soon(deployment);
+    update_soon(deployment);
 }
 
 static void take_replicas(struct deployment *deployment, struct node *primary, const struct redisReply *replicas)
 {
-    struct told_server told;
+    struct server_address address;
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->known = false;
     primary->known = true;
     for (size_t i = 0; i < replicas->elements && i < MOST_NODES; i++)
-        if (read_told_server(&told, replicas->element[i])) {
-            told.id = NULL; /* what stands there is how far it has got */
-            deployment_learn(deployment, told, primary);
+        if (read_server_address(&address, replicas->element[i])) {
+            address.id = NULL; /* what stands there is how far it has got */
+            deployment_learn(deployment, address, primary);
         }
 }
 
 /* ["slave", host, port, ...] or ["master", offset, [[host, port, offset], ...]] */
-static void told_role(struct deployment *deployment, struct node *node, const struct redisReply *reply)
+static void role_reported(struct deployment *deployment, struct node *node, const struct redisReply *reply)
 {
-    struct told_server told;
+    struct server_address address;
     struct redisReply behind = {.type = REDIS_REPLY_ARRAY, .elements = 2, .element = reply->element + 1};
     if (deployment->cluster || node->has_slots || reply->elements < 3)
         return;
     if (!node->is_replica && reply->element[2]->type == REDIS_REPLY_ARRAY) {
         take_replicas(deployment, node, reply->element[2]);
     } else if (node->is_replica) {
-        if (read_told_server(&told, &behind))
-            deployment->hint = deployment_learn(deployment, told, node);
-        if (node->told)
-            node_fail(node, "the server is a replica by now");
+        if (read_server_address(&address, &behind))
+            deployment->hint = deployment_learn(deployment, address, node);
+        if (node->announced)
+            node_fail(node, "the server has become a replica");
     }
 }
 
 static void changed(struct deployment *deployment)
 {
-    turn_soon(deployment);
+    update_soon(deployment);
 }
 
 /* ---- primaries ------------------------------------------------------------------------------------------------ */
@@ -244,16 +244,16 @@ void deployment_check_soon(struct deployment *deployment)
 {
     uint64_t soonest = deployment->checked_at + REFRESH_INTERVAL, present = deployment_now(deployment);
     earlier(&deployment->check_at, soonest > present ? soonest : present);
-    deployment_turn_at(deployment, deployment->check_at);
+    deployment_update_at(deployment, deployment->check_at);
 }
 
-struct node *deployment_in_trouble(const struct deployment *deployment)
+struct node *deployment_failing_node(const struct deployment *deployment)
 {
     struct node *first = NULL;
     for (struct node *node = deployment->nodes; node; node = node->next) {
-        if (*node->trouble && !node->told && node->wanted)
+        if (*node->error && !node->announced && node->wanted)
             return node;
-        if (*node->trouble && !node->told && !first)
+        if (*node->error && !node->announced && !first)
             first = node;
     }
     return first;
@@ -262,31 +262,31 @@ struct node *deployment_in_trouble(const struct deployment *deployment)
 /* ---- up and down ----------------------------------------------------------------------------------------------- */
 
 /* Out of use, whatever the reason; those who use the deployment are told if they know it. */
-static void lower(struct deployment *deployment, struct node *node)
+static void take_down(struct deployment *deployment, struct node *node)
 {
-    bool told = node->told;
+    bool announced = node->announced;
     node_shut(node);
     node->failed = false;
-    node->told = false;
-    if (deployment->scout == node)
-        deployment->scout = NULL;
-    if (told && deployment->events.node_down && !deployment->closing)
+    node->announced = false;
+    if (deployment->probe == node)
+        deployment->probe = NULL;
+    if (announced && deployment->events.node_down && !deployment->closing)
         deployment->events.node_down(deployment->events.context, node);
     node->place = NULL;
 }
 
 static bool was_steady(struct deployment *deployment, const struct node *node)
 {
-    return node->told && deployment_now(deployment) - node->up_since >= STEADY;
+    return node->announced && deployment_now(deployment) - node->up_since >= STEADY;
 }
 
-static void lower_failed(struct deployment *deployment, struct node *node)
+static void take_down_failed(struct deployment *deployment, struct node *node)
 {
     bool steady = was_steady(deployment, node), was_primary = node->wanted && !deployment->cluster;
     node->failures = steady ? 1 : node->failures + 1;
     node->retry_at = deployment_now(deployment) + pause_after(deployment, node->failures);
     node->tried = true;
-    lower(deployment, node);
+    take_down(deployment, node);
     if (deployment->cluster)
         deployment_check_soon(deployment);
     if (!was_primary)
@@ -299,14 +299,14 @@ static void lower_failed(struct deployment *deployment, struct node *node)
     deployment->seek_at = deployment_now(deployment) + (steady ? 0 : pause_after(deployment, ++deployment->rounds));
 }
 
-static void raise_node(struct deployment *deployment, struct node *node)
+static void announce_up(struct deployment *deployment, struct node *node)
 {
-    node->told = true;
+    node->announced = true;
     node->up_since = deployment_now(deployment);
     deployment->rounds = deployment->cluster ? 0 : deployment->rounds;
     for (struct node *any = deployment->nodes; any; any = any->next)
         if (any == node || !deployment->cluster)
-            *any->trouble = '\0';
+            *any->error = '\0';
     earlier(&deployment->check_at, deployment_now(deployment) + CHECK_INTERVAL);
     if (deployment->events.node_up && !deployment->closing)
         deployment->events.node_up(deployment->events.context, node);
@@ -314,53 +314,53 @@ static void raise_node(struct deployment *deployment, struct node *node)
 
 /* ---- the search ------------------------------------------------------------------------------------------------ */
 
-static bool can_scout(const struct node *node)
+static bool can_probe(const struct node *node)
 {
     return node && !node->tried && !node_is_open(node);
 }
 
-static struct node *next_scout(struct deployment *deployment)
+static struct node *next_probe(struct deployment *deployment)
 {
-    struct node *node = can_scout(deployment->hint) ? deployment->hint : deployment->nodes;
-    while (node && !can_scout(node))
+    struct node *node = can_probe(deployment->hint) ? deployment->hint : deployment->nodes;
+    while (node && !can_probe(node))
         node = node->next;
     return node;
 }
 
 /* The next server that is known; when all have been tried, all of them again after a pause. */
-static void send_scout(struct deployment *deployment)
+static void send_probe(struct deployment *deployment)
 {
-    if (deployment->scout || deployment_now(deployment) < deployment->seek_at)
+    if (deployment->probe || deployment_now(deployment) < deployment->seek_at)
         return;
-    deployment->scout = next_scout(deployment);
-    if (deployment->scout) {
-        deployment->scout->tried = true;
-        node_open(deployment->scout);
+    deployment->probe = next_probe(deployment);
+    if (deployment->probe) {
+        deployment->probe->tried = true;
+        node_open(deployment->probe);
         return;
     }
     for (struct node *node = deployment->nodes; node; node = node->next)
         node->tried = false;
-    deployment->remark = deployment->remark ? deployment->remark : "none of its servers is a primary";
+    deployment->problem = deployment->problem ? deployment->problem : "none of its servers is a primary";
     deployment->seek_at = deployment_now(deployment) + pause_after(deployment, ++deployment->rounds);
 }
 
 /* What a scout found is noted already; here it is decided whether it stays. */
-static void recall_scout(struct deployment *deployment)
+static void finish_probe(struct deployment *deployment)
 {
-    struct node *scout = deployment->scout;
-    if (!scout || !scout->ready || scout->failed)
+    struct node *probe = deployment->probe;
+    if (!probe || !probe->ready || probe->failed)
         return;
     if (deployment->cluster) {
-        deployment->scout = NULL;
-    } else if (scout->has_slots) {
-        deployment->remark = "is part of a cluster whose slots nobody has";
-        lower(deployment, scout);
-    } else if (scout->is_replica) {
-        *scout->trouble = '\0';
-        lower(deployment, scout);
+        deployment->probe = NULL;
+    } else if (probe->has_slots) {
+        deployment->problem = "is part of a cluster in which no server has slots";
+        take_down(deployment, probe);
+    } else if (probe->is_replica) {
+        *probe->error = '\0';
+        take_down(deployment, probe);
     } else {
-        scout->wanted = true;
-        deployment->scout = NULL;
+        probe->wanted = true;
+        deployment->probe = NULL;
     }
 }
 
@@ -375,12 +375,12 @@ static bool any_primary_is_up(const struct deployment *deployment)
 static void keep_cluster(struct deployment *deployment, uint64_t *next)
 {
     for (struct node *node = deployment->nodes; node; node = node->next) {
-        bool lent = node->lent_until > deployment_now(deployment);
+        bool temporary = node->temporary_until > deployment_now(deployment);
         if (node->wanted && node->ready && node->is_replica)
-            node_fail(node, "the server is a replica by now");
-        else if (!node->wanted && node_is_open(node) && (node->told || (node != deployment->scout && !lent)))
-            lower(deployment, node);
-        if ((node->wanted || lent) && !node_is_open(node) && !node->failed) {
+            node_fail(node, "the server has become a replica");
+        else if (!node->wanted && node_is_open(node) && (node->announced || (node != deployment->probe && !temporary)))
+            take_down(deployment, node);
+        if ((node->wanted || temporary) && !node_is_open(node) && !node->failed) {
             if (node->retry_at <= deployment_now(deployment))
                 node_open(node);
             else
@@ -388,14 +388,14 @@ static void keep_cluster(struct deployment *deployment, uint64_t *next)
         }
     }
     if (!any_primary_is_up(deployment))
-        send_scout(deployment);
+        send_probe(deployment);
 }
 
 static bool all_is_well(const struct deployment *deployment)
 {
     bool any = false;
     for (const struct node *node = deployment->nodes; node; node = node->next) {
-        if (node->wanted && !node->told)
+        if (node->wanted && !node->announced)
             return false;
         any = any || node->wanted;
     }
@@ -405,14 +405,14 @@ static bool all_is_well(const struct deployment *deployment)
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
 
 /* Any primary that is up, but not always the same one. */
-static struct node *someone_up(struct deployment *deployment)
+static struct node *random_primary(struct deployment *deployment)
 {
     size_t count = 0;
     for (struct node *node = deployment->nodes; node; node = node->next)
-        count += node->told && node_is_usable(node);
-    size_t chosen = count ? next_chance(deployment) % count : 0;
+        count += node->announced && node_is_usable(node);
+    size_t chosen = count ? next_random(deployment) % count : 0;
     for (struct node *node = deployment->nodes; node; node = node->next)
-        if (node->told && node_is_usable(node) && chosen-- == 0)
+        if (node->announced && node_is_usable(node) && chosen-- == 0)
             return node;
     return NULL;
 }
@@ -420,7 +420,7 @@ static struct node *someone_up(struct deployment *deployment)
 static void check(struct deployment *deployment, uint64_t *next)
 {
     if (deployment_now(deployment) >= deployment->check_at) {
-        struct node *node = someone_up(deployment);
+        struct node *node = random_primary(deployment);
         if (node && deployment->cluster)
             node_ask_slots(node);
         else if (node)
@@ -434,66 +434,66 @@ static void check(struct deployment *deployment, uint64_t *next)
 
 /* ---- trouble --------------------------------------------------------------------------------------------------- */
 
-static char *text_of_trouble(const struct deployment *deployment)
+static char *error_text(const struct deployment *deployment)
 {
-    const struct node *node = deployment_in_trouble(deployment);
-    const char *name = node ? node->name : deployment->name, *trouble = node ? node->trouble : deployment->remark;
-    size_t room = trouble ? strlen(name) + strlen(trouble) + 3 : 0;
-    char *text = trouble ? malloc(room) : NULL;
+    const struct node *node = deployment_failing_node(deployment);
+    const char *name = node ? node->name : deployment->name, *error = node ? node->error : deployment->problem;
+    size_t room = error ? strlen(name) + strlen(error) + 3 : 0;
+    char *text = error ? malloc(room) : NULL;
     if (text)
-        snprintf(text, room, "%s: %s", name, trouble);
+        snprintf(text, room, "%s: %s", name, error);
     return text;
 }
 
-static void tell_trouble(struct deployment *deployment)
+static void report_error(struct deployment *deployment)
 {
     bool well = all_is_well(deployment);
-    char *text = well ? NULL : text_of_trouble(deployment), *before = deployment->trouble;
+    char *text = well ? NULL : error_text(deployment), *before = deployment->error;
     if (well)
-        deployment->remark = NULL;
-    bool news = well ? before != NULL : text && (!before || strcmp(before, text) != 0);
-    if (!news || deployment->closing) {
+        deployment->problem = NULL;
+    bool changed_text = well ? before != NULL : text && (!before || strcmp(before, text) != 0);
+    if (!changed_text || deployment->closing) {
         free(text);
         return;
     }
-    deployment->trouble = text;
-    if (deployment->events.trouble)
-        deployment->events.trouble(deployment->events.context, text);
+    deployment->error = text;
+    if (deployment->events.error)
+        deployment->events.error(deployment->events.context, text);
     free(before);
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------------------------- */
 
-static void tell_nodes(struct deployment *deployment)
+static void announce_nodes(struct deployment *deployment)
 {
     for (struct node *node = deployment->nodes; node && !deployment->closing; node = node->next)
-        if (node->wanted && node_is_usable(node) && !node->told)
-            raise_node(deployment, node);
+        if (node->wanted && node_is_usable(node) && !node->announced)
+            announce_up(deployment, node);
 }
 
-static void turn(void *context)
+static void update(void *context)
 {
     struct deployment *deployment = context;
     uint64_t next = NEVER;
-    deployment->turn = NULL;
+    deployment->update = NULL;
     deployment->busy++;
     for (struct node *node = deployment->nodes; node && !deployment->closing; node = node->next)
         if (node->failed)
-            lower_failed(deployment, node);
-    recall_scout(deployment);
+            take_down_failed(deployment, node);
+    finish_probe(deployment);
     if (deployment->cluster)
         keep_cluster(deployment, &next);
     else if (!deployment_primary(deployment))
-        send_scout(deployment);
-    if (!deployment->scout && !any_primary_is_up(deployment))
+        send_probe(deployment);
+    if (!deployment->probe && !any_primary_is_up(deployment))
         earlier(&next, deployment->seek_at);
-    tell_nodes(deployment);
+    announce_nodes(deployment);
     check(deployment, &next);
     requests_send(deployment, &next);
-    tell_trouble(deployment);
-    forget_strangers(deployment);
+    report_error(deployment);
+    forget_unknown(deployment);
     if (next != NEVER)
-        deployment_turn_at(deployment, next);
+        deployment_update_at(deployment, next);
     deployment_leave(deployment);
 }
 
@@ -502,7 +502,7 @@ static void turn(void *context)
 static void deployment_free(struct deployment *deployment)
 {
     deployment->busy++;
-    timer_remove(deployment->turn);
+    timer_remove(deployment->update);
     for (struct node *node; (node = deployment->nodes);) {
         node_shut(node); /* before it is out of the list: commands are answered */
         deployment->nodes = node->next;
@@ -512,7 +512,7 @@ static void deployment_free(struct deployment *deployment)
     access_release(&deployment->owner.access);
     free(deployment->owner.needs_bytes);
     free(deployment->slots);
-    free(deployment->trouble);
+    free(deployment->error);
     free(deployment->name);
     free(deployment);
 }
@@ -538,7 +538,7 @@ static bool read_url(struct server_name *name, const char *url, const struct sec
     if (!server_name_read(name, url))
         return complain_plainly("a deployment is redis://[user[:password]@]host[:port] or rediss://...");
     if (name->path_size > 0)
-        return complain(name->host, "a deployment has no path after host and port");
+        return complain(name->host, "a deployment's URL ends after host and port");
     return secrets_complete(secrets, name) || complain(name->host, "no memory");
 }
 
@@ -548,14 +548,14 @@ static bool begin(struct deployment *deployment, struct server_name *name, const
     deployment->waiting_end = &deployment->waiting;
     owner->needs = options && options->needs ? options->needs : NEEDED_COMMAND;
     owner->needs_bytes = format_texts(&owner->needs_size, owner->needs, NULL);
-    deployment->chance = options ? options->seed : 0;
+    deployment->random = options ? options->seed : 0;
     deployment->name = host_and_port(name->host, name->port);
     deployment->nodes = node_new(owner, name->host, name->port, NULL);
     if (!access_open(&owner->access, deployment->loop, name, options))
         return false;
-    owner->access.lookup_patience = LOOKUP_PATIENCE;
-    turn_soon(deployment);
-    return (owner->needs_bytes && deployment->name && deployment->nodes && deployment->turn) ||
+    owner->access.lookup_timeout = LOOKUP_TIMEOUT;
+    update_soon(deployment);
+    return (owner->needs_bytes && deployment->name && deployment->nodes && deployment->update) ||
            complain_plainly("no memory");
 }
 
@@ -565,11 +565,13 @@ struct deployment *deployment_open(struct event_loop *loop, const char *url, con
     struct server_name name = {0};
     struct deployment *deployment = read_url(&name, url, secrets) ? calloc(1, sizeof *deployment) : NULL;
     if (deployment) {
-        *deployment = (struct deployment){
-            .loop = loop,
-            .events = *events,
-            .check_at = NEVER,
-            .owner = {.deployment = deployment, .told_slots = told_slots, .told_role = told_role, .changed = changed}};
+        *deployment = (struct deployment){.loop = loop,
+                                          .events = *events,
+                                          .check_at = NEVER,
+                                          .owner = {.deployment = deployment,
+                                                    .slots_reported = slots_reported,
+                                                    .role_reported = role_reported,
+                                                    .changed = changed}};
         if (!begin(deployment, &name, options)) {
             deployment_free(deployment);
             deployment = NULL;

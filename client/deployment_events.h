@@ -12,7 +12,7 @@ struct deployment_events {
     /* It cannot be asked any more; the node is gone after the call. Its commands were answered with trouble before. */
     void (*node_down)(void *context, struct node *node);
     /* One line that names the server; told when it changes, not each time. NULL: all is well again. */
-    void (*trouble)(void *context, const char *text);
+    void (*error)(void *context, const char *text);
 };
 
 #endif

@@ -17,26 +17,26 @@ struct deployment {
     char *name;
     struct node_owner owner;
     struct node *nodes; /* the first is the one in the URL */
-    struct node *scout; /* is asked who it is, or where the primaries are */
+    struct node *probe; /* is asked who it is, or where the primaries are */
     struct node *hint;  /* whom to try first */
     bool cluster;
     struct node **slots; /* the primary of each, in a cluster */
     struct request *waiting, **waiting_end;
     uint64_t seek_at, check_at, checked_at;
     unsigned rounds; /* of the search that led to nothing */
-    uint64_t chance; /* state of the generator */
-    struct timer *turn;
-    uint64_t turn_at;
+    uint64_t random; /* state of the generator */
+    struct timer *update;
+    uint64_t update_at;
     unsigned busy;
     bool closing;
-    char *trouble;      /* as told last; NULL: none */
-    const char *remark; /* what is wrong with the deployment rather than with a server; NULL: nothing */
+    char *error;         /* as told last; NULL: none */
+    const char *problem; /* what is wrong with the deployment rather than with a server; NULL: nothing */
 };
 
 /* ---- deployment.c ---- */
 
 uint64_t deployment_now(const struct deployment *deployment);
-void deployment_turn_at(struct deployment *deployment, uint64_t when);
+void deployment_update_at(struct deployment *deployment, uint64_t when);
 /* Roles, or the map, are asked for again; but not too often. */
 void deployment_check_soon(struct deployment *deployment);
 /* Whoever calls those who use the deployment, outside of a turn, counts `busy` up before, and calls this afterwards:
@@ -44,11 +44,11 @@ void deployment_check_soon(struct deployment *deployment);
 void deployment_leave(struct deployment *deployment);
 
 /* A server that another one told of; NULL without memory, or when there are too many. */
-struct node *deployment_learn(struct deployment *deployment, struct told_server told, const struct node *asked);
+struct node *deployment_learn(struct deployment *deployment, struct server_address address, const struct node *asked);
 /* The one that is to be connected; in a cluster the first of them. NULL: none is known. */
 struct node *deployment_primary(struct deployment *deployment);
 /* The server to name when something is wrong: a primary that is away, or the first that has trouble; or NULL. */
-struct node *deployment_in_trouble(const struct deployment *deployment);
+struct node *deployment_failing_node(const struct deployment *deployment);
 bool node_is_usable(const struct node *node); /* NULL is fine */
 
 /* ---- requests.c ---- */

@@ -66,10 +66,10 @@ void node_free(struct node *node)
     free(node);
 }
 
-void node_fail(struct node *node, const char *trouble)
+void node_fail(struct node *node, const char *error)
 {
     if (!node->failed)
-        snprintf(node->trouble, sizeof node->trouble, "%s", trouble);
+        snprintf(node->error, sizeof node->error, "%s", error);
     node->failed = true;
     node->owner->changed(node->owner->deployment);
 }
@@ -91,26 +91,26 @@ void node_shut(struct node *node)
 
 /* ---- who it is ------------------------------------------------------------------------------------------------- */
 
-static void pinged(void *context, const struct redisReply *reply, const char *trouble)
+static void pinged(void *context, const struct redisReply *reply, const char *error)
 {
-    (void)trouble;
+    (void)error;
     if (is_error(reply, "LOADING"))
         node_fail(context, "the server is loading its data");
     else if (is_error(reply, "NOAUTH"))
-        node_fail(context, "the server asks for a password");
+        node_fail(context, "the server asks for a password: set ROOST_PASSWORD or give a password file");
 }
 
-static void slots_told(void *context, const struct redisReply *reply, const char *trouble)
+static void slots_replied(void *context, const struct redisReply *reply, const char *error)
 {
     struct node *node = context;
-    (void)trouble;
+    (void)error;
     node->has_slots = reply && reply->type == REDIS_REPLY_ARRAY;
     if (!node->has_slots)
         return;
     if (is_slot_map(reply))
-        node->owner->told_slots(node->owner->deployment, node, reply);
+        node->owner->slots_reported(node->owner->deployment, node, reply);
     else
-        node_fail(node, "the server tells slots that make no sense");
+        node_fail(node, "the server replied with an invalid slot map");
 }
 
 static bool begins_with_word(const struct redisReply *reply, const char *word)
@@ -119,30 +119,30 @@ static bool begins_with_word(const struct redisReply *reply, const char *word)
            reply->element[0]->type == REDIS_REPLY_STRING && strcmp(reply->element[0]->str, word) == 0;
 }
 
-static void role_told(void *context, const struct redisReply *reply, const char *trouble)
+static void role_replied(void *context, const struct redisReply *reply, const char *error)
 {
     struct node *node = context;
-    (void)trouble;
+    (void)error;
     node->is_replica = begins_with_word(reply, "slave");
     if (begins_with_word(reply, "sentinel"))
-        node_fail(node, "is a sentinel, and no server with keys");
+        node_fail(node, "is a Sentinel and holds no keys: give the URL of the primary");
     else if (reply && reply->type == REDIS_REPLY_ARRAY)
-        node->owner->told_role(node->owner->deployment, node, reply);
+        node->owner->role_reported(node->owner->deployment, node, reply);
 }
 
-static void need_told(void *context, const struct redisReply *reply, const char *trouble)
+static void needed_command_replied(void *context, const struct redisReply *reply, const char *error)
 {
     struct node *node = context;
-    (void)trouble;
+    (void)error;
     node->lacks_command = is_error(reply, "ERR unknown command");
 }
 
 /* The last answer: now it is known what to think of the server. */
-static void module_told(void *context, const struct redisReply *reply, const char *trouble)
+static void module_replied(void *context, const struct redisReply *reply, const char *error)
 {
     struct node *node = context;
     char text[120];
-    if (trouble)
+    if (error)
         return;
     if (!node->is_replica && node->lacks_command && is_error(reply, "ERR unknown command")) {
         node_fail(node, "the server has not loaded the module roost.so");
@@ -154,11 +154,11 @@ static void module_told(void *context, const struct redisReply *reply, const cha
     node->owner->changed(node->owner->deployment);
 }
 
-static void working_closed(void *context, const char *trouble)
+static void working_closed(void *context, const char *error)
 {
     struct node *node = context;
     node->working = NULL;
-    node_fail(node, trouble);
+    node_fail(node, error);
 }
 
 static void send_text(struct node *node, const char *bytes, size_t size, answered *answer)
@@ -168,12 +168,12 @@ static void send_text(struct node *node, const char *bytes, size_t size, answere
 
 void node_ask_role(struct node *node)
 {
-    send_text(node, ASK_ROLE, strlen(ASK_ROLE), role_told);
+    send_text(node, ASK_ROLE, strlen(ASK_ROLE), role_replied);
 }
 
 void node_ask_slots(struct node *node)
 {
-    send_text(node, ASK_SLOTS, strlen(ASK_SLOTS), slots_told);
+    send_text(node, ASK_SLOTS, strlen(ASK_SLOTS), slots_replied);
 }
 
 void node_open(struct node *node)
@@ -187,8 +187,8 @@ void node_open(struct node *node)
     send_text(node, ASK_PING, strlen(ASK_PING), pinged);
     node_ask_slots(node);
     node_ask_role(node);
-    send_text(node, node->owner->needs_bytes, node->owner->needs_size, need_told);
-    send_text(node, ASK_DIGEST, strlen(ASK_DIGEST), module_told);
+    send_text(node, node->owner->needs_bytes, node->owner->needs_size, needed_command_replied);
+    send_text(node, ASK_DIGEST, strlen(ASK_DIGEST), module_replied);
 }
 
 /* ---- commands that wait ---------------------------------------------------------------------------------------- */
@@ -200,22 +200,22 @@ struct waiter {
     void *context;
 };
 
-static void waiter_answered(void *context, const struct redisReply *reply, const char *trouble)
+static void waiter_answered(void *context, const struct redisReply *reply, const char *error)
 {
     struct waiter *waiter = context;
     char text[600];
-    if (trouble)
-        snprintf(text, sizeof text, "%s: %s", waiter->node->name, trouble);
-    waiter->answer(waiter->context, reply, trouble ? text : NULL);
+    if (error)
+        snprintf(text, sizeof text, "%s: %s", waiter->node->name, error);
+    waiter->answer(waiter->context, reply, error ? text : NULL);
     free(waiter->bytes);
     free(waiter);
 }
 
-static void waiting_closed(void *context, const char *trouble)
+static void waiting_closed(void *context, const char *error)
 {
     struct node *node = context;
     node->waiting = NULL;
-    node_fail(node, trouble);
+    node_fail(node, error);
 }
 
 void node_wait(struct node *node, struct words command, answered *answer, void *context)
@@ -229,7 +229,7 @@ void node_wait(struct node *node, struct words command, answered *answer, void *
     if (!waiter || !bytes || !usable || !node->waiting) {
         free(waiter);
         free(bytes);
-        answer(context, NULL, usable ? "no memory" : "the server is gone");
+        answer(context, NULL, usable ? "no memory" : "the connection to the server is closed");
         return;
     }
     *waiter = (struct waiter){node, bytes, answer, context};

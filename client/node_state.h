@@ -17,8 +17,8 @@ struct node_owner {
     const char *needs; /* the command that the module must know */
     char *needs_bytes;
     size_t needs_size;
-    void (*told_slots)(struct deployment *deployment, struct node *node, const struct redisReply *reply);
-    void (*told_role)(struct deployment *deployment, struct node *node, const struct redisReply *reply);
+    void (*slots_reported)(struct deployment *deployment, struct node *node, const struct redisReply *reply);
+    void (*role_reported)(struct deployment *deployment, struct node *node, const struct redisReply *reply);
     void (*changed)(struct deployment *deployment); /* a node is ready or has failed: called more often than needed */
 };
 
@@ -36,15 +36,15 @@ struct node {
     bool is_replica; /* otherwise a primary */
     bool has_slots;  /* part of a cluster */
     bool lacks_command;
-    char trouble[400];
+    char error[400];
 
     /* What the deployment keeps with it. */
-    bool wanted; /* a primary of the deployment: to be connected at all times */
-    bool known;  /* somebody told of it lately */
-    bool tried;  /* in this round of the search for a primary */
-    bool told;   /* node_up was called */
+    bool wanted;    /* a primary of the deployment: to be connected at all times */
+    bool known;     /* somebody told of it lately */
+    bool tried;     /* in this round of the search for a primary */
+    bool announced; /* node_up was called */
     unsigned failures;
-    uint64_t retry_at, up_since, lent_until; /* until then commands are sent here that the map does not tell of */
+    uint64_t retry_at, up_since, temporary_until; /* until then commands are sent here that the map does not tell of */
     void *place;
 };
 
@@ -58,9 +58,9 @@ void node_open(struct node *node);
 /* Its commands are answered with trouble. */
 void node_shut(struct node *node);
 bool node_is_open(const struct node *node);
-void node_fail(struct node *node, const char *trouble);
+void node_fail(struct node *node, const char *error);
 
-/* Asks a node that is ready who it is by now: told_role, or told_slots. */
+/* Asks a node that is ready who it is by now: role_reported, or slots_reported. */
 void node_ask_role(struct node *node);
 void node_ask_slots(struct node *node);
 

@@ -93,15 +93,15 @@ static bool line_has_no_end(const redisReader *parser)
 static const char *limit_passed(const struct reply_reader *reader)
 {
     return reader->bytes > MOST_BYTES || announces_too_much(reader->parser) ? "its reply is larger than 1 GiB"
-           : line_has_no_end(reader->parser)                                ? "its reply is a line without an end"
+           : line_has_no_end(reader->parser)                                ? "its reply has a line of more than 64 KiB"
                                                                             : NULL;
 }
 
 static const char *complaint(const struct reply_reader *reader)
 {
-    return reader->too_many                           ? "its reply has more elements than makes sense"
-           : reader->parser->err == REDIS_ERR_OOM     ? "there is no memory for its reply"
-           : strstr(reader->parser->errstr, "nested") ? "its reply is nested too deep"
+    return reader->too_many                           ? "its reply has more than 4 million elements"
+           : reader->parser->err == REDIS_ERR_OOM     ? "not enough memory for its reply"
+           : strstr(reader->parser->errstr, "nested") ? "its reply is nested too deeply"
                                                       : "does not speak the protocol of Redis";
 }
 

@@ -6,7 +6,7 @@
  *
  *     MOVED slot host:port     to that server, and the map is asked for again
  *     ASK slot host:port       to that server this time, after ASKING; the map stays as it is
- *     READONLY                 later: the server is a replica by now, and will be found out
+ *     READONLY                 later: the server has become a replica, and will be found out
  *     TRYAGAIN, CLUSTERDOWN,
  *     LOADING, MASTERDOWN      later
  *
@@ -24,9 +24,9 @@
 #include "deployment_state.h"
 
 /* milliseconds */
-#define REQUEST_PATIENCE 10000
-#define AGAIN_PAUSE      100
-#define LENT             30000
+#define REQUEST_TIMEOUT 10000
+#define AGAIN_PAUSE     100
+#define TEMPORARY       30000
 
 struct request {
     struct request *next;
@@ -50,16 +50,16 @@ static void put_request(struct deployment *deployment, struct request *request)
     request->node = NULL;
     *deployment->waiting_end = request;
     deployment->waiting_end = &request->next;
-    deployment_turn_at(deployment, request->not_before < request->until ? request->not_before : request->until);
+    deployment_update_at(deployment, request->not_before < request->until ? request->not_before : request->until);
 }
 
-static void finish(struct request *request, const struct redisReply *reply, const char *trouble)
+static void finish(struct request *request, const struct redisReply *reply, const char *error)
 {
     char text[600];
     const char *name = request->node ? request->node->name : request->deployment->name;
-    if (trouble)
-        snprintf(text, sizeof text, "%s: %s", name, trouble);
-    request->answer(request->context, reply, trouble ? text : NULL);
+    if (error)
+        snprintf(text, sizeof text, "%s: %s", name, error);
+    request->answer(request->context, reply, error ? text : NULL);
     free(request->bytes);
     free(request);
 }
@@ -88,10 +88,10 @@ static void follow(struct request *request, const struct redisReply *reply)
     bool moved = is_error(reply, "MOVED");
     struct node *node = NULL;
     if (host)
-        node = deployment_learn(deployment, (struct told_server){*host ? host : NULL, port, NULL}, request->node);
+        node = deployment_learn(deployment, (struct server_address){*host ? host : NULL, port, NULL}, request->node);
     free(host);
     if (node)
-        node->lent_until = deployment_now(deployment) + LENT;
+        node->temporary_until = deployment_now(deployment) + TEMPORARY;
     if (node && moved)
         deployment->slots[slot] = node;
     request->asked = moved ? NULL : node;
@@ -115,14 +115,14 @@ static bool is_redirection(const struct deployment *deployment, const struct red
     return deployment->cluster && (is_error(reply, "MOVED ") || is_error(reply, "ASK "));
 }
 
-static void request_answered(void *context, const struct redisReply *reply, const char *trouble)
+static void request_answered(void *context, const struct redisReply *reply, const char *error)
 {
     struct request *request = context;
     struct deployment *deployment = request->deployment;
     bool later = is_for_later(reply), redirected = is_redirection(deployment, reply);
     if (deployment->closing || (!later && !redirected)) {
         deployment->busy++;
-        finish(request, reply, trouble);
+        finish(request, reply, error);
         deployment_leave(deployment);
         return;
     }
@@ -165,7 +165,7 @@ void deployment_ask(struct deployment *deployment, int database, roost_bytes key
                                 .size = size,
                                 .slot = cluster_slot(key),
                                 .database = database,
-                                .until = present + REQUEST_PATIENCE,
+                                .until = present + REQUEST_TIMEOUT,
                                 .not_before = present,
                                 .answer = answer,
                                 .context = context};
@@ -178,11 +178,11 @@ void deployment_ask(struct deployment *deployment, int database, roost_bytes key
 
 static void give_up(struct request *request)
 {
-    struct node *node = deployment_in_trouble(request->deployment);
+    struct node *node = deployment_failing_node(request->deployment);
     char text[80];
     request->node = node;
-    snprintf(text, sizeof text, "refused for %d s: %s", REQUEST_PATIENCE / 1000, request->refusal);
-    finish(request, NULL, *request->refusal ? text : node ? node->trouble : "there was no primary that could be asked");
+    snprintf(text, sizeof text, "refused for %d s: %s", REQUEST_TIMEOUT / 1000, request->refusal);
+    finish(request, NULL, *request->refusal ? text : node ? node->error : "no primary could be reached");
 }
 
 void requests_send(struct deployment *deployment, uint64_t *next)

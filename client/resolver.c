@@ -48,9 +48,9 @@ struct question {
 
     /* the loop's alone */
     struct question *next;
-    bool asked;  /* by a thread */
-    bool told;   /* to somebody: whoever comes later asks anew */
-    uint64_t at; /* when the answer was seen */
+    bool asked;     /* by a thread */
+    bool delivered; /* to somebody: whoever comes later asks anew */
+    uint64_t at;    /* when the answer was seen */
 };
 
 struct lookup {
@@ -59,7 +59,7 @@ struct lookup {
     struct question *question;
     struct timer *soon;
     bool waits;
-    void (*told)(void *context, const struct addrinfo *addresses, const char *trouble);
+    void (*done)(void *context, const struct addrinfo *addresses, const char *error);
     void *context;
 };
 
@@ -137,7 +137,7 @@ static int start_thread(struct question *question)
     return error;
 }
 
-static void tell_soon(struct lookup *lookup);
+static void deliver_soon(struct lookup *lookup);
 
 static void fail_question(struct resolver *resolver, struct question *question, int error)
 {
@@ -146,7 +146,7 @@ static void fail_question(struct resolver *resolver, struct question *question, 
     atomic_store(&question->answered, true);
     for (struct lookup *lookup = resolver->lookups; lookup; lookup = lookup->next)
         if (lookup->question == question && lookup->waits)
-            tell_soon(lookup);
+            deliver_soon(lookup);
 }
 
 /* As many as there may be threads. */
@@ -187,8 +187,9 @@ static bool is_of_use(const struct resolver *resolver, struct question *question
         return true;
     if (answered && !question->at)
         question->at = event_loop_now(resolver->loop);
-    return answered ? !question->told && question->problem == 0 && event_loop_now(resolver->loop) - question->at < KEPT
-                    : question->asked;
+    return answered
+               ? !question->delivered && question->problem == 0 && event_loop_now(resolver->loop) - question->at < KEPT
+               : question->asked;
 }
 
 static void drop_questions(struct resolver *resolver)
@@ -209,14 +210,14 @@ static struct question *find_question(struct resolver *resolver, const char *hos
     snprintf(service, sizeof service, "%d", port);
     drop_questions(resolver);
     for (struct question *question = resolver->questions; question; question = question->next)
-        if (!question->told && strcmp(question->host, host) == 0 && strcmp(question->service, service) == 0)
+        if (!question->delivered && strcmp(question->host, host) == 0 && strcmp(question->service, service) == 0)
             return question;
     return NULL;
 }
 
 /* ---- look-ups -------------------------------------------------------------------------------------------------- */
 
-static const char *trouble_of(const struct question *question)
+static const char *error_of(const struct question *question)
 {
     return question->problem == EAI_AGAIN    ? NO_NAME_SERVER
            : question->problem == EAI_SYSTEM ? strerror(question->error)
@@ -224,21 +225,21 @@ static const char *trouble_of(const struct question *question)
 }
 
 /* Whoever is told may end the look-up, and others. */
-static void tell(void *context)
+static void deliver(void *context)
 {
     struct lookup *lookup = context;
     struct question *question = lookup->question;
     lookup->soon = NULL;
     lookup->waits = false;
-    question->told = true;
-    lookup->told(lookup->context, question->problem ? NULL : question->addresses,
-                 question->problem ? trouble_of(question) : NULL);
+    question->delivered = true;
+    lookup->done(lookup->context, question->problem ? NULL : question->addresses,
+                 question->problem ? error_of(question) : NULL);
 }
 
-static void tell_soon(struct lookup *lookup)
+static void deliver_soon(struct lookup *lookup)
 {
     if (!lookup->soon)
-        lookup->soon = timer_add(lookup->resolver->loop, 0, tell, lookup);
+        lookup->soon = timer_add(lookup->resolver->loop, 0, deliver, lookup);
 }
 
 static void woken(void *context, unsigned events)
@@ -250,13 +251,13 @@ static void woken(void *context, unsigned events)
     (void)size;
     for (struct lookup *lookup = resolver->lookups; lookup; lookup = lookup->next)
         if (lookup->waits && atomic_load(&lookup->question->answered))
-            tell_soon(lookup);
+            deliver_soon(lookup);
     drop_questions(resolver);
     start_threads(resolver);
 }
 
 struct lookup *lookup_begin(struct resolver *resolver, const char *host, int port,
-                            void (*told)(void *context, const struct addrinfo *addresses, const char *trouble),
+                            void (*done)(void *context, const struct addrinfo *addresses, const char *error),
                             void *context)
 {
     struct lookup *lookup = calloc(1, sizeof *lookup);
@@ -268,10 +269,10 @@ struct lookup *lookup_begin(struct resolver *resolver, const char *host, int por
         return NULL;
     }
     atomic_fetch_add(&question->holders, 1);
-    *lookup = (struct lookup){resolver, resolver->lookups, question, NULL, true, told, context};
+    *lookup = (struct lookup){resolver, resolver->lookups, question, NULL, true, done, context};
     resolver->lookups = lookup;
     if (atomic_load(&question->answered))
-        tell_soon(lookup);
+        deliver_soon(lookup);
     start_threads(resolver);
     return lookup;
 }

@@ -13,13 +13,13 @@ struct resolver *resolver_new(struct event_loop *loop);
 void resolver_free(struct resolver *resolver); /* once all of its look-ups have ended; NULL is fine */
 
 /*
- * `told` is called once, from the loop: the addresses stay until the look-up is ended; NULL: there are none, and
+ * `done` is called once, from the loop: the addresses stay until the look-up is ended; NULL: there are none, and
  * `trouble` says why. NULL without memory.
  */
 struct lookup *lookup_begin(struct resolver *resolver, const char *host, int port,
-                            void (*told)(void *context, const struct addrinfo *addresses, const char *trouble),
+                            void (*done)(void *context, const struct addrinfo *addresses, const char *error),
                             void *context);
-/* At any time; `told` is not called any more. NULL is fine. */
+/* At any time; `done` is not called any more. NULL is fine. */
 void lookup_end(struct lookup *lookup);
 
 /* What is said of a name server that is silent, whether it is us who give up or the system's resolver. */

@@ -74,7 +74,7 @@ static bool read_line(struct secrets *secrets, const char *file, unsigned number
     secrets->first = secret;
     line[url] = '\0';
     if (gap == 0 || !server_name_read(&secret->name, line) || secret->name.password || secret->name.path_size > 0)
-        return complain(file, "line %u is not a URL without a password, a space, and a password", number);
+        return complain(file, "line %u: expected a URL without password, a space, and the password", number);
     secret->name.password = strdup(password);
     secret->name.password_size = strlen(password);
     return secret->name.password || complain(file, "%s", strerror(ENOMEM));
@@ -103,7 +103,7 @@ static bool is_private(const char *file, FILE *stream)
     if (!S_ISREG(status.st_mode))
         return complain(file, "is not a file");
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return complain(file, "has passwords in it, and others can read it: chmod 600 mends that");
+        return complain(file, "contains passwords and other users can read it: run chmod 600 on it");
     return true;
 }
 

@@ -20,7 +20,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-struct tls_trust {
+struct tls_context {
     SSL_CTX *context;
     bool insecure;
 };
@@ -29,7 +29,7 @@ struct tls {
     SSL *ssl;
     bool insecure, wants_to_write;
     const char *host, *other_host;
-    char trouble[256];
+    char error[256];
 };
 
 /* ---- whom we believe ------------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static bool load_authorities(SSL_CTX *context, const char *file)
     ERR_clear_error();
     if (file)
         return SSL_CTX_load_verify_locations(context, file, NULL) == 1 ||
-               complain(file, "has no certificates that could be used (%s)", last_error());
+               complain(file, "contains no usable certificates (%s)", last_error());
     return SSL_CTX_set_default_verify_paths(context) == 1 ||
            complain_plainly("the certificates of the system cannot be read (%s)", last_error());
 }
@@ -57,36 +57,36 @@ static bool load_our_own(SSL_CTX *context, const struct connection_options *opti
     if (!file)
         return true;
     if (SSL_CTX_use_certificate_chain_file(context, file) != 1)
-        return complain(file, "is no certificate that could be used (%s)", last_error());
+        return complain(file, "is not a usable certificate (%s)", last_error());
     return (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 &&
             SSL_CTX_check_private_key(context) == 1) ||
            complain(key, "is not the key of the certificate (%s)", last_error());
 }
 
-struct tls_trust *tls_trust_new(const struct connection_options *options, const char *subject)
+struct tls_context *tls_context_new(const struct connection_options *options, const char *subject)
 {
-    struct tls_trust *trust = calloc(1, sizeof *trust);
-    SSL_CTX *context = trust ? SSL_CTX_new(TLS_client_method()) : NULL;
+    struct tls_context *tls_context = calloc(1, sizeof *tls_context);
+    SSL_CTX *context = tls_context ? SSL_CTX_new(TLS_client_method()) : NULL;
     if (!context) {
-        free(trust);
+        free(tls_context);
         complain(subject, "no memory");
         return NULL;
     }
-    *trust = (struct tls_trust){context, options->insecure};
+    *tls_context = (struct tls_context){context, options->insecure};
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(context, options->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (load_authorities(context, options->ca_file) && load_our_own(context, options))
-        return trust;
-    tls_trust_free(trust);
+        return tls_context;
+    tls_context_free(tls_context);
     return NULL;
 }
 
-void tls_trust_free(struct tls_trust *trust)
+void tls_context_free(struct tls_context *tls_context)
 {
-    if (trust)
-        SSL_CTX_free(trust->context);
-    free(trust);
+    if (tls_context)
+        SSL_CTX_free(tls_context->context);
+    free(tls_context);
 }
 
 /* ---- one connection -------------------------------------------------------------------------------------------- */
@@ -97,13 +97,15 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
-struct tls *tls_new(struct tls_trust *trust, int descriptor, const char *host, const char *other_host)
+struct tls *tls_new(struct tls_context *tls_context, int descriptor, const char *host, const char *other_host)
 {
     struct tls *tls = calloc(1, sizeof *tls);
     if (!tls)
         return NULL;
-    *tls = (struct tls){
-        .ssl = SSL_new(trust->context), .insecure = trust->insecure, .host = host, .other_host = other_host};
+    *tls = (struct tls){.ssl = SSL_new(tls_context->context),
+                        .insecure = tls_context->insecure,
+                        .host = host,
+                        .other_host = other_host};
     if (!tls->ssl || SSL_set_fd(tls->ssl, descriptor) != 1) {
         tls_free(tls);
         return NULL;
@@ -120,10 +122,10 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
-static ssize_t in_trouble(struct tls *tls, const char *what)
+static ssize_t failed(struct tls *tls, const char *what)
 {
-    snprintf(tls->trouble, sizeof tls->trouble, "%s", what);
-    return TRANSFER_TROUBLE;
+    snprintf(tls->error, sizeof tls->error, "%s", what);
+    return TRANSFER_ERROR;
 }
 
 /* What a call of OpenSSL that did not go through has come to. */
@@ -138,7 +140,7 @@ static ssize_t outcome(struct tls *tls, int result)
         return TRANSFER_END;
     char text[200];
     snprintf(text, sizeof text, "TLS failed: %s", last_error());
-    return in_trouble(tls, text);
+    return failed(tls, text);
 }
 
 static bool is_for(X509 *certificate, const char *host)
@@ -153,7 +155,7 @@ static ssize_t check_owner(struct tls *tls)
     bool fine =
         tls->insecure || (certificate && (is_for(certificate, tls->host) || is_for(certificate, tls->other_host)));
     X509_free(certificate);
-    return fine ? 1 : in_trouble(tls, "its certificate is for another host");
+    return fine ? 1 : failed(tls, "its certificate is for another host");
 }
 
 ssize_t tls_handshake(struct tls *tls)
@@ -164,11 +166,11 @@ ssize_t tls_handshake(struct tls *tls)
         return check_owner(tls);
     long verdict = SSL_get_verify_result(tls->ssl);
     ssize_t came = outcome(tls, result);
-    if (came != TRANSFER_TROUBLE || verdict == X509_V_OK || tls->insecure)
+    if (came != TRANSFER_ERROR || verdict == X509_V_OK || tls->insecure)
         return came;
     char text[200];
-    snprintf(text, sizeof text, "its certificate is not to be trusted: %s", X509_verify_cert_error_string(verdict));
-    return in_trouble(tls, text);
+    snprintf(text, sizeof text, "its certificate is not trusted: %s", X509_verify_cert_error_string(verdict));
+    return failed(tls, text);
 }
 
 ssize_t tls_read(struct tls *tls, void *bytes, size_t room)
@@ -197,9 +199,9 @@ size_t tls_unread(const struct tls *tls)
     return (size_t)SSL_pending(tls->ssl);
 }
 
-const char *tls_trouble(const struct tls *tls)
+const char *tls_error(const struct tls *tls)
 {
-    return tls->trouble;
+    return tls->error;
 }
 
 uint64_t tls_sent(const struct tls *tls)

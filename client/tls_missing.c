@@ -3,21 +3,21 @@
 
 #include "cli/base/messages.h"
 
-struct tls_trust *tls_trust_new(const struct connection_options *options, const char *subject)
+struct tls_context *tls_context_new(const struct connection_options *options, const char *subject)
 {
     (void)options;
     complain(subject, "this roost was built without OpenSSL, and cannot talk to rediss://");
     return NULL;
 }
 
-void tls_trust_free(struct tls_trust *trust)
+void tls_context_free(struct tls_context *tls_context)
 {
-    (void)trust;
+    (void)tls_context;
 }
 
-struct tls *tls_new(struct tls_trust *trust, int descriptor, const char *host, const char *other_host)
+struct tls *tls_new(struct tls_context *tls_context, int descriptor, const char *host, const char *other_host)
 {
-    (void)trust;
+    (void)tls_context;
     (void)descriptor;
     (void)host;
     (void)other_host;
@@ -32,7 +32,7 @@ void tls_free(struct tls *tls)
 ssize_t tls_handshake(struct tls *tls)
 {
     (void)tls;
-    return TRANSFER_TROUBLE;
+    return TRANSFER_ERROR;
 }
 
 ssize_t tls_read(struct tls *tls, void *bytes, size_t room)
@@ -40,7 +40,7 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t room)
     (void)tls;
     (void)bytes;
     (void)room;
-    return TRANSFER_TROUBLE;
+    return TRANSFER_ERROR;
 }
 
 ssize_t tls_write(struct tls *tls, const void *bytes, size_t size)
@@ -48,7 +48,7 @@ ssize_t tls_write(struct tls *tls, const void *bytes, size_t size)
     (void)tls;
     (void)bytes;
     (void)size;
-    return TRANSFER_TROUBLE;
+    return TRANSFER_ERROR;
 }
 
 int tls_wants_to_write(const struct tls *tls)
@@ -63,7 +63,7 @@ size_t tls_unread(const struct tls *tls)
     return 0;
 }
 
-const char *tls_trouble(const struct tls *tls)
+const char *tls_error(const struct tls *tls)
 {
     (void)tls;
     return "this roost was built without OpenSSL";

@@ -44,7 +44,7 @@ struct agreement {
     bool pending; /* times are noted, and work from before them is waited for */
     uint64_t times[MOST_REGIONS];
     uint64_t recorded[MOST_REGIONS]; /* times of the last round that all regions answered; 0: none yet */
-    uint64_t told[MOST_REGIONS];     /* times of the last round that was told */
+    uint64_t sent[MOST_REGIONS];     /* times of the last round that was told */
     uint64_t round;                  /* its number */
     unsigned unanswered;             /* messages of it */
     uint64_t noted, next;            /* by our clock */
@@ -95,7 +95,7 @@ struct addressee {
     char key[];
 };
 
-static void answered_message(void *context, const redisReply *reply, const char *trouble);
+static void answered_message(void *context, const redisReply *reply, const char *error);
 
 static void send(struct region *region, const struct message *message, const char *key, bool refresh, uint64_t round)
 {
@@ -237,7 +237,7 @@ static bool yields_to(struct engine *engine, const struct region *region, const 
     return ours > theirs || (ours == theirs && region->index > other->index);
 }
 
-static void tell_outdated(struct region *region, const struct region *other, bool copied)
+static void report_outdated(struct region *region, const struct region *other, bool copied)
 {
     char text[400];
     if (copied)
@@ -250,7 +250,7 @@ static void tell_outdated(struct region *region, const struct region *other, boo
             "has missed deletions that %s no longer knows of, so that deleted keys would come back: it is not merged; "
             "empty it (FLUSHALL), and it is seeded, or keep its keys with ROOST.LINK %s TRUST",
             deployment_name(other->deployment), region->listeners->greeting.key);
-    report_trouble_at(region, deployment_name(region->deployment), text);
+    report_error_at(region, deployment_name(region->deployment), text);
 }
 
 static void judge(struct region *region)
@@ -264,7 +264,7 @@ static void judge(struct region *region)
         if (other == region || !is_greeted(other) || (!copied && !yields_to(engine, region, other)))
             continue;
         region->outdated = region->spoken = true; /* the others need not wait for it */
-        tell_outdated(region, other, copied);
+        report_outdated(region, other, copied);
     }
     if (region->outdated != before)
         engine->activity++;
@@ -313,20 +313,20 @@ static void answered_round(struct agreement *agreement, uint64_t round, const re
     if (!reply || reply->type == REDIS_REPLY_ERROR)
         agreement->unanswered = 0;
     else if (--agreement->unanswered == 0)
-        memcpy(agreement->recorded, agreement->told, sizeof agreement->recorded);
+        memcpy(agreement->recorded, agreement->sent, sizeof agreement->recorded);
 }
 
-static void answered_message(void *context, const redisReply *reply, const char *trouble)
+static void answered_message(void *context, const redisReply *reply, const char *error)
 {
     struct addressee *addressee = context;
     struct engine *engine = addressee->region->engine;
-    (void)trouble; /* the deployment tells it */
+    (void)error; /* the deployment tells it */
     for (struct listener *listener = engine->stopping ? NULL : addressee->region->listeners; listener && reply;
          listener = listener->next)
         if (strcmp(listener->greeting.key, addressee->key) == 0)
             read_greeting(&listener->greeting, reply);
     if (reply && reply->type == REDIS_REPLY_ERROR && !engine->stopping)
-        report_trouble_at(addressee->region, deployment_name(addressee->region->deployment), reply->str);
+        report_error_at(addressee->region, deployment_name(addressee->region->deployment), reply->str);
     if (addressee->round)
         answered_round(engine->agreement, addressee->round, reply);
     if (addressee->refresh && engine->agreement && --engine->agreement->refreshing == 0 && !engine->stopping)
@@ -456,7 +456,7 @@ static void say_agreed(struct engine *engine)
     struct message message;
     agreement->round++;
     agreement->unanswered = 1; /* nothing is complete before all are sent */
-    memcpy(agreement->told, agreement->times, sizeof agreement->told);
+    memcpy(agreement->sent, agreement->times, sizeof agreement->sent);
     for (unsigned i = 0; i < engine->count; i++) {
         message_agreed(&message, engine, i);
         agreement->unanswered += send_to_all(&engine->regions[i], &message, false, agreement->round);

@@ -13,12 +13,12 @@
 bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary)
 {
     struct view *old = &row->views[region];
-    bool same_life = old->known && old->cursor.incarnation == view->cursor.incarnation;
-    bool older = same_life && (view->value ? view->cursor.sequence < old->cursor.sequence
-                                           : view->generation < old->generation && !is_summary);
+    bool same_incarnation = old->known && old->cursor.incarnation == view->cursor.incarnation;
+    bool older = same_incarnation && (view->value ? view->cursor.sequence < old->cursor.sequence
+                                                  : view->generation < old->generation && !is_summary);
     if (older)
         return true;
-    if (!is_summary && !same_life && row->work->doubtful) {
+    if (!is_summary && !same_incarnation && row->work->doubtful) {
         old->known = false; /* which of the two came first, nobody can say */
         return false;
     }
@@ -45,7 +45,7 @@ void forget_view(struct work *work, unsigned region)
 struct ticket {
     struct work *work;
     unsigned region;
-    uint32_t serial, told; /* told: how often summaries had spoken of the name */
+    uint32_t serial, reports; /* told: how often summaries had spoken of the name */
     taken *take;
     void *context;
 };
@@ -62,13 +62,13 @@ static void ticket_back(struct ticket ticket)
     }
 }
 
-static void answered_ticket(void *context, const redisReply *reply, const char *trouble)
+static void answered_ticket(void *context, const redisReply *reply, const char *error)
 {
     struct ticket ticket = *(struct ticket *)context;
-    (void)trouble; /* the deployment tells it */
+    (void)error; /* the deployment tells it */
     free(context);
     region_answered(region_of(ticket.work, ticket.region));
-    ticket.work->doubtful = ticket.told != ticket.work->told[ticket.region];
+    ticket.work->doubtful = ticket.reports != ticket.work->reports[ticket.region];
     ticket.take(ticket.context, reply);
     ticket_back(ticket);
 }
@@ -80,14 +80,14 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
         take(context, NULL);
         return;
     }
-    *ticket = (struct ticket){work, region, serial, work->told[region], take, context};
+    *ticket = (struct ticket){work, region, serial, work->reports[region], take, context};
     work->outstanding++;
     if (serial == work->serial) {
         work->pending++;
         work->waiting[region]++;
     }
     region_asked(region_of(work, region));
-    deployment_ask(region_of(work, region)->deployment, work->row->database, name_word(work), words, answered_ticket,
+    deployment_ask(region_of(work, region)->deployment, work->row->database, key_word(work), words, answered_ticket,
                    ticket);
 }
 
@@ -104,7 +104,7 @@ static void refuse(struct work *work, unsigned region, int other, const char *te
 {
     if (other >= 0 && is_clock_error(text)) {
         work_note_ahead(work, (unsigned)other, region);
-        region_of(work, region)->figures.errors++;
+        region_of(work, region)->counters.errors++;
         clock_refused(work, (unsigned)other, region);
         return;
     }
@@ -113,7 +113,7 @@ static void refuse(struct work *work, unsigned region, int other, const char *te
         work_conflict(work, region, (unsigned)other);
     else
         conflict_with_all(work, region);
-    region_of(work, region)->figures.errors++;
+    region_of(work, region)->counters.errors++;
     if (!known_already)
         report_conflict(region_of(work, region), work, text);
 }
@@ -132,7 +132,7 @@ static void refuse_for_memory(struct work *work, unsigned region, const char *te
     struct view *view = view_of(work, region);
     struct region *to = region_of(work, region);
     region_out_of_memory(to);
-    report_trouble_at(to, deployment_name(to->deployment), text);
+    report_error_at(to, deployment_name(to->deployment), text);
     if (view->known && !view->value && is_at_top(work, region)) {
         view->withheld = true;
         view->digest = (roost_digest){0}; /* until the round looks what it is */
@@ -144,7 +144,7 @@ static void refuse_for_memory(struct work *work, unsigned region, const char *te
 bool is_answer(struct work *work, unsigned region, int other, const redisReply *reply)
 {
     if (!reply) {
-        work->in_trouble = true;
+        work->failed = true;
     } else if (reply->type != REDIS_REPLY_ERROR) {
         return true;
     } else if (is_outdated_error(reply->str)) {
@@ -152,9 +152,9 @@ bool is_answer(struct work *work, unsigned region, int other, const redisReply *
     } else if (is_memory_error(reply->str)) {
         refuse_for_memory(work, region, reply->str);
     } else if (is_passing_error(reply->str)) {
-        work->in_trouble = true;
-        region_of(work, region)->figures.errors++;
-        report_trouble_at(region_of(work, region), deployment_name(region_of(work, region)->deployment), reply->str);
+        work->failed = true;
+        region_of(work, region)->counters.errors++;
+        report_error_at(region_of(work, region), deployment_name(region_of(work, region)->deployment), reply->str);
     } else {
         refuse(work, region, other, reply->str);
     }
@@ -163,5 +163,5 @@ bool is_answer(struct work *work, unsigned region, int other, const redisReply *
 
 void refuse_nonsense(struct work *work, unsigned region)
 {
-    refuse(work, region, -1, "the server answers something else than it should");
+    refuse(work, region, -1, "the server's reply is invalid");
 }

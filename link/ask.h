@@ -34,9 +34,9 @@ static inline roost_bytes text_word(const char *text)
     return (roost_bytes){text, strlen(text)};
 }
 
-static inline roost_bytes name_word(const struct work *work)
+static inline roost_bytes key_word(const struct work *work)
 {
-    return (roost_bytes){work->row->name, work->row->name_size};
+    return (roost_bytes){work->row->key, work->row->key_size};
 }
 
 /* What comes of a command; its reply is NULL where there is none. */

@@ -30,11 +30,11 @@
 
 struct clock {
     bool known;
-    int64_t ahead;         /* of this machine, in milliseconds; */
-    bool told;             /* that it is wrong: */
-    int64_t told_ahead;    /* of the others, by so much */
-    region_set refused_by; /* of late: those who did not take what is here; */
-    region_set told_of;    /* and those of whom that was told without knowing why */
+    int64_t ahead;                /* of this machine, in milliseconds; */
+    bool reported;                /* that it is wrong: */
+    int64_t reported_ahead;       /* of the others, by so much */
+    region_set refused_by;        /* of late: those who did not take what is here; */
+    region_set refusals_reported; /* and those of whom that was told without knowing why */
     bool has_before;
     int64_t before; /* as it was when things were last tried again */
 };
@@ -45,9 +45,9 @@ struct clocks {
     unsigned asked; /* answers that are still to come */
     bool released;  /* nobody wants them any more */
     struct timer *timer;
-    bool news;  /* something was refused since the last comparison: */
-    char *name; /* this, for one */
-    size_t name_size;
+    bool refused; /* something was refused since the last comparison: */
+    char *key;    /* this, for one */
+    size_t key_size;
     int database;
 };
 
@@ -59,7 +59,7 @@ struct question {
 
 static void clocks_free(struct clocks *clocks)
 {
-    free(clocks->name);
+    free(clocks->key);
     free(clocks);
 }
 
@@ -90,30 +90,30 @@ static int64_t distance(int64_t a, int64_t b)
     return a < b ? b - a : a - b;
 }
 
-static roost_bytes name_of(const struct clocks *clocks)
+static roost_bytes key_of(const struct clocks *clocks)
 {
-    return (roost_bytes){clocks->name, clocks->name_size};
+    return (roost_bytes){clocks->key, clocks->key_size};
 }
 
-static void tell_wrong(struct clocks *clocks, unsigned region, int64_t ahead)
+static void report_wrong(struct clocks *clocks, unsigned region, int64_t ahead)
 {
     struct clock *clock = &clocks->regions[region];
     int64_t tolerance = distance(ahead, 0) / 10 > SAME_BY ? distance(ahead, 0) / 10 : SAME_BY;
-    if (clock->told && distance(clock->told_ahead, ahead) <= tolerance)
+    if (clock->reported && distance(clock->reported_ahead, ahead) <= tolerance)
         return;
-    clock->told = true;
-    clock->told_ahead = ahead;
-    report_clock(&clocks->engine->regions[region], clocks->database, name_of(clocks), ahead);
+    clock->reported = true;
+    clock->reported_ahead = ahead;
+    report_clock(&clocks->engine->regions[region], clocks->database, key_of(clocks), ahead);
 }
 
-static void tell_refused(struct clocks *clocks, unsigned source, unsigned destination)
+static void report_refused(struct clocks *clocks, unsigned source, unsigned destination)
 {
     struct clock *clock = &clocks->regions[source];
-    if (clock->told_of & one_region(destination))
+    if (clock->refusals_reported & one_region(destination))
         return;
-    clock->told_of |= one_region(destination);
+    clock->refusals_reported |= one_region(destination);
     report_ahead(&clocks->engine->regions[source], &clocks->engine->regions[destination], clocks->database,
-                 name_of(clocks));
+                 key_of(clocks));
 }
 
 /* Of the two the one that is further off, if one is. */
@@ -125,22 +125,22 @@ static void judge(struct clocks *clocks, unsigned source, unsigned destination)
     bool source_is_wrong = source_off >= destination_off;
     if (!one->known || !other->known || (source_is_wrong ? source_off : destination_off) < WRONG_BY ||
         one->ahead - other->ahead < WRONG_BY)
-        tell_refused(clocks, source, destination);
+        report_refused(clocks, source, destination);
     else if (source_is_wrong)
-        tell_wrong(clocks, source, one->ahead - right);
+        report_wrong(clocks, source, one->ahead - right);
     else
-        tell_wrong(clocks, destination, other->ahead - right);
+        report_wrong(clocks, destination, other->ahead - right);
 }
 
 static void judge_all(struct clocks *clocks)
 {
-    for (unsigned source = 0; clocks->news && source < clocks->engine->count; source++)
+    for (unsigned source = 0; clocks->refused && source < clocks->engine->count; source++)
         for (unsigned destination = 0; destination < clocks->engine->count; destination++)
             if (clocks->regions[source].refused_by & one_region(destination))
                 judge(clocks, source, destination);
     for (unsigned i = 0; i < clocks->engine->count; i++)
         clocks->regions[i].refused_by = 0;
-    clocks->news = false;
+    clocks->refused = false;
 }
 
 /* One that is right by now may be told of again. */
@@ -150,7 +150,7 @@ static void forget_the_right(struct clocks *clocks)
     for (unsigned i = 0; i < clocks->engine->count; i++) {
         struct clock *clock = &clocks->regions[i];
         if (clock->known && distance(clock->ahead, right) < WRONG_BY)
-            clock->told = false;
+            clock->reported = false;
     }
 }
 
@@ -198,7 +198,7 @@ static void compare_again(void *context)
 {
     struct clocks *clocks = context;
     clocks->timer = NULL;
-    if (clocks->news || anything_is_refused(clocks->engine))
+    if (clocks->refused || anything_is_refused(clocks->engine))
         compare_clocks(clocks);
 }
 
@@ -227,13 +227,13 @@ static bool read_time(int64_t *milliseconds, const redisReply *reply)
     return true;
 }
 
-static void take_time(void *context, const redisReply *reply, const char *trouble)
+static void take_time(void *context, const redisReply *reply, const char *error)
 {
     struct question question = *(struct question *)context;
     struct clocks *clocks = question.clocks;
     struct clock *clock = &clocks->regions[question.region];
     int64_t there, before = (int64_t)(question.asked_at / 1000), now = (int64_t)(machine_time() / 1000);
-    (void)trouble;
+    (void)error;
     free(context);
     clocks->asked--;
     if (clocks->released) {
@@ -257,7 +257,7 @@ static void ask_time(struct clocks *clocks, unsigned region)
         return;
     *question = (struct question){clocks, region, machine_time()};
     clocks->asked++;
-    deployment_ask(clocks->engine->regions[region].deployment, 0, name_of(clocks), (struct words){words, 1}, take_time,
+    deployment_ask(clocks->engine->regions[region].deployment, 0, key_of(clocks), (struct words){words, 1}, take_time,
                    question);
 }
 
@@ -278,15 +278,15 @@ static void compare_clocks(struct clocks *clocks)
 }
 
 /* Rows come and go. */
-static bool keep_name(struct clocks *clocks, const struct row *row)
+static bool keep_key(struct clocks *clocks, const struct row *row)
 {
-    char *name = malloc(row->name_size + 1);
-    if (!name)
+    char *key = malloc(row->key_size + 1);
+    if (!key)
         return false;
-    memcpy(name, row->name, row->name_size);
-    free(clocks->name);
-    clocks->name = name;
-    clocks->name_size = row->name_size;
+    memcpy(key, row->key, row->key_size);
+    free(clocks->key);
+    clocks->key = key;
+    clocks->key_size = row->key_size;
     clocks->database = row->database;
     return true;
 }
@@ -298,10 +298,10 @@ void clock_refused(struct work *work, unsigned source, unsigned destination)
     if (!clocks && !(clocks = engine->clocks = calloc(1, sizeof *clocks)))
         return;
     clocks->engine = engine;
-    if (!clocks->news && !clocks->asked && !keep_name(clocks, work->row))
+    if (!clocks->refused && !clocks->asked && !keep_key(clocks, work->row))
         return;
     clocks->regions[source].refused_by |= one_region(destination);
-    clocks->news = true;
+    clocks->refused = true;
     if (!clocks->timer && !engine->stopping)
         compare_clocks(clocks);
 }

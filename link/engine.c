@@ -10,7 +10,7 @@
  * Nothing in here is precious. The state of a name is (generation, value), an element of a lattice: the higher
  * generation wins, at equal ones values merge, and every server does that merging itself, in one command. A link only
  * decides what to carry. Whatever it carries, twice, too late, in any order, beside other links, is either taken in or
- * changes nothing; it cannot make two regions hold what none of them was told. What is left to argue is that it never
+ * changes nothing; it cannot make two regions hold what none of them was after. What is left to argue is that it never
  * stops too early.
  *
  * Why all regions end equal, once their clients pause and servers can be reached:
@@ -82,7 +82,7 @@
 #define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
 #define ONCE_FAILURES      6     /* and for one whose server cannot do it */
 #define ONCE_SILENCE       60000 /* and for one that is there, but does not answer */
-#define ONCE_PATIENCE      5000  /* and for a region that is away */
+#define ONCE_TIMEOUT       5000  /* and for a region that is away */
 
 static uint64_t now_of(const struct engine *engine)
 {
@@ -162,7 +162,7 @@ static bool disturb(struct engine *engine, struct row *row)
         engine->works->before = work;
     engine->works = work;
     row->work = work;
-    engine->names_behind++;
+    engine->keys_behind++;
     return true;
 }
 
@@ -174,7 +174,7 @@ static void work_over(struct engine *engine, struct work *work)
     if (work->after)
         work->after->before = work->before;
     work_free(work);
-    engine->names_behind--;
+    engine->keys_behind--;
 }
 
 /* Whether all of these regions are known to hold the same, but for what is withheld. (Two that hold nothing agree, and
@@ -230,7 +230,7 @@ static void rest(struct engine *engine, struct row *row)
         rows_each(&engine->rows, forget_resting, engine);
         engine->resting = 0;
     }
-    if (engine->names_behind == 0 && all_ready(engine))
+    if (engine->keys_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
 }
 
@@ -249,13 +249,13 @@ static uint64_t next_round(struct work *work, uint64_t now)
     const struct engine *engine = work->engine;
     uint64_t interval = engine->settings->interval;
     region_set ready = ready_regions_of(engine, work->row);
-    work->settled = false;
-    if (work->in_trouble)
+    work->resolved = false;
+    if (work->failed)
         return now + doubled(interval > 100 ? interval : 100, work->failures++, 30000);
     work->failures = 0;
     if (is_unfinished(work, ready))
         return work->begun + doubled(interval, work->fruitless, CONFLICT_PAUSE);
-    work->settled = true;
+    work->resolved = true;
     return work_any_refusal(work) ? work->retry : NEVER;
 }
 
@@ -272,7 +272,7 @@ static void note_behind(struct work *work, bool round_over)
             *since = 0;
         else if (!*since)
             *since = now_of(engine);
-        else if (round_over && !work->in_trouble && !work->fruitless && !refused && ready & one_region(region) &&
+        else if (round_over && !work->failed && !work->fruitless && !refused && ready & one_region(region) &&
                  *since < work->begun)
             *since = work->begun;
     }
@@ -326,7 +326,7 @@ static void wake(struct engine *engine, struct work *work)
         return;
     if (work_any_conflict(work) && !work_any_ahead(work) && !work->full && work->retry > work->begun + CHANGED_PAUSE)
         work->retry = work->begun + CHANGED_PAUSE;
-    if (work->in_trouble && work->due != NEVER && work->due > due)
+    if (work->failed && work->due != NEVER && work->due > due)
         due = work->due;
     schedule(engine, work, due > now ? due : now);
 }
@@ -341,7 +341,7 @@ static void clocks_set(struct engine *engine)
     }
 }
 
-static bool is_news(const struct view *old, const struct view *view)
+static bool is_unseen(const struct view *old, const struct view *view)
 {
     return !views_agree(old, view) || !same_cursor(old->cursor, view->cursor) || old->withheld != view->withheld;
 }
@@ -352,21 +352,21 @@ static bool is_change(const struct view *old, const struct view *view, bool list
     return view->value && (!listing || (old->known && old->value && !same_digest(old->digest, view->digest)));
 }
 
-static bool key_reported(struct region *region, int database, roost_bytes name, const struct view *view, bool listing)
+static bool key_reported(struct region *region, int database, roost_bytes key, const struct view *view, bool listing)
 {
     struct engine *engine = region->engine;
-    struct row *row = rows_get(&engine->rows, database, name);
+    struct row *row = rows_get(&engine->rows, database, key);
     if (!row)
         return complain_plainly("no memory");
-    struct view *old = &row->views[region->index], told = view_after(old, view);
+    struct view *old = &row->views[region->index], after = view_after(old, view);
     bool first = old->listing != region->listing, change = is_change(old, view, listing);
     old->listing = region->listing;
-    region->withholds |= told.withheld;
-    if (!is_news(old, &told))
+    region->withholds |= after.withheld;
+    if (!is_unseen(old, &after))
         return first;
-    if (!row->work && views_agree(old, &told) &&
-        (old->value || !told.value)) { /* so do all who agreed with the old one */
-        take_view(row, region->index, &told, true);
+    if (!row->work && views_agree(old, &after) &&
+        (old->value || !after.value)) { /* so do all who agreed with the old one */
+        take_view(row, region->index, &after, true);
         return true;
     }
     if (!disturb(engine, row))
@@ -375,9 +375,9 @@ static bool key_reported(struct region *region, int database, roost_bytes name, 
         engine->other_databases = true;
         report_databases(engine);
     }
-    take_view(row, region->index, &told, true);
-    row->work->told[region->index]++;
-    row->work->settled = false;
+    take_view(row, region->index, &after, true);
+    row->work->reports[region->index]++;
+    row->work->resolved = false;
     row->work->changed |= change;
     note_behind(row->work, false);
     report_in_step(engine, false);
@@ -385,16 +385,16 @@ static bool key_reported(struct region *region, int database, roost_bytes name, 
     return true;
 }
 
-static void tombstone_dropped(struct region *region, int database, roost_bytes name)
+static void tombstone_dropped(struct region *region, int database, roost_bytes key)
 {
     struct engine *engine = region->engine;
-    struct row *row = rows_get(&engine->rows, database, name);
+    struct row *row = rows_get(&engine->rows, database, key);
     bool value = false;
     for (unsigned i = 0; row && i < engine->count; i++)
         value |= row->views[i].value;
     if (!row || row->work || value) {
         if (row)
-            key_reported(region, database, name, &(struct view){.known = true}, false);
+            key_reported(region, database, key, &(struct view){.known = true}, false);
         return;
     }
     rows_remove(&engine->rows, row);
@@ -408,8 +408,8 @@ static void sweep_row(void *context, struct row *row)
         !disturb(region->engine, row))
         return;
     view->known = false;
-    row->work->told[region->index]++;
-    row->work->settled = false;
+    row->work->reports[region->index]++;
+    row->work->resolved = false;
     note_behind(row->work, false);
     report_in_step(region->engine, false);
     wake(region->engine, row->work);
@@ -453,7 +453,7 @@ static void release_row(void *context, struct row *row)
     release->left--;
     view->withheld = false;
     view->digest = (roost_digest){0};
-    row->work->settled = false;
+    row->work->resolved = false;
     note_behind(row->work, false);
     wake(region->engine, row->work);
 }
@@ -487,7 +487,7 @@ static void release(struct region *region)
 static bool is_quiet(const struct engine *engine)
 {
     for (const struct work *work = engine->works; work; work = work->after)
-        if (!work->settled)
+        if (!work->resolved)
             return false;
     for (unsigned i = 0; i < engine->count; i++)
         for (const struct listener *listener = engine->regions[i].listeners; listener; listener = listener->next)
@@ -566,7 +566,7 @@ static void begin_when_all_spoke(struct engine *engine)
         if (!engine->regions[i].spoken)
             return;
     engine->begun = true;
-    if (engine->names_behind == 0 && all_ready(engine))
+    if (engine->keys_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
     arm(engine);
 }
@@ -576,7 +576,7 @@ static void wake_all(struct engine *engine)
 {
     for (struct work *work = engine->works; work; work = work->after) {
         if (!work->running)
-            work->in_trouble = false;
+            work->failed = false;
         work->failures = 0;
         wake(engine, work);
     }
@@ -638,12 +638,12 @@ static void node_down(void *context, struct node *node)
         region_changed(region);
 }
 
-static void trouble(void *context, const char *text)
+static void error_changed(void *context, const char *text)
 {
     struct region *region = context;
     if (region->engine->stopping)
         return;
-    report_trouble(region, text);
+    report_error(region, text);
     region->spoken |= text != NULL;
     begin_when_all_spoke(region->engine);
 }
@@ -661,23 +661,23 @@ static bool is_done(const struct engine *engine, size_t *changing, bool *failing
 {
     for (const struct work *work = engine->works; work; work = work->after) {
         bool failed = work->failures >= ONCE_FAILURES, tired = work->rounds >= ONCE_ROUNDS;
-        if (work->running || (!work->settled && !failed && !tired))
+        if (work->running || (!work->resolved && !failed && !tired))
             return false;
         *failing |= failed;
-        *changing += !work->settled && !failed;
+        *changing += !work->resolved && !failed;
     }
     return true;
 }
 
-static bool tell_withheld(struct engine *engine)
+static bool report_all_withheld(struct engine *engine)
 {
-    struct standing standing;
+    struct status status;
     bool any = false;
-    report_standing(engine, &standing);
+    report_status(engine, &status);
     for (unsigned i = 0; i < engine->count; i++) {
-        any |= standing.peers[i].withheld > 0;
-        if (standing.peers[i].withheld)
-            report_withheld(&engine->regions[i], standing.peers[i].withheld);
+        any |= status.peers[i].withheld > 0;
+        if (status.peers[i].withheld)
+            report_withheld(&engine->regions[i], status.peers[i].withheld);
     }
     return any;
 }
@@ -689,9 +689,9 @@ static void check_once(struct engine *engine)
     bool failing = false;
     for (unsigned i = 0; i < engine->count; i++) {
         const struct region *region = &engine->regions[i];
-        uint64_t patience = region->silent ? ONCE_SILENCE : region->spoken ? ONCE_PATIENCE : 4 * ONCE_PATIENCE;
-        if (!region->ready && now - region->away_since > patience) {
-            complain(deployment_name(region->deployment), "cannot be reached: not in step");
+        uint64_t timeout = region->silent ? ONCE_SILENCE : region->spoken ? ONCE_TIMEOUT : 4 * ONCE_TIMEOUT;
+        if (!region->ready && now - region->away_since > timeout) {
+            complain(deployment_name(region->deployment), "cannot be reached; the regions are not in step");
             stop(engine, EXIT_ERROR);
             return;
         }
@@ -700,8 +700,8 @@ static void check_once(struct engine *engine)
         return;
     if (changing)
         report_left(engine, changing);
-    bool withheld = tell_withheld(engine);
-    stop(engine, failing ? EXIT_ERROR : engine->names_behind || withheld ? EXIT_NONE : EXIT_FINE);
+    bool withheld = report_all_withheld(engine);
+    stop(engine, failing ? EXIT_ERROR : engine->keys_behind || withheld ? EXIT_NONE : EXIT_FINE);
 }
 
 static void tick(void *context)
@@ -725,7 +725,7 @@ static void tick(void *context)
 static bool open_region(struct engine *engine, char *url)
 {
     struct region *region = &engine->regions[engine->count];
-    struct deployment_events events = {region, node_up, node_down, trouble};
+    struct deployment_events events = {region, node_up, node_down, error_changed};
     *region = (struct region){.engine = engine, .index = engine->count, .listing = 1, .swept = 1};
     region->away_since = now_of(engine);
     region->deployment = deployment_open(engine->loop, url, engine->secrets, &engine->settings->connection, &events);
@@ -735,7 +735,7 @@ static bool open_region(struct engine *engine, char *url)
     engine->count++;
     for (unsigned i = 0; i < region->index; i++)
         if (strcmp(deployment_name(engine->regions[i].deployment), deployment_name(region->deployment)) == 0)
-            return complain(deployment_name(region->deployment), "is named twice");
+            return complain(deployment_name(region->deployment), "is given twice");
     return true;
 }
 
@@ -767,7 +767,7 @@ static void stop_all(struct engine *engine)
     for (unsigned i = 0; i < engine->count; i++) {
         while (engine->regions[i].listeners)
             listener_stop(engine->regions[i].listeners);
-        region_forget_marks(&engine->regions[i]);
+        region_forget_change_cursors(&engine->regions[i]);
     }
     while (engine->works)
         work_over(engine, engine->works);

@@ -52,7 +52,7 @@ void region_answered(struct region *region)
 
 bool region_is_full_for(const struct region *region, const struct row *row)
 {
-    struct node *node = deployment_node(region->deployment, (roost_bytes){row->name, row->name_size});
+    struct node *node = deployment_node(region->deployment, (roost_bytes){row->key, row->key_size});
     const struct listener *listener = node ? *node_place(node) : NULL;
     return listener && listener->full;
 }
@@ -65,7 +65,7 @@ bool region_refuses_memory(const struct region *region)
 void region_out_of_memory(struct region *region)
 {
     uint64_t now = now_of(region->engine);
-    region->figures.out_of_memory++;
+    region->counters.out_of_memory++;
     region->withholds = true;
     if (!region->refusing_since)
         region->refusing_since = now;

@@ -20,9 +20,9 @@ struct engine;
 struct engine_events {
     /* A region reports that it holds this: as part of a listing of all that it holds, or because it changed. False: the
        same was reported before in this listing. */
-    bool (*key_reported)(struct region *region, int database, roost_bytes name, const struct view *view, bool listing);
+    bool (*key_reported)(struct region *region, int database, roost_bytes key, const struct view *view, bool listing);
     /* It has dropped the tombstone of this name, which all regions have had. */
-    void (*tombstone_dropped)(struct region *region, int database, roost_bytes name);
+    void (*tombstone_dropped)(struct region *region, int database, roost_bytes key);
     /* Everything of a region was listed: what it did not report is not known any more. */
     void (*listed)(struct region *region);
     /* A primary reports that nothing has changed. */
@@ -51,7 +51,7 @@ struct engine {
     unsigned count;
 
     struct work *works; /* of all names that are not at rest */
-    size_t names_behind, running;
+    size_t keys_behind, running;
     size_t resting; /* names that came to rest with nothing in them, since such were last forgotten */
     uint64_t held, wholes,
         whole_size; /* bytes of frames under way; whole states that are asked for; how big they are */

@@ -66,9 +66,9 @@ static bool takes(const char *pattern, const char **rest, unsigned char byte)
     }
 }
 
-bool glob_matches(const char *pattern, roost_bytes name)
+bool glob_matches(const char *pattern, roost_bytes key)
 {
-    const unsigned char *at = name.data, *end = at + name.size, *retry = NULL;
+    const unsigned char *at = key.data, *end = at + key.size, *retry = NULL;
     const char *star = NULL, *rest;
     while (at < end || *pattern == '*') {
         if (*pattern == '*') {

@@ -7,6 +7,6 @@
 /* False where a bracket is not closed, or nothing follows a backslash. */
 bool glob_is_valid(const char *pattern);
 
-bool glob_matches(const char *pattern, roost_bytes name);
+bool glob_matches(const char *pattern, roost_bytes key);
 
 #endif

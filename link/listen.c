@@ -46,10 +46,10 @@
 #define CALM_INTERVALS 50 /* that a server waits */
 
 /* A mark, by the name of the primary; and the listing of the region that it has done. */
-struct memory {
-    struct memory *next;
+struct saved_cursor {
+    struct saved_cursor *next;
     uint32_t listed;
-    char mark[LONGEST_MARK];
+    char change_cursor[CHANGE_CURSOR_SIZE];
     char name[];
 };
 
@@ -57,33 +57,33 @@ static void ask(void *listener);
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 
-static struct memory *find_memory(struct region *region, const char *name)
+static struct saved_cursor *find_saved_cursor(struct region *region, const char *name)
 {
-    for (struct memory *memory = region->memories; memory; memory = memory->next)
-        if (strcmp(memory->name, name) == 0)
-            return memory;
-    struct memory *memory = calloc(1, sizeof *memory + strlen(name) + 1);
-    if (!memory)
+    for (struct saved_cursor *saved = region->saved_cursors; saved; saved = saved->next)
+        if (strcmp(saved->name, name) == 0)
+            return saved;
+    struct saved_cursor *saved = calloc(1, sizeof *saved + strlen(name) + 1);
+    if (!saved)
         return NULL;
-    strcpy(memory->name, name);
-    memory->next = region->memories;
-    region->memories = memory;
-    return memory;
+    strcpy(saved->name, name);
+    saved->next = region->saved_cursors;
+    region->saved_cursors = saved;
+    return saved;
 }
 
-void region_forget_marks(struct region *region)
+void region_forget_change_cursors(struct region *region)
 {
-    for (struct memory *memory = region->memories, *next; memory; memory = next) {
-        next = memory->next;
-        free(memory);
+    for (struct saved_cursor *saved = region->saved_cursors, *next; saved; saved = next) {
+        next = saved->next;
+        free(saved);
     }
-    region->memories = NULL;
+    region->saved_cursors = NULL;
 }
 
-static bool same_life(const char *mark, const char *other)
+static bool same_incarnation(const char *change_cursor, const char *other)
 {
-    size_t size = strcspn(mark, "-");
-    return size == strcspn(other, "-") && strncmp(mark, other, size) == 0;
+    size_t size = strcspn(change_cursor, "-");
+    return size == strcspn(other, "-") && strncmp(change_cursor, other, size) == 0;
 }
 
 /* ---- listings ---------------------------------------------------------------------------------------------------- */
@@ -92,8 +92,8 @@ static bool same_life(const char *mark, const char *other)
 void region_relist(struct region *region)
 {
     region->listing++;
-    for (struct memory *memory = region->memories; memory; memory = memory->next)
-        memory->mark[0] = '\0';
+    for (struct saved_cursor *saved = region->saved_cursors; saved; saved = saved->next)
+        saved->change_cursor[0] = '\0';
     for (struct listener *listener = region->listeners; listener; listener = listener->next)
         listener->has_listed = false;
 }
@@ -104,7 +104,7 @@ static bool is_of_listing(struct listener *listener, const struct summary *summa
     struct region *region = listener->region;
     if (listener->asked_in != region->listing)
         return false;
-    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
+    if (listener->sent[0] && !same_incarnation(listener->sent, summary->change_cursor))
         region_relist(region);
     if (!listener->sent[0] || listener->asked_in != region->listing) {
         listener->listing = region->listing;
@@ -119,7 +119,7 @@ static void finish_listing(struct listener *listener)
     if (listener->has_listed || listener->listing != region->listing)
         return;
     listener->has_listed = true;
-    listener->memory->listed = region->listing;
+    listener->saved->listed = region->listing;
     listener->stalls = 0;
     listener->page = PAGE;
     for (const struct listener *other = region->listeners; other; other = other->next)
@@ -137,7 +137,7 @@ static void ask_later(struct listener *listener, uint64_t milliseconds)
     listener->pause = timer_add(listener->region->engine->loop, milliseconds, ask, listener);
 }
 
-static void ask_after_trouble(struct listener *listener)
+static void ask_after_error(struct listener *listener)
 {
     uint64_t pause = (uint64_t)250 << (listener->failures < 7 ? listener->failures : 7);
     listener->failures++;
@@ -149,20 +149,20 @@ static bool take_entries(struct listener *listener, const redisReply *entries, b
 {
     struct region *region = listener->region;
     const char *match = region->engine->settings->match;
-    struct told told;
+    struct summary_entry entry;
     size_t heard = 0, new = 0;
     for (size_t i = 0; i < entries->elements; i++) {
-        if (!read_told(&told, entries->element[i]))
+        if (!read_summary_entry(&entry, entries->element[i]))
             return false;
-        if (match && !glob_matches(match, told.name))
+        if (match && !glob_matches(match, entry.key))
             continue;
-        if (told.dropped) {
-            region->engine->events->tombstone_dropped(region, told.database, told.name);
+        if (entry.dropped) {
+            region->engine->events->tombstone_dropped(region, entry.database, entry.key);
             continue;
         }
         heard++;
         new +=
-            region->engine->events->key_reported(region, told.database, told.name, &told.view, !listener->has_listed);
+            region->engine->events->key_reported(region, entry.database, entry.key, &entry.view, !listener->has_listed);
     }
     *old = heard > 0 && new == 0;
     return true;
@@ -171,17 +171,17 @@ static bool take_entries(struct listener *listener, const redisReply *entries, b
 /* ---- pages that do not advance ----------------------------------------------------------------------------------- */
 
 /* The second number of a mark. */
-static uint64_t position_of(const char *mark)
+static uint64_t position_of(const char *change_cursor)
 {
-    const char *second = strchr(mark, '-');
+    const char *second = strchr(change_cursor, '-');
     return second ? strtoull(second + 1, NULL, 16) : 0;
 }
 
 static bool is_stalled(const struct listener *listener, const struct summary *summary, bool old)
 {
-    if (!summary->more || !listener->sent[0] || !same_life(listener->sent, summary->mark))
+    if (!summary->more || !listener->sent[0] || !same_incarnation(listener->sent, summary->change_cursor))
         return false;
-    return position_of(summary->mark) <= position_of(listener->sent) ||
+    return position_of(summary->change_cursor) <= position_of(listener->sent) ||
            (old && !listener->has_listed && !summary->knows_listings);
 }
 
@@ -194,10 +194,9 @@ static void stall(struct listener *listener)
         listener->stalled_since = event_loop_now(region->engine->loop);
     if (listener->page < LARGEST_PAGE)
         listener->page *= 2;
-    report_trouble_at(
-        region, node_name(listener->node),
-        "its list of keys does not advance (the same page came twice): listing it again, in larger pages. "
-        "Update its module to avoid this");
+    report_error_at(region, node_name(listener->node),
+                    "its list of keys does not advance (the same page came twice): listing it again, in larger pages. "
+                    "Update its module to avoid this");
     region_relist(region);
     ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
 }
@@ -206,10 +205,10 @@ static void stall(struct listener *listener)
 static uint64_t pause_before_page(struct listener *listener, const struct summary *summary)
 {
     const struct engine *engine = listener->region->engine;
-    listener->told += summary->changed->elements;
+    listener->entries += summary->changed->elements;
     if (summary->knows_listings && !listener->has_listed)
         return 0;
-    return listener->told > 4 * (engine->rows.count + summary->keys + PAGE) ? engine->settings->interval : 0;
+    return listener->entries > 4 * (engine->rows.count + summary->keys + PAGE) ? engine->settings->interval : 0;
 }
 
 static uint64_t next_pause(struct listener *listener, bool changed)
@@ -224,7 +223,7 @@ static uint64_t next_pause(struct listener *listener, bool changed)
     return pause < SHORTEST_WAIT ? pause : SHORTEST_WAIT;
 }
 
-/* Everything that there was has been told. */
+/* Everything that there was has been entry. */
 static void has_listed(struct listener *listener)
 {
     bool first = !listener->caught_up;
@@ -238,7 +237,7 @@ static void has_listed(struct listener *listener)
 static void caught_up(struct listener *listener, bool changed, bool first)
 {
     struct engine *engine = listener->region->engine;
-    listener->told = 0;
+    listener->entries = 0;
     listener->calm = changed ? 0 : engine->activity;
     ask_later(listener, first ? 0 : next_pause(listener, changed));
     if (!changed)
@@ -249,7 +248,7 @@ static void caught_up(struct listener *listener, bool changed, bool first)
 static void take_greeting(struct listener *listener, const struct summary *summary)
 {
     struct greeting *greeting = &listener->greeting;
-    if (listener->sent[0] && !same_life(listener->sent, summary->mark))
+    if (listener->sent[0] && !same_incarnation(listener->sent, summary->change_cursor))
         greeting->done = false;
     greeting->due = summary->link.data && summary->link.size < sizeof greeting->key;
     greeting->done |= !greeting->due;
@@ -262,11 +261,11 @@ static void take_greeting(struct listener *listener, const struct summary *summa
 }
 
 /* All that there was when the listing began; or when the connection was made, if the mark was good. */
-static bool has_told_all(const struct listener *listener, const struct summary *summary)
+static bool has_reported_all(const struct listener *listener, const struct summary *summary)
 {
     if (!summary->more || (!listener->has_listed && summary->listed))
         return true;
-    return listener->has_listed && listener->told > listener->region->engine->rows.count + summary->keys;
+    return listener->has_listed && listener->entries > listener->region->engine->rows.count + summary->keys;
 }
 
 static void take_summary(struct listener *listener, const struct summary *summary)
@@ -274,8 +273,8 @@ static void take_summary(struct listener *listener, const struct summary *summar
     bool changed = summary->changed->elements > 0, first = !listener->caught_up, old;
     bool of_listing = is_of_listing(listener, summary);
     if (!take_entries(listener, summary->changed, &old)) {
-        report_trouble_at(listener->region, node_name(listener->node), "its summary makes no sense");
-        ask_after_trouble(listener);
+        report_error_at(listener->region, node_name(listener->node), "its reply to ROOST.SUMMARY is invalid");
+        ask_after_error(listener);
         return;
     }
     listener->failures = 0;
@@ -290,8 +289,8 @@ static void take_summary(struct listener *listener, const struct summary *summar
         return;
     }
     if (of_listing)
-        strcpy(listener->memory->mark, summary->mark);
-    if (of_listing && has_told_all(listener, summary))
+        strcpy(listener->saved->change_cursor, summary->change_cursor);
+    if (of_listing && has_reported_all(listener, summary))
         has_listed(listener);
     if (summary->more || !of_listing)
         ask_later(listener, pause_before_page(listener, summary));
@@ -299,11 +298,11 @@ static void take_summary(struct listener *listener, const struct summary *summar
         caught_up(listener, changed, first);
 }
 
-static void answered_summary(void *context, const redisReply *reply, const char *trouble)
+static void answered_summary(void *context, const redisReply *reply, const char *error)
 {
     struct listener *listener = context;
     struct summary summary;
-    (void)trouble; /* the deployment tells why */
+    (void)error; /* the deployment tells why */
     if (listener->region->engine->stopping)
         return;
     if (reply && reply->type != REDIS_REPLY_ERROR && read_summary(&summary, reply)) {
@@ -311,9 +310,9 @@ static void answered_summary(void *context, const redisReply *reply, const char 
         return;
     }
     if (reply)
-        report_trouble_at(listener->region, node_name(listener->node),
-                          reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer with a summary");
-    ask_after_trouble(listener);
+        report_error_at(listener->region, node_name(listener->node),
+                        reply->type == REDIS_REPLY_ERROR ? reply->str : "its reply to ROOST.SUMMARY is invalid");
+    ask_after_error(listener);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
@@ -329,10 +328,10 @@ static roost_bytes word(const char *text)
     return (roost_bytes){text, strlen(text)};
 }
 
-static void answered_greeting(void *context, const redisReply *reply, const char *trouble)
+static void answered_greeting(void *context, const redisReply *reply, const char *error)
 {
     struct listener *listener = context;
-    (void)trouble; /* the deployment tells why */
+    (void)error; /* the deployment tells why */
     if (listener->region->engine->stopping)
         return;
     if (reply && agree_take_greeting(listener, reply)) {
@@ -341,9 +340,9 @@ static void answered_greeting(void *context, const redisReply *reply, const char
         return;
     }
     if (reply)
-        report_trouble_at(listener->region, node_name(listener->node),
-                          reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer as a region does");
-    ask_after_trouble(listener);
+        report_error_at(listener->region, node_name(listener->node),
+                        reply->type == REDIS_REPLY_ERROR ? reply->str : "its reply to ROOST.LINK is invalid");
+    ask_after_error(listener);
 }
 
 static void greet(struct listener *listener)
@@ -370,7 +369,7 @@ static void ask(void *context)
     size_t count = 1;
     listener->pause = NULL;
     listener->asked_in = listener->region->listing;
-    strcpy(listener->sent, listener->memory->mark);
+    strcpy(listener->sent, listener->saved->change_cursor);
     if (listener->sent[0]) {
         words[count++] = word("SINCE");
         words[count++] = word(listener->sent);
@@ -392,15 +391,15 @@ static void ask(void *context)
 struct listener *listener_start(struct region *region, struct node *node)
 {
     struct listener *listener = calloc(1, sizeof *listener);
-    struct memory *memory = find_memory(region, node_name(node));
-    if (!listener || !memory) {
+    struct saved_cursor *saved = find_saved_cursor(region, node_name(node));
+    if (!listener || !saved) {
         free(listener);
         return NULL;
     }
-    *listener = (struct listener){.next = region->listeners, .region = region, .node = node, .memory = memory};
+    *listener = (struct listener){.next = region->listeners, .region = region, .node = node, .saved = saved};
     listener->listing = region->listing;
     listener->page = PAGE;
-    listener->has_listed = memory->mark[0] && memory->listed == region->listing;
+    listener->has_listed = saved->change_cursor[0] && saved->listed == region->listing;
     region->listeners = listener;
     ask_later(listener, 0);
     return listener;

@@ -10,6 +10,6 @@ void listener_stop(struct listener *listener);
 
 /* Everything from the beginning, by all primaries, in a new listing. */
 void region_relist(struct region *region);
-void region_forget_marks(struct region *region);
+void region_forget_change_cursors(struct region *region);
 
 #endif

@@ -37,7 +37,7 @@ struct visitor {
     struct metrics *metrics;
     int descriptor; /* -1: nobody */
     struct watch *watch;
-    struct timer *patience;
+    struct timer *timeout;
     uint64_t number; /* of those who came */
     size_t read, written;
     char request[LONGEST_REQUEST + 1];
@@ -108,32 +108,32 @@ static uint64_t figure_received(const struct region *region)
 
 static uint64_t figure_merges(const struct region *region)
 {
-    return region->figures.merges;
+    return region->counters.merges;
 }
 
 static uint64_t figure_seeds(const struct region *region)
 {
-    return region->figures.seeds;
+    return region->counters.seeds;
 }
 
 static uint64_t figure_deletions(const struct region *region)
 {
-    return region->figures.deletions;
+    return region->counters.deletions;
 }
 
 static uint64_t figure_syncs(const struct region *region)
 {
-    return region->figures.syncs;
+    return region->counters.syncs;
 }
 
 static uint64_t figure_errors(const struct region *region)
 {
-    return region->figures.errors;
+    return region->counters.errors;
 }
 
 static uint64_t figure_out_of_memory(const struct region *region)
 {
-    return region->figures.out_of_memory;
+    return region->counters.out_of_memory;
 }
 
 static void append_peers(struct byte_buffer *to, struct engine *engine)
@@ -161,27 +161,27 @@ static void append_peer(struct byte_buffer *to, const struct engine *engine, uns
                 value);
 }
 
-static void append_standing(struct byte_buffer *to, const struct engine *engine, const struct standing *standing)
+static void append_status(struct byte_buffer *to, const struct engine *engine, const struct status *status)
 {
     append_head(to, "lag_seconds", "gauge",
                 "Age of the oldest change that may not have arrived at the peer, or not be known of it.");
     for (unsigned i = 0; i < engine->count; i++)
-        append_peer(to, engine, i, "lag_seconds", (double)standing->peers[i].lag / 1000);
+        append_peer(to, engine, i, "lag_seconds", (double)status->peers[i].lag / 1000);
     append_head(to, "keys_behind", "gauge", "Keys of which the peer lacks something that another one has.");
     for (unsigned i = 0; i < engine->count; i++)
-        append_peer(to, engine, i, "keys_behind", (double)standing->peers[i].behind);
+        append_peer(to, engine, i, "keys_behind", (double)status->peers[i].behind);
     append_head(to, "keys_withheld", "gauge", "Keys that the peer evicted or has no memory for.");
     for (unsigned i = 0; i < engine->count; i++)
-        append_peer(to, engine, i, "keys_withheld", (double)standing->peers[i].withheld);
+        append_peer(to, engine, i, "keys_withheld", (double)status->peers[i].withheld);
 }
 
 static void append_all(struct byte_buffer *to, struct engine *engine)
 {
-    struct standing standing;
-    report_standing(engine, &standing);
-    append_figure(to, "keys", "gauge", "Keys that some peer holds.", (double)standing.keys);
-    append_figure(to, "keys_in_conflict", "gauge", "Keys that some peer refuses.", (double)standing.conflicts);
-    append_standing(to, engine, &standing);
+    struct status status;
+    report_status(engine, &status);
+    append_figure(to, "keys", "gauge", "Keys that some peer holds.", (double)status.keys);
+    append_figure(to, "keys_in_conflict", "gauge", "Keys that some peer refuses.", (double)status.conflicts);
+    append_status(to, engine, &status);
     append_peers(to, engine);
 }
 
@@ -190,7 +190,7 @@ static void append_all(struct byte_buffer *to, struct engine *engine)
 static void dismiss(struct visitor *visitor)
 {
     watch_remove(visitor->watch);
-    timer_remove(visitor->patience);
+    timer_remove(visitor->timeout);
     if (visitor->descriptor >= 0)
         close(visitor->descriptor);
     byte_buffer_release(&visitor->answer);
@@ -200,7 +200,7 @@ static void dismiss(struct visitor *visitor)
 static void too_slow(void *context)
 {
     struct visitor *visitor = context;
-    visitor->patience = NULL;
+    visitor->timeout = NULL;
     dismiss(visitor);
 }
 
@@ -217,18 +217,18 @@ static const char *status_of(const char *request)
 
 static void prepare_answer(struct visitor *visitor)
 {
-    struct byte_buffer figures = {0};
+    struct byte_buffer counters = {0};
     const char *status = status_of(visitor->request);
     if (strncmp(status, "200", 3) == 0)
-        append_all(&figures, visitor->metrics->engine);
+        append_all(&counters, visitor->metrics->engine);
     else
-        append_text(&figures, "%s\n", status);
+        append_text(&counters, "%s\n", status);
     append_text(&visitor->answer,
                 "HTTP/1.0 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: "
                 "%zu\r\nConnection: close\r\n\r\n",
-                status, figures.size);
-    append_bytes(&visitor->answer, figures.data, figures.size);
-    byte_buffer_release(&figures);
+                status, counters.size);
+    append_bytes(&visitor->answer, counters.data, counters.size);
+    byte_buffer_release(&counters);
 }
 
 static bool is_passing(ssize_t size)
@@ -298,8 +298,8 @@ static void let_in(struct metrics *metrics, int descriptor)
     visitor->descriptor = descriptor;
     visitor->number = ++metrics->came;
     visitor->watch = watch_add(loop, descriptor, READABLE, visitor_ready, visitor);
-    visitor->patience = timer_add(loop, PATIENCE, too_slow, visitor);
-    if (visitor->watch && visitor->patience)
+    visitor->timeout = timer_add(loop, PATIENCE, too_slow, visitor);
+    if (visitor->watch && visitor->timeout)
         visitor_ready(visitor, READABLE);
     else
         dismiss(visitor);

@@ -143,15 +143,16 @@ static bool read_flag(const redisReply *reply, const char *name, bool *flag)
 
 bool read_summary(struct summary *summary, const redisReply *reply)
 {
-    const redisReply *digest = field(reply, "digest"), *mark = field(reply, "mark");
+    const redisReply *digest = field(reply, "digest"), *change_cursor = field(reply, "mark");
     int64_t keys, more;
     summary->changed = field(reply, "changed");
-    if (!digest || !read_digest(&summary->digest, digest) || !mark || !is_text(mark) || mark->len >= LONGEST_MARK ||
-        memchr(mark->str, 0, mark->len) || !read_field(&keys, reply, "keys") || keys < 0 ||
-        !read_field(&more, reply, "more") || !summary->changed || !is_array(summary->changed, 0))
+    if (!digest || !read_digest(&summary->digest, digest) || !change_cursor || !is_text(change_cursor) ||
+        change_cursor->len >= CHANGE_CURSOR_SIZE || memchr(change_cursor->str, 0, change_cursor->len) ||
+        !read_field(&keys, reply, "keys") || keys < 0 || !read_field(&more, reply, "more") || !summary->changed ||
+        !is_array(summary->changed, 0))
         return false;
-    memcpy(summary->mark, mark->str, (size_t)mark->len);
-    summary->mark[mark->len] = '\0';
+    memcpy(summary->change_cursor, change_cursor->str, (size_t)change_cursor->len);
+    summary->change_cursor[change_cursor->len] = '\0';
     summary->keys = (uint64_t)keys;
     summary->more = more != 0;
     summary->knows_listings = read_flag(reply, "listed", &summary->listed);
@@ -175,20 +176,20 @@ static uint32_t read_time(const redisReply *reply, size_t place)
 }
 
 /* Those that were evicted say so in a sixth part; a seventh is the time of a tombstone. */
-bool read_told(struct told *told, const redisReply *entry)
+bool read_summary_entry(struct summary_entry *entry, const redisReply *reply)
 {
-    if (!is_array(entry, 5) || entry->element[0]->type != REDIS_REPLY_INTEGER || entry->element[0]->integer < 0 ||
-        entry->element[0]->integer > INT_MAX || !is_text(entry->element[1]))
+    if (!is_array(reply, 5) || reply->element[0]->type != REDIS_REPLY_INTEGER || reply->element[0]->integer < 0 ||
+        reply->element[0]->integer > INT_MAX || !is_text(reply->element[1]))
         return false;
-    told->database = (int)entry->element[0]->integer;
-    told->name = text_bytes(entry->element[1]);
-    if (told->name.size > UINT32_MAX ||
-        !read_view(&told->view, entry->element[2], entry->element[3], entry->element[4]))
+    entry->database = (int)reply->element[0]->integer;
+    entry->key = text_bytes(reply->element[1]);
+    if (entry->key.size > UINT32_MAX ||
+        !read_view(&entry->view, reply->element[2], reply->element[3], reply->element[4]))
         return false;
-    told->view.withheld = !told->view.value && entry->elements > 5 && text_is(entry->element[5], "evicted");
-    told->view.time = read_time(entry, 6);
-    told->dropped = entry->elements > 6 && entry->element[6]->type == REDIS_REPLY_INTEGER &&
-                    entry->element[6]->integer == -1 && !told->view.value && told->view.generation == 0;
+    entry->view.withheld = !entry->view.value && reply->elements > 5 && text_is(reply->element[5], "evicted");
+    entry->view.time = read_time(reply, 6);
+    entry->dropped = reply->elements > 6 && reply->element[6]->type == REDIS_REPLY_INTEGER &&
+                     reply->element[6]->integer == -1 && !entry->view.value && entry->view.generation == 0;
     return true;
 }
 

@@ -6,8 +6,8 @@
 
 struct redisReply;
 
-#define LONGEST_MARK 80
-#define CURSOR_ROOM  40
+#define CHANGE_CURSOR_SIZE 80
+#define CURSOR_ROOM        40
 
 /* ---- texts ---- */
 
@@ -17,7 +17,7 @@ void cursor_text(char text[CURSOR_ROOM], roost_cursor cursor);
 
 struct summary {
     roost_digest digest;
-    char mark[LONGEST_MARK];
+    char change_cursor[CHANGE_CURSOR_SIZE];
     uint64_t keys;
     bool more;
     uint64_t time;                    /* by its clock; 0 where it does not tell */
@@ -30,13 +30,13 @@ struct summary {
 };
 bool read_summary(struct summary *summary, const struct redisReply *reply);
 
-struct told {
+struct summary_entry {
     int database;
-    roost_bytes name;
+    roost_bytes key;
     struct view view;
     bool dropped; /* its tombstone is, since all regions have had it */
 };
-bool read_told(struct told *told, const struct redisReply *entry);
+bool read_summary_entry(struct summary_entry *entry, const struct redisReply *reply);
 
 struct pulled {
     struct view view;

@@ -20,12 +20,12 @@
 #include "cli/base/numbers.h"
 #include "cli/base/progress.h"
 
-#define TOLD_AGAIN   60000 /* milliseconds */
-#define LONGEST_NAME 200   /* of what is shown of one, in bytes */
-#define MANY_ROWS    10000 /* are counted once in so many milliseconds */
-#define MANY_PAUSE   2000
-#define KEYS_TOLD    5 /* that a region refuses, in a minute */
-#define NAME_ROOM    (4 * LONGEST_NAME + 40)
+#define REPORT_AGAIN  60000 /* milliseconds */
+#define LONGEST_KEY   200   /* of what is shown of one, in bytes */
+#define MANY_ROWS     10000 /* are counted once in so many milliseconds */
+#define MANY_PAUSE    2000
+#define KEYS_REPORTED 5 /* that a region refuses, in a minute */
+#define KEY_ROOM      (4 * LONGEST_KEY + 40)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
@@ -37,20 +37,20 @@ static uint32_t hash_text(const char *text)
     return hash | 1;
 }
 
-static void printable_bytes(char text[NAME_ROOM], int database, roost_bytes name)
+static void printable_bytes(char text[KEY_ROOM], int database, roost_bytes key)
 {
-    const unsigned char *bytes = name.data;
-    size_t size = name.size < LONGEST_NAME ? name.size : LONGEST_NAME;
+    const unsigned char *bytes = key.data;
+    size_t size = key.size < LONGEST_KEY ? key.size : LONGEST_KEY;
     text += database ? sprintf(text, "(database %d) ", database) : 0;
     for (size_t i = 0; i < size; i++)
         text +=
             bytes[i] < 0x20 || bytes[i] == 0x7f ? sprintf(text, "\\x%02x", bytes[i]) : sprintf(text, "%c", bytes[i]);
-    strcpy(text, size < name.size ? "..." : "");
+    strcpy(text, size < key.size ? "..." : "");
 }
 
-static void printable_name(char text[NAME_ROOM], const struct row *row)
+static void printable_key(char text[KEY_ROOM], const struct row *row)
 {
-    printable_bytes(text, row->database, (roost_bytes){row->name, row->name_size});
+    printable_bytes(text, row->database, (roost_bytes){row->key, row->key_size});
 }
 
 static void event_begin(struct json *json, const char *event)
@@ -74,7 +74,7 @@ static void event_region(struct json *json, const struct region *region)
 static void event_row(struct json *json, const struct row *row)
 {
     json_count(json, "database", (uint64_t)row->database);
-    json_bytes(json, "key", (roost_bytes){row->name, row->name_size});
+    json_bytes(json, "key", (roost_bytes){row->key, row->key_size});
 }
 
 static bool speaks_json(const struct region *region)
@@ -85,7 +85,7 @@ static bool speaks_json(const struct region *region)
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 struct report {
-    bool shows_line, in_step, told_databases, told_writers;
+    bool shows_line, in_step, reported_databases, reported_writers;
     uint64_t begun, line_at, line_bytes;
     double rate;
 };
@@ -107,14 +107,14 @@ void report_start(struct engine *engine)
     event_end(&json);
 }
 
-static void event_standing(struct json *json, struct engine *engine)
+static void event_status(struct json *json, struct engine *engine)
 {
-    struct standing standing;
-    report_standing(engine, &standing);
-    json_count(json, "keys", standing.keys);
-    json_count(json, "behind", standing.behind);
-    json_count(json, "conflicts", standing.conflicts);
-    json_count(json, "withheld", standing.withheld);
+    struct status status;
+    report_status(engine, &status);
+    json_count(json, "keys", status.keys);
+    json_count(json, "behind", status.behind);
+    json_count(json, "conflicts", status.conflicts);
+    json_count(json, "withheld", status.withheld);
 }
 
 void report_stop(struct engine *engine)
@@ -124,7 +124,7 @@ void report_stop(struct engine *engine)
     report_refusals(engine, true);
     if (engine->report && engine->settings->json) {
         event_begin(&json, "stop");
-        event_standing(&json, engine);
+        event_status(&json, engine);
         event_end(&json);
     }
     free(engine->report);
@@ -145,7 +145,7 @@ void report_region(struct region *region, bool up)
     event_end(&json);
 }
 
-void report_trouble(struct region *region, const char *text)
+void report_error(struct region *region, const char *text)
 {
     struct json json;
     if (!speaks_json(region)) {
@@ -153,7 +153,7 @@ void report_trouble(struct region *region, const char *text)
             complain_plainly("%s", text);
         return;
     }
-    event_begin(&json, text ? "trouble" : "recovered");
+    event_begin(&json, text ? "error" : "recovered");
     event_region(&json, region);
     if (text)
         json_text(&json, "text", text);
@@ -161,12 +161,12 @@ void report_trouble(struct region *region, const char *text)
 }
 
 /* Of the last few texts each is told once a minute; this one is from now on. */
-static bool was_told_lately(struct region *region, uint32_t hash)
+static bool was_reported_lately(struct region *region, uint32_t hash)
 {
     uint64_t now = event_loop_now(region->engine->loop);
     struct complaint *place = region->complaints, *end = place + sizeof region->complaints / sizeof *place;
     for (struct complaint *complaint = place; complaint < end; complaint++) {
-        if (complaint->hash == hash && now - complaint->at < TOLD_AGAIN)
+        if (complaint->hash == hash && now - complaint->at < REPORT_AGAIN)
             return true;
         if (complaint->at < place->at || complaint->hash == hash)
             place = complaint;
@@ -177,16 +177,16 @@ static bool was_told_lately(struct region *region, uint32_t hash)
     return false;
 }
 
-void report_trouble_at(struct region *region, const char *who, const char *text)
+void report_error_at(struct region *region, const char *who, const char *text)
 {
     struct json json;
-    if (was_told_lately(region, hash_text(text)))
+    if (was_reported_lately(region, hash_text(text)))
         return;
     if (!speaks_json(region)) {
         complain(who, "%s", text);
         return;
     }
-    event_begin(&json, "trouble");
+    event_begin(&json, "error");
     event_region(&json, region);
     json_text(&json, "server", who);
     json_text(&json, "text", text);
@@ -207,24 +207,24 @@ void report_work(struct region *region, const struct row *row, const char *event
     event_end(&json);
 }
 
-static void tell_rest(struct region *region)
+static void report_rest(struct region *region)
 {
     char things[THINGS_ROOM];
     format_things(things, region->refusals.more, "more key");
     if (region->refusals.more)
-        complain(deployment_name(region->deployment), "%s refused, for this or another reason (--json tells each)",
+        complain(deployment_name(region->deployment), "%s refused for this or another reason (--json lists each)",
                  things);
-    region->refusals.more = region->refusals.told = 0;
+    region->refusals.more = region->refusals.reported = 0;
 }
 
 /* Some in a minute; the others are counted. */
-static bool may_tell_key(struct region *region)
+static bool may_report_key(struct region *region)
 {
     uint64_t now = event_loop_now(region->engine->loop);
-    if (region->refusals.told == 0)
+    if (region->refusals.reported == 0)
         region->refusals.since = now;
-    if (region->refusals.told < KEYS_TOLD)
-        return ++region->refusals.told;
+    if (region->refusals.reported < KEYS_REPORTED)
+        return ++region->refusals.reported;
     region->refusals.more++;
     return false;
 }
@@ -234,23 +234,23 @@ void report_refusals(struct engine *engine, bool end)
     uint64_t now = event_loop_now(engine->loop);
     for (unsigned i = 0; i < engine->count; i++) {
         struct region *region = &engine->regions[i];
-        if (region->refusals.told && (end || now - region->refusals.since >= TOLD_AGAIN))
-            tell_rest(region);
+        if (region->refusals.reported && (end || now - region->refusals.since >= REPORT_AGAIN))
+            report_rest(region);
     }
 }
 
 void report_conflict(struct region *region, struct work *work, const char *text)
 {
     struct json json;
-    char name[NAME_ROOM];
+    char key[KEY_ROOM];
     uint32_t hash = hash_text(text);
     if (work->complaints[region->index] == hash)
         return;
     work->complaints[region->index] = hash;
     if (!speaks_json(region)) {
-        printable_name(name, work->row);
-        if (may_tell_key(region))
-            complain(deployment_name(region->deployment), "key %s: %s", name, text);
+        printable_key(key, work->row);
+        if (may_report_key(region))
+            complain(deployment_name(region->deployment), "key %s: %s", key, text);
         return;
     }
     event_begin(&json, "conflict");
@@ -260,20 +260,20 @@ void report_conflict(struct region *region, struct work *work, const char *text)
     event_end(&json);
 }
 
-void report_clock(struct region *region, int database, roost_bytes name, int64_t ahead)
+void report_clock(struct region *region, int database, roost_bytes key, int64_t ahead)
 {
     struct json json;
-    char text[NAME_ROOM];
+    char text[KEY_ROOM];
     if (speaks_json(region)) {
         event_begin(&json, "clock");
         event_region(&json, region);
         json_integer(&json, "ahead_ms", ahead);
         json_count(&json, "database", (uint64_t)database);
-        json_bytes(&json, "key", name);
+        json_bytes(&json, "key", key);
         event_end(&json);
         return;
     }
-    printable_bytes(text, database, name);
+    printable_bytes(text, database, key);
     complain(
         deployment_name(region->deployment),
         "its clock is %lld s %s those of others: set it right. Until then windows and counters (key %s is one) %s; "
@@ -282,20 +282,20 @@ void report_clock(struct region *region, int database, roost_bytes name, int64_t
         ahead < 0 ? "leave it, but do not reach it" : "reach it, but do not leave it");
 }
 
-void report_ahead(struct region *region, struct region *refusing, int database, roost_bytes name)
+void report_ahead(struct region *region, struct region *refusing, int database, roost_bytes key)
 {
     struct json json;
-    char text[NAME_ROOM];
+    char text[KEY_ROOM];
     if (speaks_json(region)) {
         event_begin(&json, "ahead");
         event_region(&json, region);
         json_text(&json, "refused_by", deployment_name(refusing->deployment));
         json_count(&json, "database", (uint64_t)database);
-        json_bytes(&json, "key", name);
+        json_bytes(&json, "key", key);
         event_end(&json);
         return;
     }
-    printable_bytes(text, database, name);
+    printable_bytes(text, database, key);
     complain(deployment_name(region->deployment),
              "windows and counters (key %s is one) hold times that are ahead of the clock of %s, which takes them when "
              "its clock is there: compare the clocks of the two",
@@ -305,7 +305,7 @@ void report_ahead(struct region *region, struct region *refusing, int database, 
 void report_writers(struct region *region, const struct row *row, int64_t writers)
 {
     struct json json;
-    char name[NAME_ROOM];
+    char key[KEY_ROOM];
     struct engine *engine = region->engine;
     if (speaks_json(region)) {
         event_begin(&json, "writers");
@@ -314,13 +314,13 @@ void report_writers(struct region *region, const struct row *row, int64_t writer
         json_integer(&json, "writers", writers);
         json_count(&json, "regions", engine->count);
         event_end(&json);
-    } else if (engine->report && !engine->report->told_writers) {
-        printable_name(name, row);
+    } else if (engine->report && !engine->report->reported_writers) {
+        printable_key(key, row);
         complain(deployment_name(region->deployment),
-                 "key %s: made for %lld writer%s, and there are %u regions: its rate of false positives may not hold "
-                 "(set roost.bf-writers before keys are made; others like it are not told)",
-                 name, (long long)writers, writers == 1 ? "" : "s", engine->count);
-        engine->report->told_writers = true;
+                 "key %s: made for %lld writer%s, but there are %u regions: its false positive rate may exceed the promised one "
+                 "(set roost.bf-writers before creating keys; more keys like it are not reported)",
+                 key, (long long)writers, writers == 1 ? "" : "s", engine->count);
+        engine->report->reported_writers = true;
     }
 }
 
@@ -331,15 +331,15 @@ void report_databases(struct engine *engine)
     for (unsigned i = 0; i < engine->count && !cluster; i++)
         if (deployment_is_cluster(engine->regions[i].deployment))
             cluster = &engine->regions[i];
-    if (!cluster || !engine->report || engine->report->told_databases)
+    if (!cluster || !engine->report || engine->report->reported_databases)
         return;
-    engine->report->told_databases = true;
-    const char *text = "is a cluster and has database 0 alone: keys of others stay outside it";
+    engine->report->reported_databases = true;
+    const char *text = "is a cluster, which has only database 0: keys of other databases are not sent to it";
     if (!engine->settings->json) {
         complain(deployment_name(cluster->deployment), "%s", text);
         return;
     }
-    event_begin(&json, "trouble");
+    event_begin(&json, "error");
     event_region(&json, cluster);
     json_text(&json, "text", text);
     event_end(&json);
@@ -355,21 +355,21 @@ void report_in_step(struct engine *engine, bool in_step)
     if (!in_step || !engine->settings->json)
         return;
     event_begin(&json, "in_step");
-    event_standing(&json, engine);
+    event_status(&json, engine);
     event_end(&json);
 }
 
-void report_left(struct engine *engine, size_t names)
+void report_left(struct engine *engine, size_t keys)
 {
     struct json json;
     char things[THINGS_ROOM];
-    format_things(things, names, "key");
+    format_things(things, keys, "key");
     if (!engine->settings->json) {
-        complain_plainly("%s kept changing, and the regions are not equal", things);
+        complain_plainly("%s kept changing: the regions are not equal", things);
         return;
     }
     event_begin(&json, "changing");
-    json_count(&json, "keys", names);
+    json_count(&json, "keys", keys);
     event_end(&json);
 }
 
@@ -380,7 +380,7 @@ void report_withheld(struct region *region, uint64_t keys)
     format_things(things, keys, "key");
     if (!speaks_json(region)) {
         complain(deployment_name(region->deployment),
-                 "%s of other regions not brought there: evicted, or no room within maxmemory (--refill brings them)",
+                 "%s of other regions not sent there: evicted, or no room within maxmemory (--refill sends them)",
                  things);
         return;
     }
@@ -394,26 +394,26 @@ void report_withheld(struct region *region, uint64_t keys)
 
 static void count_row(void *context, struct row *row)
 {
-    struct standing *standing = ((void **)context)[0];
+    struct status *status = ((void **)context)[0];
     const struct engine *engine = ((void **)context)[1];
     bool value = false;
     for (unsigned i = 0; i < engine->count; i++) {
         const struct view *view = &row->views[i];
         value |= view->known && view->value;
     }
-    standing->keys += value;
+    status->keys += value;
     for (unsigned i = 0; value && i < engine->count; i++)
-        standing->peers[i].withheld += row->views[i].known && row->views[i].withheld;
+        status->peers[i].withheld += row->views[i].known && row->views[i].withheld;
 }
 
-static void lag_since(struct peer_standing *peer, uint64_t now, uint64_t since)
+static void lag_since(struct peer_status *peer, uint64_t now, uint64_t since)
 {
     if (now > since && now - since > peer->lag)
         peer->lag = now - since;
 }
 
 /* A region that cannot be asked, or whose listing does not advance, may have changed since. */
-static void count_region(const struct region *region, struct peer_standing *peer, uint64_t now)
+static void count_region(const struct region *region, struct peer_status *peer, uint64_t now)
 {
     if (!region->ready)
         lag_since(peer, now, region->away_since);
@@ -426,30 +426,30 @@ static void count_region(const struct region *region, struct peer_standing *peer
             lag_since(peer, now, listener->stalled_since);
 }
 
-static void count_work(struct work *work, struct standing *standing, uint64_t now)
+static void count_work(struct work *work, struct status *status, uint64_t now)
 {
     region_set all = regions_of(work->engine, work->row);
     for (unsigned i = 0; i < work->regions; i++)
         if (work_is_behind(work, i, all)) {
-            standing->peers[i].behind++;
-            lag_since(&standing->peers[i], now, work->behind_since[i] ? work->behind_since[i] : now);
+            status->peers[i].behind++;
+            lag_since(&status->peers[i], now, work->behind_since[i] ? work->behind_since[i] : now);
         }
-    standing->conflicts += work_any_conflict(work);
-    standing->behind -= work_any_refusal(work) && work->settled;
+    status->conflicts += work_any_conflict(work);
+    status->behind -= work_any_refusal(work) && work->resolved;
 }
 
-void report_standing(struct engine *engine, struct standing *standing)
+void report_status(struct engine *engine, struct status *status)
 {
     uint64_t now = event_loop_now(engine->loop);
-    *standing = (struct standing){.behind = engine->names_behind};
-    rows_each(&engine->rows, count_row, (void *[]){standing, engine});
+    *status = (struct status){.behind = engine->keys_behind};
+    rows_each(&engine->rows, count_row, (void *[]){status, engine});
     for (struct work *work = engine->works; work; work = work->after)
-        count_work(work, standing, now);
+        count_work(work, status, now);
     for (unsigned i = 0; i < engine->count; i++) {
-        count_region(&engine->regions[i], &standing->peers[i], now);
-        standing->withheld += standing->peers[i].withheld;
-        if (standing->peers[i].lag > standing->lag)
-            standing->lag = standing->peers[i].lag;
+        count_region(&engine->regions[i], &status->peers[i], now);
+        status->withheld += status->peers[i].withheld;
+        if (status->peers[i].lag > status->lag)
+            status->lag = status->peers[i].lag;
     }
 }
 
@@ -473,28 +473,27 @@ static void update_rate(struct engine *engine)
     report->line_bytes = bytes;
 }
 
-static void format_standing(char *text, size_t room, struct engine *engine)
+static void format_status(char *text, size_t room, struct engine *engine)
 {
-    struct standing standing;
+    struct status status;
     char keys[THINGS_ROOM], behind[COUNT_ROOM], bytes[COUNT_ROOM];
     unsigned up = 0;
     for (unsigned i = 0; i < engine->count; i++)
         up += engine->regions[i].ready;
-    report_standing(engine, &standing);
-    format_things(keys, standing.keys, "key");
-    format_count(behind, standing.behind);
+    report_status(engine, &status);
+    format_things(keys, status.keys, "key");
+    format_count(behind, status.behind);
     format_bytes(bytes, (uint64_t)engine->report->rate);
     int size = snprintf(text, room, "%u of %u regions up, %s, ", up, engine->count, keys);
-    if (standing.behind)
+    if (status.behind)
         size +=
-            snprintf(text + size, room - (size_t)size, "%s behind, lag %.1f s, ", behind, (double)standing.lag / 1000);
+            snprintf(text + size, room - (size_t)size, "%s behind, lag %.1f s, ", behind, (double)status.lag / 1000);
     else
         size += snprintf(text + size, room - (size_t)size, "in step, ");
-    if (standing.conflicts)
-        size +=
-            snprintf(text + size, room - (size_t)size, "%llu in conflict, ", (unsigned long long)standing.conflicts);
-    if (standing.withheld)
-        size += snprintf(text + size, room - (size_t)size, "%llu withheld, ", (unsigned long long)standing.withheld);
+    if (status.conflicts)
+        size += snprintf(text + size, room - (size_t)size, "%llu in conflict, ", (unsigned long long)status.conflicts);
+    if (status.withheld)
+        size += snprintf(text + size, room - (size_t)size, "%llu withheld, ", (unsigned long long)status.withheld);
     snprintf(text + size, room - (size_t)size, "%s/s", bytes);
 }
 
@@ -506,6 +505,6 @@ void report_status_line(struct engine *engine)
         (engine->rows.count > MANY_ROWS && now - engine->report->line_at < MANY_PAUSE))
         return;
     update_rate(engine);
-    format_standing(text, sizeof text, engine);
+    format_status(text, sizeof text, engine);
     progress_show(text);
 }

@@ -82,7 +82,7 @@ static struct question *question_new(struct work *work, unsigned region)
     if (question)
         *question = (struct question){work, region};
     else
-        work->in_trouble = true;
+        work->failed = true;
     return question;
 }
 
@@ -108,7 +108,7 @@ static bool probe(struct work *work, region_set ready)
         struct question *question = question_new(work, region);
         if (!question)
             return true;
-        roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
+        roost_bytes words[] = {text_word("ROOST.PULL"), key_word(work), text_word(UNKNOWN_CURSOR)};
         ask(work, work->serial, region, (struct words){words, 3}, probed, question);
         any = true;
     }
@@ -135,7 +135,7 @@ static void ask_writers(struct work *work, unsigned region)
     if (!question)
         return;
     work->row->asked_writers = true;
-    roost_bytes words[] = {text_word("ROOST.INFO"), name_word(work)};
+    roost_bytes words[] = {text_word("ROOST.INFO"), key_word(work)};
     ask(work, work->serial, region, (struct words){words, 2}, take_info, question);
 }
 
@@ -199,7 +199,7 @@ static void withhold(struct work *work, region_set known)
     }
 }
 
-static bool bury(struct work *work, region_set known, region_set wanting, uint64_t top)
+static bool send_deletion(struct work *work, region_set known, region_set wanting, uint64_t top)
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
@@ -207,7 +207,7 @@ static bool bury(struct work *work, region_set known, region_set wanting, uint64
             (!has(work->full, region) || view_of(work, region)->value)) /* to delete something there is always room */
             willing |= one_region(region);
     if (willing)
-        transfer_burial(work, willing, top);
+        transfer_deletion(work, willing, top);
     return willing != 0;
 }
 
@@ -261,7 +261,7 @@ static bool seed(struct work *work, region_set known)
     if (!wanting)
         return false;
     if (!holders)
-        return bury(work, known, wanting, top);
+        return send_deletion(work, known, wanting, top);
     for (unsigned source = 0; source < work->regions; source++)
         if (has(holders, source) && seed_from(work, source, wanting, top))
             return true;
@@ -278,15 +278,15 @@ static bool differ(const struct work *work, unsigned a, unsigned b)
            !same_digest(one->digest, other->digest) && !work_conflicts(work, a, b);
 }
 
-static bool has_to_tell(struct work *work, region_set known, unsigned source, unsigned destination)
+static bool has_unseen(struct work *work, region_set known, unsigned source, unsigned destination)
 {
     return has(known, source) && has(known, destination) && !has(work->full, destination) &&
            differ(work, source, destination) && !work_is_ahead(work, source, destination) &&
-           work_knows(work, source, destination) && work_has_news(work, source, destination);
+           work_knows(work, source, destination) && work_has_unseen(work, source, destination);
 }
 
 /* One delta for all that have come to the same cursor. */
-static void tell_group(struct work *work, unsigned source, region_set *left)
+static void send_to_group(struct work *work, unsigned source, region_set *left)
 {
     unsigned first = (unsigned)__builtin_ctz(*left);
     roost_cursor since = work_pair(work, source, first)->cursor;
@@ -307,14 +307,14 @@ static bool exchange(struct work *work, region_set known)
     for (unsigned source = 0; source < work->regions; source++) {
         region_set left = 0;
         for (unsigned region = 0; region < work->regions; region++)
-            if (has_to_tell(work, known, source, region))
+            if (has_unseen(work, known, source, region))
                 left |= one_region(region);
         if (!left)
             continue;
         any = true;
         ask_writers(work, source);
         while (left)
-            tell_group(work, source, &left);
+            send_to_group(work, source, &left);
     }
     return any;
 }
@@ -329,7 +329,7 @@ static bool sync_both(struct work *work, unsigned asking, unsigned answering)
 
 /* Between regions whose clocks differ there are no syncs: each pushes the whole of what it has, and one of them may
    take it. Later on there are cursors. */
-static bool tell_whole(struct work *work, unsigned source, unsigned destination)
+static bool send_whole(struct work *work, unsigned source, unsigned destination)
 {
     if (work_is_ahead(work, source, destination) || has(work->full, destination) ||
         work_knows(work, source, destination))
@@ -350,9 +350,9 @@ static bool is_one_way(const struct work *work, unsigned a, unsigned b)
     return work_is_ahead(work, a, b) || work_is_ahead(work, b, a);
 }
 
-static bool tell_both(struct work *work, unsigned a, unsigned b)
+static bool send_both(struct work *work, unsigned a, unsigned b)
 {
-    return is_synced(work, a, b) ? sync_both(work, a, b) : tell_whole(work, a, b) || tell_whole(work, b, a);
+    return is_synced(work, a, b) ? sync_both(work, a, b) : send_whole(work, a, b) || send_whole(work, b, a);
 }
 
 /* Those that are joined to a region by pairs that know both ways: deltas will pass from one to the other. */
@@ -377,17 +377,17 @@ static bool sync_unjoined(struct work *work, region_set known)
         region_set reached = has(known, a) ? joined(work, known, a) : 0;
         for (unsigned b = a + 1; b < work->regions; b++)
             if (has(known, a) && has(known, b) && !has(reached, b) && differ(work, a, b) && !work_refuses(work, a, b) &&
-                tell_both(work, a, b))
+                send_both(work, a, b))
                 return true;
     }
     return false;
 }
 
-static bool any_news(struct work *work, region_set known)
+static bool any_unseen(struct work *work, region_set known)
 {
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = 0; b < work->regions; b++)
-            if (has_to_tell(work, known, a, b))
+            if (has_unseen(work, known, a, b))
                 return true;
     return false;
 }
@@ -395,7 +395,7 @@ static bool any_news(struct work *work, region_set known)
 /* Everything was told, and still they differ: the views are asked for once more, and then nothing is believed. */
 static bool sync_doubted(struct work *work, region_set known)
 {
-    if (any_news(work, known))
+    if (any_unseen(work, known))
         return false;
     for (unsigned a = 0; a < work->regions; a++)
         for (unsigned b = a + 1; b < work->regions; b++) {
@@ -429,8 +429,8 @@ static bool all_agree(const struct work *work, region_set known)
 static bool step(struct work *work)
 {
     region_set ready = ready_regions_of(work->engine, work->row);
-    work->in_trouble |= ++work->steps > MOST_STEPS;
-    if (work->in_trouble || work->engine->stopping || !(ready & (ready - 1)))
+    work->failed |= ++work->steps > MOST_STEPS;
+    if (work->failed || work->engine->stopping || !(ready & (ready - 1)))
         return false;
     if (probe(work, ready))
         return true;
@@ -475,7 +475,7 @@ void round_begin(struct work *work)
     work->begun = event_loop_now(work->engine->loop);
     work->rounds++;
     work->steps = work->syncs = 0;
-    work->exchanged = work->in_trouble = work->verified = false;
+    work->exchanged = work->failed = work->verified = false;
     proceed(work);
 }
 

@@ -32,25 +32,25 @@ void rows_release(struct rows *rows)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_name(const struct rows *rows, int database, roost_bytes name)
+static uint64_t hash_key(const struct rows *rows, int database, roost_bytes key)
 {
     uint64_t hash = rows->seed ^ (uint64_t)database * UINT64_C(0x9e3779b97f4a7c15);
-    const uint8_t *bytes = name.data;
-    for (size_t i = 0; i < name.size; i++) {
+    const uint8_t *bytes = key.data;
+    for (size_t i = 0; i < key.size; i++) {
         hash = (hash ^ bytes[i]) * UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 32;
     }
     return hash ^ hash >> 29;
 }
 
-static struct row **find_slot(const struct rows *rows, int database, roost_bytes name)
+static struct row **find_slot(const struct rows *rows, int database, roost_bytes key)
 {
-    return &rows->slots[hash_name(rows, database, name) & (rows->room - 1)];
+    return &rows->slots[hash_key(rows, database, key) & (rows->room - 1)];
 }
 
-static roost_bytes name_of(const struct row *row)
+static roost_bytes key_of(const struct row *row)
 {
-    return (roost_bytes){row->name, row->name_size};
+    return (roost_bytes){row->key, row->key_size};
 }
 
 static bool grow(struct rows *rows)
@@ -63,7 +63,7 @@ static bool grow(struct rows *rows)
     for (size_t slot = 0; slot < rows->room; slot++)
         for (struct row *row = rows->slots[slot], *next; row; row = next) {
             next = row->next;
-            struct row **to = find_slot(&bigger, row->database, name_of(row));
+            struct row **to = find_slot(&bigger, row->database, key_of(row));
             row->next = *to;
             *to = row;
         }
@@ -72,29 +72,29 @@ static bool grow(struct rows *rows)
     return true;
 }
 
-static struct row *row_new(const struct rows *rows, int database, roost_bytes name)
+static struct row *row_new(const struct rows *rows, int database, roost_bytes key)
 {
     size_t views = rows->regions * sizeof(struct view);
-    struct row *row = calloc(1, sizeof *row + views + name.size + 1);
+    struct row *row = calloc(1, sizeof *row + views + key.size + 1);
     if (!row)
         return NULL;
     row->database = database;
-    row->name_size = (uint32_t)name.size;
-    row->name = (char *)row + sizeof *row + views;
-    if (name.size)
-        memcpy(row->name, name.data, name.size);
+    row->key_size = (uint32_t)key.size;
+    row->key = (char *)row + sizeof *row + views;
+    if (key.size)
+        memcpy(row->key, key.data, key.size);
     return row;
 }
 
-struct row *rows_get(struct rows *rows, int database, roost_bytes name)
+struct row *rows_get(struct rows *rows, int database, roost_bytes key)
 {
     if (rows->count >= rows->room && !grow(rows) && !rows->room)
         return NULL;
-    struct row **slot = find_slot(rows, database, name), *row = *slot;
-    while (row && (row->database != database || row->name_size != name.size ||
-                   (name.size && memcmp(row->name, name.data, name.size) != 0)))
+    struct row **slot = find_slot(rows, database, key), *row = *slot;
+    while (row && (row->database != database || row->key_size != key.size ||
+                   (key.size && memcmp(row->key, key.data, key.size) != 0)))
         row = row->next;
-    if (row || !(row = row_new(rows, database, name)))
+    if (row || !(row = row_new(rows, database, key)))
         return row;
     row->next = *slot;
     *slot = row;
@@ -104,7 +104,7 @@ struct row *rows_get(struct rows *rows, int database, roost_bytes name)
 
 void rows_remove(struct rows *rows, struct row *row)
 {
-    struct row **at = find_slot(rows, row->database, name_of(row));
+    struct row **at = find_slot(rows, row->database, key_of(row));
     while (*at != row)
         at = &(*at)->next;
     *at = row->next;

@@ -41,10 +41,10 @@ struct work;
 struct row {
     struct row *next; /* of the same slot of the table */
     struct work *work;
-    uint32_t name_size;
+    uint32_t key_size;
     int database;
     bool asked_writers, refilled; /* refilled: what was withheld has been brought back, since somebody asked for it */
-    char *name;                   /* behind the views */
+    char *key;                    /* behind the views */
     struct view views[];
 };
 
@@ -59,7 +59,7 @@ void rows_begin(struct rows *rows, unsigned regions);
 void rows_release(struct rows *rows); /* and all rows; none may have work */
 
 /* The row of a name, a fresh one where there was none; NULL without memory. */
-struct row *rows_get(struct rows *rows, int database, roost_bytes name);
+struct row *rows_get(struct rows *rows, int database, roost_bytes key);
 void rows_remove(struct rows *rows, struct row *row);
 
 /* Calls with each row; it may remove that one. */

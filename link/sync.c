@@ -25,8 +25,8 @@ struct session {
     struct view before_asking, before_answering, after_asking;
     bool equal;
     uint64_t bytes; /* of messages */
-    size_t name_size;
-    char name[64]; /* of the session, as the asking side calls it */
+    size_t id_size;
+    char id[64]; /* of the session, as the asking side calls it */
 };
 
 static void take_asked(void *context, const redisReply *reply);
@@ -91,10 +91,10 @@ static void confirm(struct session *session, const struct asked *asked)
                                           .digest = asked->digest,
                                           .cursor = asked->cursor};
     take_reply(work, session->asking, &session->after_asking);
-    region_of(work, session->answering)->figures.syncs++;
+    region_of(work, session->answering)->counters.syncs++;
     report_work(region_of(work, session->answering), work->row, "synced", session->bytes);
     forget_view(work, session->answering);
-    roost_bytes words[] = {text_word("ROOST.PULL"), name_word(work), text_word(UNKNOWN_CURSOR)};
+    roost_bytes words[] = {text_word("ROOST.PULL"), key_word(work), text_word(UNKNOWN_CURSOR)};
     ask(work, session->serial, session->answering, (struct words){words, 3}, take_confirmed, session);
 }
 
@@ -113,7 +113,7 @@ static void take_answer(void *context, const redisReply *reply)
         return;
     }
     roost_bytes words[] = {
-        text_word("ROOST.ASK"), name_word(work), {session->name, session->name_size}, {reply->str, (size_t)reply->len}};
+        text_word("ROOST.ASK"), key_word(work), {session->id, session->id_size}, {reply->str, (size_t)reply->len}};
     session->bytes += (size_t)reply->len;
     ask(work, session->serial, session->asking, (struct words){words, 4}, take_asked, session);
 }
@@ -121,11 +121,11 @@ static void take_answer(void *context, const redisReply *reply)
 static void carry(struct session *session, const struct asked *asked)
 {
     char generation[24];
-    roost_bytes words[] = {text_word("ROOST.SYNC"), name_word(session->work), asked->request, text_word("GENERATION"),
+    roost_bytes words[] = {text_word("ROOST.SYNC"), key_word(session->work), asked->request, text_word("GENERATION"),
                            generation_word(generation, session->generation)};
     session->bytes += asked->request.size;
-    session->name_size = asked->session.size;
-    memcpy(session->name, asked->session.data, asked->session.size);
+    session->id_size = asked->session.size;
+    memcpy(session->id, asked->session.data, asked->session.size);
     ask(session->work, session->serial, session->answering, (struct words){words, 5}, take_answer, session);
 }
 
@@ -137,7 +137,7 @@ static void take_asked(void *context, const redisReply *reply)
     if (is_ahead(session, reply))
         return;
     bool fine = is_answer(work, session->asking, (int)session->answering, reply);
-    bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->name;
+    bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->id;
     if (fine && !sense)
         refuse_nonsense(work, session->asking);
     if (sense && asked.request.data && session->serial == work->serial) {
@@ -154,7 +154,7 @@ bool sync_two(struct work *work, unsigned asking, unsigned answering)
 {
     struct session *session = work->syncs < work->regions ? malloc(sizeof *session) : NULL;
     if (!session) {
-        work->in_trouble = true; /* no memory, or one sync after the other that leaves no cursors */
+        work->failed = true; /* no memory, or one sync after the other that leaves no cursors */
         return false;
     }
     char generation[24];
@@ -166,7 +166,7 @@ bool sync_two(struct work *work, unsigned asking, unsigned answering)
                                 .generation = view_of(work, asking)->generation,
                                 .before_asking = *view_of(work, asking),
                                 .before_answering = *view_of(work, answering)};
-    roost_bytes words[] = {text_word("ROOST.ASK"), name_word(work), generation_word(generation, session->generation)};
+    roost_bytes words[] = {text_word("ROOST.ASK"), key_word(work), generation_word(generation, session->generation)};
     ask(work, work->serial, asking, (struct words){words, 3}, take_asked, session);
     return true;
 }

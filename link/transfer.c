@@ -23,13 +23,13 @@ struct transfer {
     unsigned source;
     region_set destinations, taken;
     bool whole;          /* the state, not a delta */
-    bool burial;         /* no frame at all */
+    bool deletion;       /* no frame at all */
     roost_cursor since;  /* of the delta */
     uint64_t generation; /* of the name when it was asked for */
     struct view view;    /* of the source when it answered */
     unsigned pending;    /* pushes */
     size_t size;
-    roost_cursor lives[MOST_REGIONS]; /* the destinations when it was asked for */
+    roost_cursor destination_cursors[MOST_REGIONS]; /* the destinations when it was asked for */
     struct written {
         roost_cursor from, to;
     } written[MOST_REGIONS];
@@ -44,7 +44,7 @@ static struct transfer *transfer_new(struct work *work, unsigned source, region_
 {
     struct transfer *transfer = calloc(1, sizeof *transfer);
     if (!transfer) {
-        work->in_trouble = true;
+        work->failed = true;
         return NULL;
     }
     transfer->work = work;
@@ -53,7 +53,7 @@ static struct transfer *transfer_new(struct work *work, unsigned source, region_
     transfer->destinations = destinations;
     transfer->generation = generation;
     for (unsigned region = 0; region < work->regions; region++)
-        transfer->lives[region] = view_of(work, region)->cursor;
+        transfer->destination_cursors[region] = view_of(work, region)->cursor;
     return transfer;
 }
 
@@ -69,7 +69,7 @@ static void transfer_over(struct transfer *transfer)
     for (unsigned region = 0; region < work->regions; region++)
         if (has(transfer->taken, region))
             work_wrote(work, region, transfer->written[region].from, transfer->written[region].to, knowing);
-    if (transfer->whole && !transfer->burial) {
+    if (transfer->whole && !transfer->deletion) {
         work->engine->wholes--;
         work->engine->events->whole_released(work->engine);
     }
@@ -83,7 +83,7 @@ static void learn(struct transfer *transfer, unsigned destination, const struct 
 {
     struct work *work = transfer->work;
     roost_cursor at = pushed->view.cursor;
-    if (!transfer->whole && at.incarnation != transfer->lives[destination].incarnation)
+    if (!transfer->whole && at.incarnation != transfer->destination_cursors[destination].incarnation)
         return; /* the delta went to another life than the cursor was for */
     work_has_until(work, transfer->source, destination, at, transfer->view.cursor);
     work_has_all(work, destination, at, transfer->generation, transfer->view.digest);
@@ -100,14 +100,14 @@ static void count_push(struct transfer *transfer, unsigned destination, enum out
     struct region *region = region_of(transfer->work, destination);
     if (outcome == PUSH_SAME)
         return;
-    uint64_t *figure = transfer->burial  ? &region->figures.deletions
-                       : transfer->whole ? &region->figures.seeds
-                                         : &region->figures.merges;
+    uint64_t *figure = transfer->deletion ? &region->counters.deletions
+                       : transfer->whole  ? &region->counters.seeds
+                                          : &region->counters.merges;
     ++*figure;
     report_work(region, transfer->work->row,
-                transfer->burial  ? "deleted"
-                : transfer->whole ? "seeded"
-                                  : "merged",
+                transfer->deletion ? "deleted"
+                : transfer->whole  ? "seeded"
+                                   : "merged",
                 transfer->size);
 }
 
@@ -119,10 +119,10 @@ static void take_pushed(struct transfer *transfer, unsigned destination, const s
         return;
     }
     work->complaints[destination] = 0;
-    if (!transfer->burial)
+    if (!transfer->deletion)
         region_has_memory(region_of(work, destination));
     count_push(transfer, destination, pushed->outcome);
-    if (pushed->view.value && !transfer->burial && pushed->view.generation == transfer->generation)
+    if (pushed->view.value && !transfer->deletion && pushed->view.generation == transfer->generation)
         learn(transfer, destination, pushed);
     take_reply(work, destination, &pushed->view);
 }
@@ -135,7 +135,7 @@ static void take_push(void *context, const redisReply *reply)
     struct pushed pushed;
     free(context);
     work->engine->held -= transfer->size;
-    if (is_answer(work, push.destination, transfer->burial ? -1 : (int)transfer->source, reply)) {
+    if (is_answer(work, push.destination, transfer->deletion ? -1 : (int)transfer->source, reply)) {
         if (read_pushed(&pushed, reply))
             take_pushed(transfer, push.destination, &pushed);
         else
@@ -168,13 +168,13 @@ static void push_to(struct transfer *transfer, unsigned destination, roost_bytes
 {
     struct push *push = malloc(sizeof *push);
     if (!push) {
-        transfer->work->in_trouble = true;
+        transfer->work->failed = true;
         return;
     }
     char generation[24];
     snprintf(generation, sizeof generation, "%llu", (unsigned long long)transfer->generation);
     *push = (struct push){transfer, destination};
-    roost_bytes words[7] = {text_word("ROOST.PUSH"), name_word(transfer->work), text_word(generation), frame};
+    roost_bytes words[7] = {text_word("ROOST.PUSH"), key_word(transfer->work), text_word(generation), frame};
     char number[24], time[24];
     bool origin = push_origin(transfer, destination, number, time);
     words[4] = text_word("REGION"), words[5] = text_word(number), words[6] = text_word(time);
@@ -243,7 +243,7 @@ static void pull(struct transfer *transfer)
     struct work *work = transfer->work;
     struct span spans[MOST_SPANS];
     char since[CURSOR_ROOM], texts[MOST_SPANS][SPAN_ROOM];
-    roost_bytes words[3 + MOST_SPANS] = {text_word("ROOST.PULL"), name_word(work)};
+    roost_bytes words[3 + MOST_SPANS] = {text_word("ROOST.PULL"), key_word(work)};
     cursor_text(since, transfer->since);
     words[2] = text_word(since);
     size_t count =
@@ -278,11 +278,11 @@ void transfer_whole(struct work *work, unsigned source, region_set destinations,
     pull(transfer);
 }
 
-void transfer_burial(struct work *work, region_set destinations, uint64_t generation)
+void transfer_deletion(struct work *work, region_set destinations, uint64_t generation)
 {
     struct transfer *transfer = transfer_new(work, 0, destinations, generation);
     if (!transfer)
         return;
-    transfer->whole = transfer->burial = true;
+    transfer->whole = transfer->deletion = true;
     push_to_all(transfer, (roost_bytes){"", 0});
 }

@@ -9,6 +9,6 @@ void transfer_delta(struct work *work, unsigned source, region_set destinations,
                     roost_cursor since);
 void transfer_whole(struct work *work, unsigned source, region_set destinations, uint64_t generation);
 /* That there is none. */
-void transfer_burial(struct work *work, region_set destinations, uint64_t generation);
+void transfer_deletion(struct work *work, region_set destinations, uint64_t generation);
 
 #endif

@@ -64,11 +64,11 @@ bool work_knows(struct work *work, unsigned source, unsigned destination)
 }
 
 /* What a destination knew in an earlier life says nothing of this one. */
-static void note_life(struct work *work, unsigned destination, uint64_t life)
+static void note_incarnation(struct work *work, unsigned destination, uint64_t incarnation)
 {
-    if (work->lives[destination] == life)
+    if (work->incarnations[destination] == incarnation)
         return;
-    work->lives[destination] = life;
+    work->incarnations[destination] = incarnation;
     for (unsigned region = 0; work->spans && region < work->regions; region++)
         for (size_t i = 0; i < work->spans[region].count; i++)
             work->spans[region].list[i].known_by &= ~one_region(destination);
@@ -86,7 +86,7 @@ static void note_pair(struct work *work, unsigned source, unsigned destination, 
     struct pair *pair = work_pair(work, source, destination);
     if (source == destination || !at.incarnation || !cursor.incarnation || !is_further(pair, at, cursor))
         return;
-    note_life(work, destination, at.incarnation);
+    note_incarnation(work, destination, at.incarnation);
     *pair = (struct pair){cursor, at};
 }
 
@@ -147,7 +147,7 @@ static region_set still_knowing(const struct work *work, const uint64_t knowing[
 {
     region_set found = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (knowing[region] && knowing[region] == work->lives[region])
+        if (knowing[region] && knowing[region] == work->incarnations[region])
             found |= one_region(region);
     return found;
 }
@@ -178,12 +178,13 @@ void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cur
 
 /* That the destination has what is in a span is known of it as it is now; when it got that, is not. So the pair speaks
    of the present point of the destination from then on: of an earlier one it would claim too much. */
-bool work_has_news(struct work *work, unsigned source, unsigned destination)
+bool work_has_unseen(struct work *work, unsigned source, unsigned destination)
 {
     struct pair *pair = work_pair(work, source, destination);
     roost_cursor present = work->row->views[destination].cursor;
-    bool lives = pair->at.incarnation == work->lives[destination] && pair->at.incarnation == present.incarnation;
-    const struct spans *spans = work->spans && lives ? &work->spans[source] : NULL;
+    bool current =
+        pair->at.incarnation == work->incarnations[destination] && pair->at.incarnation == present.incarnation;
+    const struct spans *spans = work->spans && current ? &work->spans[source] : NULL;
     for (size_t i = 0; spans && spans->incarnation == pair->cursor.incarnation && i < spans->count; i++)
         if (spans->list[i].from <= pair->cursor.sequence && spans->list[i].to > pair->cursor.sequence &&
             spans->list[i].known_by & one_region(destination))
@@ -198,7 +199,7 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
     size_t count = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (destinations & one_region(region) &&
-            work->pairs[source * work->regions + region].at.incarnation != work->lives[region])
+            work->pairs[source * work->regions + region].at.incarnation != work->incarnations[region])
             return 0;
     for (size_t i = 0; spans && spans->incarnation == since.incarnation && i < spans->count; i++)
         if (spans->list[i].to > since.sequence && (spans->list[i].known_by & destinations) == destinations)
@@ -221,7 +222,7 @@ static bool lacks(struct work *work, unsigned region, unsigned other)
         return false;
     if (there->generation > here->generation || !here->value || !there->value)
         return there->generation > here->generation || there->value;
-    return !work_knows(work, other, region) || work_has_news(work, other, region);
+    return !work_knows(work, other, region) || work_has_unseen(work, other, region);
 }
 
 bool work_is_behind(struct work *work, unsigned region, region_set set)
@@ -303,7 +304,7 @@ static bool has_more(struct work *work, unsigned source, unsigned destination)
         return true;
     if (from->generation < to->generation || !from->value)
         return false;
-    return !to->value || !work_knows(work, source, destination) || work_has_news(work, source, destination);
+    return !to->value || !work_knows(work, source, destination) || work_has_unseen(work, source, destination);
 }
 
 bool work_is_unfinished(struct work *work, unsigned a, unsigned b)

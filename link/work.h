@@ -42,16 +42,16 @@ struct work {
     uint32_t serial;                /* of the round */
     uint32_t pending;               /* what it waits for */
     uint16_t waiting[MOST_REGIONS]; /* the commands among that, by region */
-    uint32_t outstanding;        /* commands that are not answered yet, those of rounds that were given up included */
-    uint32_t steps, syncs;       /* of this round */
-    bool running, settled;       /* settled: there was nothing left to do when the last round ended */
-    bool exchanged;              /* deltas were asked for in this round */
-    bool in_trouble;             /* a server did not answer, or not now */
-    uint32_t told[MOST_REGIONS]; /* how often summaries spoke of it */
-    bool doubtful;               /* the reply at hand: one did since it was asked for */
-    uint64_t level;              /* when all regions were last seen at the same generation */
-    bool changed;                /* a value was heard to have changed, not only to be there */
-    bool verified;               /* a difference that cursors deny was seen by asking both sides again */
+    uint32_t outstanding;   /* commands that are not answered yet, those of rounds that were given up included */
+    uint32_t steps, syncs;  /* of this round */
+    bool running, resolved; /* settled: there was nothing left to do when the last round ended */
+    bool exchanged;         /* deltas were asked for in this round */
+    bool failed;            /* a server did not answer, or not now */
+    uint32_t reports[MOST_REGIONS]; /* how often summaries spoke of it */
+    bool doubtful;                  /* the reply at hand: one did since it was asked for */
+    uint64_t level;                 /* when all regions were last seen at the same generation */
+    bool changed;                   /* a value was heard to have changed, not only to be there */
+    bool verified;                  /* a difference that cursors deny was seen by asking both sides again */
 
     uint32_t rounds, failures, fruitless; /* the last two in a row: with trouble; with syncs that changed nothing */
     uint64_t behind_since[MOST_REGIONS];  /* since when the region lacks what another one has; 0: it does not */
@@ -65,9 +65,9 @@ struct work {
     uint32_t complaints[MOST_REGIONS];  /* a hash of what was said last of each */
 
     unsigned regions;
-    struct spans *spans;          /* one of each region, made when first needed */
-    uint64_t lives[MOST_REGIONS]; /* of the regions of whose knowledge spans speak */
-    struct pair pairs[];          /* [source * regions + destination] */
+    struct spans *spans;                 /* one of each region, made when first needed */
+    uint64_t incarnations[MOST_REGIONS]; /* of the regions of whose knowledge spans speak */
+    struct pair pairs[];                 /* [source * regions + destination] */
 };
 
 /* From a row that is at rest, or new: those that agree have told each other all. NULL without memory. */
@@ -94,7 +94,7 @@ void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cur
                 const uint64_t knowing[MOST_REGIONS]);
 
 /* Moves the cursor of a pair over what the destination knows because we told it; whether there is more to tell. */
-bool work_has_news(struct work *work, unsigned source, unsigned destination);
+bool work_has_unseen(struct work *work, unsigned source, unsigned destination);
 
 /* The spans behind a cursor that all of the destinations know; answers how many. */
 size_t work_spans(const struct work *work, unsigned source, roost_cursor since, region_set destinations,

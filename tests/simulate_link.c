@@ -41,7 +41,7 @@
 
 enum {
     MOST_SERVERS = 4,
-    NAMES = 9,
+    KEYS = 9,
     ELEMENTS = 64,
     JOURNAL_ROOM = 12,
     STEPS = 400,
@@ -64,7 +64,7 @@ enum { USUAL, STORMY, SPOILING, EPISODE_KINDS };
 
 /* ---- the world --------------------------------------------------------------------------------------------------- */
 
-struct name {
+struct key {
     uint64_t generation, mask, incarnation, next, sequence;
     bool value, evicted;            /* it is in the list of changes if its sequence is not 0 */
     uint8_t journal[2 * ELEMENTS];  /* the element of each change */
@@ -72,14 +72,14 @@ struct name {
 };
 
 struct server {
-    uint64_t life, sequence, floor, frozen_until;
+    uint64_t incarnation, sequence, floor, frozen_until;
     unsigned room; /* for so many values */
     bool evicts;   /* others, or refuses what is too much */
     bool old;      /* its module pages as the first version did */
     uint64_t evictions, refusals, summaries;
     bool ahead; /* its clock */
-    struct name names[NAMES];
-    struct name backup[NAMES];
+    struct key keys[KEYS];
+    struct key backup[KEYS];
     struct deployment *deployment;
 };
 
@@ -88,15 +88,15 @@ static struct {
     uint64_t random;
     unsigned servers, steps, interval;
     bool quiet, clocks_wrong;
-    uint64_t future[NAMES]; /* elements that were added where the clock was ahead */
+    uint64_t future[KEYS]; /* elements that were added where the clock was ahead */
     struct server server[MOST_SERVERS];
     struct engine *engine;
-    unsigned elements[NAMES]; /* how many were ever added */
+    unsigned elements[KEYS]; /* how many were ever added */
     struct added {
         uint64_t generation;
         unsigned server;
         bool safe;
-    } added[NAMES][ELEMENTS];
+    } added[KEYS][ELEMENTS];
     uint64_t pulls, pushes, syncs, checks, breaks, deaths, spoilt, evictions, refusals, missed, stalls, narrow, refused;
     uint64_t quiet_since;
 } world;
@@ -277,14 +277,14 @@ static redisReply *reply_digest(uint64_t a, uint64_t b)
     return reply_text(text);
 }
 
-static redisReply *name_digest(const struct name *name)
+static redisReply *key_digest(const struct key *key)
 {
-    return name->value ? reply_digest(name->mask, ~name->mask) : reply_nil();
+    return key->value ? reply_digest(key->mask, ~key->mask) : reply_nil();
 }
 
-static redisReply *name_cursor(const struct name *name)
+static redisReply *key_cursor(const struct key *key)
 {
-    return name->value ? reply_cursor(name->incarnation, name->next) : reply_nil();
+    return key->value ? reply_cursor(key->incarnation, key->next) : reply_nil();
 }
 
 /* ---- a server ---------------------------------------------------------------------------------------------------- */
@@ -294,105 +294,105 @@ static void wake_waiters(struct server *server);
 /* One of the names that hold nothing is forgotten. */
 static void sweep(struct server *server)
 {
-    struct name *name = &server->names[draw(NAMES)];
-    if (name->value || name->generation || !name->sequence)
+    struct key *key = &server->keys[draw(KEYS)];
+    if (key->value || key->generation || !key->sequence)
         return;
-    if (server->floor < name->sequence)
-        server->floor = name->sequence;
-    name->sequence = 0;
+    if (server->floor < key->sequence)
+        server->floor = key->sequence;
+    key->sequence = 0;
 }
 
-static void changed(struct server *server, struct name *name)
+static void changed(struct server *server, struct key *key)
 {
     sweep(server);
-    name->sequence = ++server->sequence;
+    key->sequence = ++server->sequence;
     wake_waiters(server);
 }
 
 static unsigned values(const struct server *server)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < NAMES; i++)
-        count += server->names[i].value;
+    for (unsigned i = 0; i < KEYS; i++)
+        count += server->keys[i].value;
     return count;
 }
 
 static void doubt(unsigned number, unsigned first, unsigned last);
 
 /* The value is gone, and whoever listens hears of it. */
-static void leave(struct server *server, struct name *name, bool evicted)
+static void leave(struct server *server, struct key *key, bool evicted)
 {
-    unsigned number = (unsigned)(server - world.server), i = (unsigned)(name - server->names);
-    *name = (struct name){.generation = name->generation, .evicted = evicted};
+    unsigned number = (unsigned)(server - world.server), i = (unsigned)(key - server->keys);
+    *key = (struct key){.generation = key->generation, .evicted = evicted};
     server->evictions += evicted;
     world.evictions += evicted;
     doubt(number, i, i);
-    changed(server, name);
+    changed(server, key);
 }
 
-static void evict_one(struct server *server, const struct name *other)
+static void evict_one(struct server *server, const struct key *other)
 {
-    struct name *name;
+    struct key *key;
     do
-        name = &server->names[draw(NAMES)];
-    while (!name->value || name == other);
-    leave(server, name, true);
+        key = &server->keys[draw(KEYS)];
+    while (!key->value || key == other);
+    leave(server, key, true);
 }
 
 /* Whether there is room for one more value, or there will be. */
-static bool has_room(const struct server *server, const struct name *name)
+static bool has_room(const struct server *server, const struct key *key)
 {
-    return name->value || values(server) < server->room || (server->evicts && server->room > 0);
+    return key->value || values(server) < server->room || (server->evicts && server->room > 0);
 }
 
-static void make_room(struct server *server, const struct name *name)
+static void make_room(struct server *server, const struct key *key)
 {
-    while (server->evicts && values(server) > server->room && values(server) > (name && name->value))
-        evict_one(server, name);
+    while (server->evicts && values(server) > server->room && values(server) > (key && key->value))
+        evict_one(server, key);
 }
 
-static void begin_life(struct name *name)
+static void begin_incarnation(struct key *key)
 {
-    name->evicted &= !name->value;
-    name->incarnation = name->value ? 16 + draw(UINT64_C(1) << 60) : 0;
-    name->next = 1;
-    name->mask_at[1] = name->mask;
+    key->evicted &= !key->value;
+    key->incarnation = key->value ? 16 + draw(UINT64_C(1) << 60) : 0;
+    key->next = 1;
+    key->mask_at[1] = key->mask;
 }
 
-static void take_element(struct name *name, unsigned element)
+static void take_element(struct key *key, unsigned element)
 {
-    if (name->mask >> element & 1)
+    if (key->mask >> element & 1)
         return;
-    name->journal[name->next++] = (uint8_t)element;
-    name->mask |= UINT64_C(1) << element;
-    name->mask_at[name->next] = name->mask;
+    key->journal[key->next++] = (uint8_t)element;
+    key->mask |= UINT64_C(1) << element;
+    key->mask_at[key->next] = key->mask;
 }
 
-static bool take_mask(struct name *name, uint64_t mask)
+static bool take_mask(struct key *key, uint64_t mask)
 {
-    bool unseen = mask & ~name->mask;
+    bool unseen = mask & ~key->mask;
     for (unsigned element = 0; element < ELEMENTS; element++)
         if (mask >> element & 1)
-            take_element(name, element);
+            take_element(key, element);
     return unseen;
 }
 
-static void put_value(struct name *name, uint64_t generation, uint64_t mask)
+static void put_value(struct key *key, uint64_t generation, uint64_t mask)
 {
-    name->generation = generation;
-    name->value = true;
-    name->mask = mask;
-    begin_life(name);
+    key->generation = generation;
+    key->value = true;
+    key->mask = mask;
+    begin_incarnation(key);
 }
 
-static void bury(struct name *name, uint64_t generation)
+static void delete_key(struct key *key, uint64_t generation)
 {
-    *name = (struct name){.generation = generation, .sequence = name->sequence};
+    *key = (struct key){.generation = generation, .sequence = key->sequence};
 }
 
-static unsigned name_number(roost_bytes name)
+static unsigned key_number(roost_bytes key)
 {
-    return (unsigned)(((const char *)name.data)[1] - '0');
+    return (unsigned)(((const char *)key.data)[1] - '0');
 }
 
 static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
@@ -404,27 +404,27 @@ static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* The next that changed after a position, oldest first. */
-static struct name *next_changed(struct server *server, uint64_t position)
+static struct key *next_changed(struct server *server, uint64_t position)
 {
-    struct name *next = NULL;
-    for (unsigned i = 0; i < NAMES; i++) {
-        struct name *name = &server->names[i];
-        if (name->sequence > position && (!next || name->sequence < next->sequence))
-            next = name;
+    struct key *next = NULL;
+    for (unsigned i = 0; i < KEYS; i++) {
+        struct key *key = &server->keys[i];
+        if (key->sequence > position && (!next || key->sequence < next->sequence))
+            next = key;
     }
     return next;
 }
 
-static redisReply *reply_entry(const struct server *server, const struct name *name)
+static redisReply *reply_entry(const struct server *server, const struct key *key)
 {
-    char label[3] = {'n', (char)('0' + (name - server->names)), '\0'};
-    bool evicted = name->evicted && !name->value && !server->old;
+    char label[3] = {'n', (char)('0' + (key - server->keys)), '\0'};
+    bool evicted = key->evicted && !key->value && !server->old;
     redisReply *entry = reply_array(evicted ? 6 : 5);
     entry->element[0] = reply_number(0);
     entry->element[1] = reply_text(label);
-    entry->element[2] = reply_number(name->generation);
-    entry->element[3] = name_digest(name);
-    entry->element[4] = name_cursor(name);
+    entry->element[2] = reply_number(key->generation);
+    entry->element[3] = key_digest(key);
+    entry->element[4] = key_cursor(key);
     if (evicted)
         entry->element[5] = reply_text("evicted");
     return entry;
@@ -434,24 +434,25 @@ static redisReply *total_digest(const struct server *server, uint64_t *keys)
 {
     unsigned __int128 total = 0;
     *keys = values(server);
-    for (unsigned i = 0; i < NAMES; i++) {
-        const struct name *name = &server->names[i];
-        if (name->value || name->generation)
-            total += mixed(i, name->generation, name->value ? name->mask : UINT64_MAX / 3);
+    for (unsigned i = 0; i < KEYS; i++) {
+        const struct key *key = &server->keys[i];
+        if (key->value || key->generation)
+            total += mixed(i, key->generation, key->value ? key->mask : UINT64_MAX / 3);
     }
     return reply_digest((uint64_t)(total >> 64), (uint64_t)total);
 }
 
 static redisReply *summary_since(struct server *server, const struct change_cursor *since, uint64_t most)
 {
-    redisReply *reply = reply_array(server->old ? 10 : 16), *told = reply_array(NAMES);
+    redisReply *reply = reply_array(server->old ? 10 : 16), *reported = reply_array(KEYS);
     struct change_cursor next = *since;
-    const struct name *name;
+    const struct key *key;
     char text[CHANGE_CURSOR_ROOM];
     uint64_t keys;
-    for (told->elements = 0; told->elements < most && (name = next_changed(server, next.position)); told->elements++) {
-        next.position = name->sequence;
-        told->element[told->elements] = reply_entry(server, name);
+    for (reported->elements = 0; reported->elements < most && (key = next_changed(server, next.position));
+         reported->elements++) {
+        next.position = key->sequence;
+        reported->element[reported->elements] = reply_entry(server, key);
     }
     bool more = next_changed(server, next.position);
     next.position = more ? next.position : server->sequence;
@@ -464,7 +465,7 @@ static redisReply *summary_since(struct server *server, const struct change_curs
                             reply_text(text),
                             reply_number(keys),
                             reply_number(more),
-                            told,
+                            reported,
                             reply_number(change_cursor_has_listed(&next)),
                             reply_number(missed),
                             reply_number(server->evicts && keys >= server->room)};
@@ -497,36 +498,36 @@ static redisReply *reply_frame(char kind, uint64_t mask)
     return reply_bytes(frame, 9);
 }
 
-static redisReply *pull_since(const struct name *name, char **words, size_t count)
+static redisReply *pull_since(const struct key *key, char **words, size_t count)
 {
     unsigned long long incarnation, sequence;
     uint64_t mask = 0;
     if (strcmp(words[2], "0") == 0)
-        return reply_frame('W', name->mask);
-    if (sscanf(words[2], "%llx-%llx", &incarnation, &sequence) != 2 || incarnation != name->incarnation ||
-        sequence > name->next || sequence + JOURNAL_ROOM < name->next)
+        return reply_frame('W', key->mask);
+    if (sscanf(words[2], "%llx-%llx", &incarnation, &sequence) != 2 || incarnation != key->incarnation ||
+        sequence > key->next || sequence + JOURNAL_ROOM < key->next)
         return reply_nil();
-    for (uint64_t at = sequence; at < name->next; at++)
+    for (uint64_t at = sequence; at < key->next; at++)
         if (!is_left_out(at, words + 3, count - 3))
-            mask |= UINT64_C(1) << name->journal[at];
+            mask |= UINT64_C(1) << key->journal[at];
     return reply_frame('D', mask);
 }
 
-static redisReply *do_pull(struct name *name, char **words, size_t count)
+static redisReply *do_pull(struct key *key, char **words, size_t count)
 {
     redisReply *reply = reply_array(4);
-    reply->element[0] = reply_number(name->generation);
-    reply->element[1] = name_cursor(name);
-    reply->element[2] = name_digest(name);
-    reply->element[3] = name->value ? pull_since(name, words, count) : reply_nil();
+    reply->element[0] = reply_number(key->generation);
+    reply->element[1] = key_cursor(key);
+    reply->element[2] = key_digest(key);
+    reply->element[3] = key->value ? pull_since(key, words, count) : reply_nil();
     world.pulls++;
     return reply;
 }
 
 /* A server whose clock is not ahead does not take what is. */
-static bool is_refused(const struct server *server, const struct name *name, uint64_t mask)
+static bool is_refused(const struct server *server, const struct key *key, uint64_t mask)
 {
-    bool refused = !server->ahead && mask & world.future[name - server->names];
+    bool refused = !server->ahead && mask & world.future[key - server->keys];
     world.refused += refused;
     return refused;
 }
@@ -548,114 +549,115 @@ static redisReply *do_time(const struct server *server)
     return reply;
 }
 
-static const char *push_outcome(struct server *server, struct name *name, uint64_t generation, const char *frame,
+static const char *push_outcome(struct server *server, struct key *key, uint64_t generation, const char *frame,
                                 size_t size)
 {
     uint64_t mask;
     bool unseen = true;
-    if (generation < name->generation)
+    if (generation < key->generation)
         return "stale";
-    if (size == 0 && generation == name->generation)
+    if (size == 0 && generation == key->generation)
         return "same";
     if (size == 0)
-        bury(name, generation);
+        delete_key(key, generation);
     if (size == 0)
-        return changed(server, name), "merged";
+        return changed(server, key), "merged";
     memcpy(&mask, frame + 1, 8);
-    if (!has_room(server, name))
+    if (!has_room(server, key))
         return NULL;
-    if (generation > name->generation || !name->value) {
+    if (generation > key->generation || !key->value) {
         if (frame[0] == 'D')
             return "whole";
-        put_value(name, generation, mask);
-        make_room(server, name);
+        put_value(key, generation, mask);
+        make_room(server, key);
     } else {
-        unseen = take_mask(name, mask);
+        unseen = take_mask(key, mask);
     }
     if (unseen)
-        changed(server, name);
+        changed(server, key);
     return unseen ? "merged" : "same";
 }
 
-static redisReply *do_push(struct server *server, struct name *name, char **words, const size_t *sizes)
+static redisReply *do_push(struct server *server, struct key *key, char **words, const size_t *sizes)
 {
-    uint64_t from = name->next, life = name->incarnation, mask = 0;
+    uint64_t from = key->next, incarnation = key->incarnation, mask = 0;
     if (sizes[3])
         memcpy(&mask, words[3] + 1, 8);
-    if (strtoull(words[2], NULL, 10) >= name->generation && is_refused(server, name, mask))
+    if (strtoull(words[2], NULL, 10) >= key->generation && is_refused(server, key, mask))
         return refuse_future();
-    const char *outcome = push_outcome(server, name, strtoull(words[2], NULL, 10), words[3], sizes[3]);
+    const char *outcome = push_outcome(server, key, strtoull(words[2], NULL, 10), words[3], sizes[3]);
     world.refusals += !outcome;
     server->refusals += !outcome;
     if (!outcome)
         return reply_error("OOM command not allowed when used memory > 'maxmemory'.");
     redisReply *reply = reply_array(5);
     reply->element[0] = reply_text(outcome);
-    reply->element[1] = reply_number(name->generation);
-    reply->element[2] = name_digest(name);
-    reply->element[3] = life && life == name->incarnation ? reply_cursor(life, from) : name_cursor(name);
-    reply->element[4] = name_cursor(name);
+    reply->element[1] = reply_number(key->generation);
+    reply->element[2] = key_digest(key);
+    reply->element[3] =
+        incarnation && incarnation == key->incarnation ? reply_cursor(incarnation, from) : key_cursor(key);
+    reply->element[4] = key_cursor(key);
     world.pushes++;
     return reply;
 }
 
 /* One message each way: what the asking side has, and what the other one has. The session is the life of the value. */
-static redisReply *do_ask(struct server *server, struct name *name, char **words, size_t count)
+static redisReply *do_ask(struct server *server, struct key *key, char **words, size_t count)
 {
     char session[24];
     uint64_t mask;
-    if (!name->value)
+    if (!key->value)
         return reply_error("ERR not found");
-    snprintf(session, sizeof session, "%" PRIu64, name->incarnation >> 1);
+    snprintf(session, sizeof session, "%" PRIu64, key->incarnation >> 1);
     redisReply *reply = reply_array(count == 3 ? 2 : 5);
-    if (count == 3 && strtoull(words[2], NULL, 10) != name->generation)
+    if (count == 3 && strtoull(words[2], NULL, 10) != key->generation)
         return freeReplyObject(reply), reply_error("STALE another generation");
     if (count == 4 && strcmp(words[2], session) != 0)
         return freeReplyObject(reply), reply_error("ERR no such session");
     reply->element[0] = reply_text(session);
     if (count == 3)
-        return reply->element[1] = reply_frame('S', name->mask), reply;
+        return reply->element[1] = reply_frame('S', key->mask), reply;
     memcpy(&mask, words[3] + 1, 8);
-    if (words[3][0] == 'T' || is_refused(server, name, mask)) /* refused by the other side, or here */
+    if (words[3][0] == 'T' || is_refused(server, key, mask)) /* refused by the other side, or here */
         return freeReplyObject(reply), refuse_future();
-    if (take_mask(name, mask))
-        changed(server, name);
+    if (take_mask(key, mask))
+        changed(server, key);
     reply->element[1] = reply_nil();
-    reply->element[2] = reply_number(name->mask == mask);
-    reply->element[3] = name_digest(name);
-    reply->element[4] = name_cursor(name);
+    reply->element[2] = reply_number(key->mask == mask);
+    reply->element[3] = key_digest(key);
+    reply->element[4] = key_cursor(key);
     world.syncs++;
     return reply;
 }
 
-static redisReply *do_sync(struct server *server, struct name *name, char **words)
+static redisReply *do_sync(struct server *server, struct key *key, char **words)
 {
     uint64_t mask;
-    if (!name->value)
+    if (!key->value)
         return reply_error("ERR not found");
-    if (strtoull(words[4], NULL, 10) != name->generation)
+    if (strtoull(words[4], NULL, 10) != key->generation)
         return reply_error("STALE another generation");
     memcpy(&mask, words[2] + 1, 8);
-    if (is_refused(server, name, mask))
+    if (is_refused(server, key, mask))
         return reply_frame('T', 0);
-    if (take_mask(name, mask))
-        changed(server, name);
-    return reply_frame('S', name->mask);
+    if (take_mask(key, mask))
+        changed(server, key);
+    return reply_frame('S', key->mask);
 }
 
 static redisReply *carry_out(struct server *server, char **words, const size_t *sizes, size_t count)
 {
     if (strcmp(words[0], "TIME") == 0)
         return do_time(server);
-    struct name *name = &server->names[name_number((roost_bytes){words[1], 2})];
+    struct key *key = &server->keys[key_number((roost_bytes){words[1], 2})];
     if (strcmp(words[0], "ROOST.PULL") == 0)
-        return do_pull(name, words, count);
+        return do_pull(key, words, count);
     if (strcmp(words[0], "ROOST.PUSH") == 0)
-        return do_push(server, name, words, sizes);
+        return do_push(server, key, words, sizes);
     if (strcmp(words[0], "ROOST.ASK") == 0)
-        return do_ask(server, name, words, count);
+        return do_ask(server, key, words, count);
     if (strcmp(words[0], "ROOST.SYNC") == 0)
-        return do_sync(server, name, words);
+        return do_sync(server, key, words);
     return reply_error("ERR unknown command");
 }
 
@@ -689,7 +691,7 @@ struct deployment {
     struct timer *reconnect;
     uint64_t arrive[2], back[2]; /* in order, for each of the two connections */
     bool up;
-    char name[32];
+    char key[32];
 };
 
 static void call_over(struct call *call, const redisReply *reply)
@@ -743,10 +745,10 @@ static void wake_waiters(struct server *server)
             send_back(call, summary_since(server, &call->since, call->most));
 }
 
-static const char *argument(const struct call *call, const char *name)
+static const char *argument(const struct call *call, const char *key)
 {
     for (size_t i = 1; i + 1 < call->count; i += 2)
-        if (strcmp(call->words[i], name) == 0)
+        if (strcmp(call->words[i], key) == 0)
             return call->words[i + 1];
     return NULL;
 }
@@ -754,8 +756,8 @@ static const char *argument(const struct call *call, const char *name)
 static void summarise(struct call *call)
 {
     struct server *server = call->deployment->server;
-    const char *mark = argument(call, "SINCE"), *wait = argument(call, "WAIT");
-    call->since = change_cursor_read(mark ? mark : "", server->life, server->sequence);
+    const char *change_cursor = argument(call, "SINCE"), *wait = argument(call, "WAIT");
+    call->since = change_cursor_read(change_cursor ? change_cursor : "", server->incarnation, server->sequence);
     call->most = strtoull(argument(call, "COUNT"), NULL, 10) / 500;
     if (server->old && change_cursor_has_missed(&call->since, server->floor))
         call->since.position = 0;
@@ -841,7 +843,7 @@ struct deployment *deployment_open(struct event_loop *loop, const char *url, con
     deployment->server->deployment = deployment;
     deployment->events = *events;
     deployment->node.deployment = deployment;
-    snprintf(deployment->name, sizeof deployment->name, "server-%s", url);
+    snprintf(deployment->key, sizeof deployment->key, "server-%s", url);
     deployment->reconnect = timer_add(loop, 1 + draw(10), connect_again, deployment);
     world.engine = ((struct region *)events->context)->engine;
     return deployment;
@@ -859,7 +861,7 @@ void deployment_close(struct deployment *deployment)
 
 const char *deployment_name(const struct deployment *deployment)
 {
-    return deployment->name;
+    return deployment->key;
 }
 
 bool deployment_is_cluster(const struct deployment *deployment)
@@ -900,7 +902,7 @@ void node_wait(struct node *node, struct words command, answered *answer, void *
 
 const char *node_name(const struct node *node)
 {
-    return node->deployment->name;
+    return node->deployment->key;
 }
 
 void **node_place(struct node *node)
@@ -939,29 +941,29 @@ void metrics_close(struct metrics *metrics)
 
 static void client_adds(unsigned number)
 {
-    unsigned i = (unsigned)draw(NAMES);
+    unsigned i = (unsigned)draw(KEYS);
     struct server *server = &world.server[number];
-    struct name *name = &server->names[i];
-    if (world.elements[i] == ELEMENTS || !has_room(server, name))
+    struct key *key = &server->keys[i];
+    if (world.elements[i] == ELEMENTS || !has_room(server, key))
         return;
     unsigned element = world.elements[i]++;
-    if (!name->value)
-        put_value(name, name->generation, 0);
-    take_element(name, element);
+    if (!key->value)
+        put_value(key, key->generation, 0);
+    take_element(key, element);
     world.future[i] |= (uint64_t)server->ahead << element;
-    make_room(server, name);
-    world.added[i][element] = (struct added){name->generation, number, true};
-    changed(server, name);
+    make_room(server, key);
+    world.added[i][element] = (struct added){key->generation, number, true};
+    changed(server, key);
 }
 
 static void client_deletes(unsigned number)
 {
     struct server *server = &world.server[number];
-    struct name *name = &server->names[draw(NAMES)];
-    if (!name->value)
+    struct key *key = &server->keys[draw(KEYS)];
+    if (!key->value)
         return;
-    bury(name, name->generation + 1);
-    changed(server, name);
+    delete_key(key, key->generation + 1);
+    changed(server, key);
 }
 
 /* What was added there may be lost by now, unless it got elsewhere. */
@@ -975,32 +977,32 @@ static void doubt(unsigned number, unsigned first, unsigned last)
 
 static void begin_server(struct server *server)
 {
-    server->life = 16 + draw(UINT64_C(1) << 60);
+    server->incarnation = 16 + draw(UINT64_C(1) << 60);
     server->sequence = 1;
     server->floor = 0;
-    for (unsigned i = 0; i < NAMES; i++) {
-        struct name *name = &server->names[i];
-        begin_life(name);
-        name->evicted = false;
-        name->sequence = name->value || name->generation ? ++server->sequence : 0;
+    for (unsigned i = 0; i < KEYS; i++) {
+        struct key *key = &server->keys[i];
+        begin_incarnation(key);
+        key->evicted = false;
+        key->sequence = key->value || key->generation ? ++server->sequence : 0;
     }
     if (server->deployment)
         break_connections(server->deployment);
 }
 
-static void server_loses_a_name(unsigned number)
+static void server_loses_a_key(unsigned number)
 {
-    unsigned i = (unsigned)draw(NAMES);
-    struct name *name = &world.server[number].names[i];
-    *name = (struct name){.generation = name->generation, .sequence = name->sequence};
+    unsigned i = (unsigned)draw(KEYS);
+    struct key *key = &world.server[number].keys[i];
+    *key = (struct key){.generation = key->generation, .sequence = key->sequence};
     doubt(number, i, i);
 }
 
 static void server_evicts_or_moves(unsigned number)
 {
-    struct name *name = &world.server[number].names[draw(NAMES)];
-    if (name->value)
-        leave(&world.server[number], name, draw(2));
+    struct key *key = &world.server[number].keys[draw(KEYS)];
+    if (key->value)
+        leave(&world.server[number], key, draw(2));
 }
 
 static void server_is_full(unsigned number)
@@ -1008,7 +1010,7 @@ static void server_is_full(unsigned number)
     struct server *server = &world.server[number];
     if (server->old)
         return;
-    server->room = draw(3) ? NAMES : (unsigned)draw(NAMES);
+    server->room = draw(3) ? KEYS : (unsigned)draw(KEYS);
     server->evicts = draw(2);
     make_room(server, NULL);
 }
@@ -1016,21 +1018,21 @@ static void server_is_full(unsigned number)
 static void server_goes_back(unsigned number)
 {
     struct server *server = &world.server[number];
-    memcpy(server->names, server->backup, sizeof server->names);
+    memcpy(server->keys, server->backup, sizeof server->keys);
     begin_server(server);
-    doubt(number, 0, NAMES - 1);
+    doubt(number, 0, KEYS - 1);
     world.deaths++;
 }
 
 /* Another link carries a whole state, or a burial. */
 static void another_link(unsigned from, unsigned to)
 {
-    unsigned i = (unsigned)draw(NAMES);
-    const struct name *name = &world.server[from].names[i];
+    unsigned i = (unsigned)draw(KEYS);
+    const struct key *key = &world.server[from].keys[i];
     char frame[9] = {'W'};
-    memcpy(frame + 1, &name->mask, 8);
-    if (!is_refused(&world.server[to], &world.server[to].names[i], name->mask))
-        push_outcome(&world.server[to], &world.server[to].names[i], name->generation, frame, name->value ? 9 : 0);
+    memcpy(frame + 1, &key->mask, 8);
+    if (!is_refused(&world.server[to], &world.server[to].keys[i], key->mask))
+        push_outcome(&world.server[to], &world.server[to].keys[i], key->generation, frame, key->value ? 9 : 0);
 }
 
 /* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
@@ -1072,13 +1074,13 @@ static void happen(enum happening what, unsigned number)
         begin_server(server);
         break;
     case BACK_UP:
-        memcpy(server->backup, server->names, sizeof server->names);
+        memcpy(server->backup, server->keys, sizeof server->keys);
         break;
     case GO_BACK:
         server_goes_back(number);
         break;
     case LOSE:
-        server_loses_a_name(number);
+        server_loses_a_key(number);
         break;
     case LEAVE:
         server_evicts_or_moves(number);
@@ -1116,14 +1118,14 @@ static void something_happens(void)
 
 static void check_pair(struct work *work, unsigned source, unsigned destination)
 {
-    unsigned i = name_number((roost_bytes){work->row->name, 2});
+    unsigned i = key_number((roost_bytes){work->row->key, 2});
     const struct pair *pair = work_pair(work, source, destination);
-    const struct name *from = &world.server[source].names[i], *to = &world.server[destination].names[i];
+    const struct key *from = &world.server[source].keys[i], *to = &world.server[destination].keys[i];
     if (!pair->cursor.incarnation || pair->cursor.incarnation != from->incarnation ||
         pair->at.incarnation != to->incarnation)
         return;
     CHECK(pair->cursor.sequence <= from->next, "a cursor of the future");
-    CHECK(!(from->mask_at[pair->cursor.sequence] & ~to->mask), "name %u, %u to %u: the cursor is too far", i, source,
+    CHECK(!(from->mask_at[pair->cursor.sequence] & ~to->mask), "key %u, %u to %u: the cursor is too far", i, source,
           destination);
     world.checks++;
 }
@@ -1134,9 +1136,9 @@ static void spoil_a_cursor(void)
     struct work *work = world.engine->works;
     if (!work || draw(4))
         return;
-    unsigned i = name_number((roost_bytes){work->row->name, 2});
+    unsigned i = key_number((roost_bytes){work->row->key, 2});
     unsigned source = (unsigned)draw(world.servers), destination = (unsigned)draw(world.servers);
-    const struct name *from = &world.server[source].names[i], *to = &world.server[destination].names[i];
+    const struct key *from = &world.server[source].keys[i], *to = &world.server[destination].keys[i];
     if (source != destination && from->incarnation && to->incarnation) {
         *work_pair(work, source, destination) =
             (struct pair){{from->incarnation, from->next}, {to->incarnation, to->next}};
@@ -1161,8 +1163,8 @@ static void check_cursors(void)
 static bool all_equal(void)
 {
     for (unsigned s = 1; s < world.servers; s++)
-        for (unsigned i = 0; i < NAMES; i++) {
-            const struct name *one = &world.server[0].names[i], *other = &world.server[s].names[i];
+        for (unsigned i = 0; i < KEYS; i++) {
+            const struct key *one = &world.server[0].keys[i], *other = &world.server[s].keys[i];
             if (one->generation != other->generation || one->value != other->value || one->mask != other->mask)
                 return false;
         }
@@ -1171,13 +1173,13 @@ static bool all_equal(void)
 
 static void check_elements(void)
 {
-    for (unsigned i = 0; i < NAMES; i++)
+    for (unsigned i = 0; i < KEYS; i++)
         for (unsigned element = 0; element < world.elements[i]; element++) {
-            const struct name *name = &world.server[0].names[i];
+            const struct key *key = &world.server[0].keys[i];
             const struct added *added = &world.added[i][element];
-            bool there = name->value && name->mask >> element & 1;
-            CHECK(!there || added->generation == name->generation, "name %u: an element of another generation", i);
-            CHECK(there || !added->safe || added->generation < name->generation, "name %u: element %u is missing", i,
+            bool there = key->value && key->mask >> element & 1;
+            CHECK(!there || added->generation == key->generation, "key %u: an element of another generation", i);
+            CHECK(there || !added->safe || added->generation < key->generation, "key %u: element %u is missing", i,
                   element);
         }
 }
@@ -1189,7 +1191,7 @@ static void print_row(void *context, struct row *row)
         const struct view *view = &row->views[s];
         printf("# the link on %.2s at server %u: known %d value %d withheld %d generation %" PRIu64
                " full %d due %" PRIu64 "\n",
-               row->name, s, view->known, view->value, view->withheld, view->generation,
+               row->key, s, view->known, view->value, view->withheld, view->generation,
                row->work && row->work->full >> s & 1, row->work ? row->work->due : 0);
     }
 }
@@ -1204,20 +1206,20 @@ static void print_state(void)
                s, region->ready, region->withholds, region->missed, region->release.at, region->memory.at);
     }
     for (unsigned s = 0; s < world.servers; s++)
-        for (unsigned i = 0; i < NAMES; i++) {
-            const struct name *name = &world.server[s].names[i];
-            printf("# server %u name %u: generation %" PRIu64 " value %d %016" PRIx64 "\n", s, i, name->generation,
-                   name->value, name->mask);
+        for (unsigned i = 0; i < KEYS; i++) {
+            const struct key *key = &world.server[s].keys[i];
+            printf("# server %u key %u: generation %" PRIu64 " value %d %016" PRIx64 "\n", s, i, key->generation,
+                   key->value, key->mask);
         }
 }
 
 /* Of each name, nobody has anything that one whose clock is ahead does not have. */
 static bool those_ahead_have_all(void)
 {
-    for (unsigned i = 0; i < NAMES; i++)
+    for (unsigned i = 0; i < KEYS; i++)
         for (unsigned a = 0; a < world.servers; a++)
             for (unsigned b = 0; world.server[a].ahead && b < world.servers; b++) {
-                const struct name *one = &world.server[a].names[i], *other = &world.server[b].names[i];
+                const struct key *one = &world.server[a].keys[i], *other = &world.server[b].keys[i];
                 if (other->generation > one->generation ||
                     (other->generation == one->generation && other->value && (!one->value || other->mask & ~one->mask)))
                     return false;
@@ -1251,7 +1253,7 @@ static void begin_quiet(void)
     world.narrow = is_narrow_episode() ? world.now + NARROW : 0;
     for (unsigned s = 0; s < world.servers; s++) {
         struct server *server = &world.server[s];
-        server->room = world.narrow && s == 0 && !server->old ? 1 + (unsigned)draw(NAMES) : NAMES;
+        server->room = world.narrow && s == 0 && !server->old ? 1 + (unsigned)draw(KEYS) : KEYS;
         make_room(server, NULL);
         server->summaries = 0;
     }
@@ -1272,7 +1274,7 @@ static void watch_quiet(void)
     CHECK(narrow->refusals < 60, "%" PRIu64 " pushes were refused in %" PRIu64 " ms", narrow->refusals, lasted - REST);
     if (world.now >= world.narrow) {
         world.narrow = 0;
-        narrow->room = NAMES;
+        narrow->room = KEYS;
     }
 }
 
@@ -1295,7 +1297,7 @@ static void world_step(void *context)
         print_state();
     CHECK(equal || world.clocks_wrong || world.now - world.quiet_since <= PATIENCE + NARROW,
           "not in step after an hour");
-    if (equal && world.engine->names_behind == 0 && !world.narrow)
+    if (equal && world.engine->keys_behind == 0 && !world.narrow)
         event_loop_stop(loop);
     else
         timer_add(loop, 50, world_step, loop);
@@ -1319,7 +1321,7 @@ static void run_episode(uint64_t episode)
     for (unsigned i = 0; i < world.servers; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%u", i);
         urls[i] = numbers[i];
-        world.server[i].room = NAMES;
+        world.server[i].room = KEYS;
         world.server[i].old = draw(6) == 0;
         begin_server(&world.server[i]);
         world.server[i].ahead = world.clocks_wrong && draw(2);
@@ -1348,13 +1350,13 @@ static void check_spans(void)
             (struct view){.known = true, .value = true, .digest = {{(uint8_t)region}}, .cursor = {16 + region, 9}};
     struct work *work = work_new(row, 3);
     work_has_until(work, B, A, (roost_cursor){16 + A, 7}, (roost_cursor){16 + B, 8});
-    CHECK(work_has_news(work, B, A), "before the span");
+    CHECK(work_has_unseen(work, B, A), "before the span");
     work_wrote(work, B, (roost_cursor){16 + B, 8}, (roost_cursor){16 + B, 9}, (uint64_t[MOST_REGIONS]){16 + A, 16 + B});
-    CHECK(!work_has_news(work, B, A), "A took the same frame");
+    CHECK(!work_has_unseen(work, B, A), "A took the same frame");
     work_has_until(work, A, C, (roost_cursor){16 + C, 9}, (roost_cursor){16 + A, 8});
-    CHECK(work_pair(work, B, C)->cursor.sequence < 9, "C was told what A had before");
+    CHECK(work_pair(work, B, C)->cursor.sequence < 9, "C counts as having what A had before");
     work_has_until(work, A, C, (roost_cursor){16 + C, 10}, (roost_cursor){16 + A, 9});
-    CHECK(work_pair(work, B, C)->cursor.sequence == 9, "C was told what A has now");
+    CHECK(work_pair(work, B, C)->cursor.sequence == 9, "C counts as having what A has now");
     work_free(work);
     rows_release(&rows);
 }

@@ -274,7 +274,7 @@ struct inquiry {
     char said[600];
 };
 
-static void note_answer(void *context, const struct addrinfo *addresses, const char *trouble)
+static void note_answer(void *context, const struct addrinfo *addresses, const char *error)
 {
     struct inquiry *inquiry = context;
     char host[64] = "";
@@ -282,7 +282,7 @@ static void note_answer(void *context, const struct addrinfo *addresses, const c
         assert_int_equal(
             getnameinfo(addresses->ai_addr, addresses->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST), 0);
     snprintf(inquiry->said + strlen(inquiry->said), sizeof inquiry->said - strlen(inquiry->said), "[%s]",
-             addresses ? host : trouble);
+             addresses ? host : error);
     if (++inquiry->answers == inquiry->stop_after)
         event_loop_stop(inquiry->loop);
 }
@@ -667,15 +667,15 @@ static void maps_are_checked(void **state)
 static const char *fed(struct reply_reader *reader, const char *text, size_t size, unsigned *replies)
 {
     redisReply *reply = NULL;
-    const char *trouble = reply_reader_feed(reader, text, size);
-    while (!trouble) {
-        trouble = reply_reader_next(reader, &reply);
+    const char *error = reply_reader_feed(reader, text, size);
+    while (!error) {
+        error = reply_reader_next(reader, &reply);
         if (!reply)
             break;
         freeReplyObject(reply);
         ++*replies;
     }
-    return trouble;
+    return error;
 }
 
 static void replies_come_in_any_pieces(void **state)
@@ -695,15 +695,15 @@ static void replies_come_in_any_pieces(void **state)
         }
 }
 
-static const char *trouble_of(const char *text, size_t times)
+static const char *error_of(const char *text, size_t times)
 {
     struct reply_reader *reader = reply_reader_new();
-    const char *trouble = NULL;
+    const char *error = NULL;
     unsigned replies = 0;
-    for (size_t i = 0; !trouble && i < times; i++)
-        trouble = fed(reader, text, strlen(text), &replies);
+    for (size_t i = 0; !error && i < times; i++)
+        error = fed(reader, text, strlen(text), &replies);
     reply_reader_free(reader);
-    return trouble ? trouble : "";
+    return error ? error : "";
 }
 
 static void replies_have_limits(void **state)
@@ -713,21 +713,21 @@ static void replies_have_limits(void **state)
     memset(line, 'a', sizeof line);
     line[0] = '+';
     line[sizeof line - 1] = '\0';
-    assert_string_equal(trouble_of(line, 100), "its reply is a line without an end");
-    assert_string_equal(trouble_of("$1073741825\r\nabc", 1), "its reply is larger than 1 GiB");
-    assert_string_equal(trouble_of("*2\r\n:1\r\n$999999999999999\r\n", 1), "its reply is larger than 1 GiB");
-    assert_string_equal(trouble_of("$1073741824\r\nabc", 1), "");
-    assert_string_equal(trouble_of("*4194305\r\n", 1), "its reply has more elements than makes sense");
-    assert_string_equal(trouble_of("*2147483647\r\n", 1), "its reply has more elements than makes sense");
-    assert_string_equal(trouble_of("*3\r\n*2097152\r\n", 1), "");
-    assert_string_equal(trouble_of("*2\r\n*2\r\n*2\r\n*4194300\r\n", 1),
-                        "its reply has more elements than makes sense");
-    assert_string_equal(trouble_of("*1\r\n", 100), "its reply is nested too deep");
-    assert_string_equal(trouble_of("*-2\r\n", 1), "does not speak the protocol of Redis");
-    assert_string_equal(trouble_of("$-2\r\n", 1), "does not speak the protocol of Redis");
-    assert_string_equal(trouble_of(":x\r\n", 1), "does not speak the protocol of Redis");
-    assert_string_equal(trouble_of("HTTP/1.1 200 OK\r\n", 1), "does not speak the protocol of Redis");
-    assert_string_equal(trouble_of("*1000\r\n", 1), "");
+    assert_string_equal(error_of(line, 100), "its reply has a line of more than 64 KiB");
+    assert_string_equal(error_of("$1073741825\r\nabc", 1), "its reply is larger than 1 GiB");
+    assert_string_equal(error_of("*2\r\n:1\r\n$999999999999999\r\n", 1), "its reply is larger than 1 GiB");
+    assert_string_equal(error_of("$1073741824\r\nabc", 1), "");
+    assert_string_equal(error_of("*4194305\r\n", 1), "its reply has more than 4 million elements");
+    assert_string_equal(error_of("*2147483647\r\n", 1), "its reply has more than 4 million elements");
+    assert_string_equal(error_of("*3\r\n*2097152\r\n", 1), "");
+    assert_string_equal(error_of("*2\r\n*2\r\n*2\r\n*4194300\r\n", 1),
+                        "its reply has more than 4 million elements");
+    assert_string_equal(error_of("*1\r\n", 100), "its reply is nested too deeply");
+    assert_string_equal(error_of("*-2\r\n", 1), "does not speak the protocol of Redis");
+    assert_string_equal(error_of("$-2\r\n", 1), "does not speak the protocol of Redis");
+    assert_string_equal(error_of(":x\r\n", 1), "does not speak the protocol of Redis");
+    assert_string_equal(error_of("HTTP/1.1 200 OK\r\n", 1), "does not speak the protocol of Redis");
+    assert_string_equal(error_of("*1000\r\n", 1), "");
 }
 
 /* Pieces of the protocol in any order: read or refused, and never more than that. */
@@ -740,12 +740,12 @@ static void replies_of_any_kind(void **state)
     (void)state;
     for (int round = 0; round < 30000; round++) {
         struct reply_reader *reader = reply_reader_new();
-        const char *trouble = NULL;
-        for (uint64_t i = random_next(&random) % 30; !trouble && i > 0; i--) {
+        const char *error = NULL;
+        for (uint64_t i = random_next(&random) % 30; !error && i > 0; i--) {
             const char *piece = pieces[random_next(&random) % COUNT_OF(pieces)];
-            trouble = fed(reader, piece, strlen(piece), &replies);
+            error = fed(reader, piece, strlen(piece), &replies);
         }
-        refused += trouble != NULL;
+        refused += error != NULL;
         reply_reader_free(reader);
     }
     assert_true(replies > 100 && refused > 10000);

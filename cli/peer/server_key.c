@@ -39,7 +39,7 @@ struct answer {
     bool came, fine;
 };
 
-static void take_answer(void *context, const struct redisReply *reply, const char *trouble)
+static void take_answer(void *context, const struct redisReply *reply, const char *error)
 {
     struct answer *answer = context;
     const char *name = answer->server->name;
@@ -49,7 +49,7 @@ static void take_answer(void *context, const struct redisReply *reply, const cha
         complain(name, "%s",
                  is_error(reply, "ERR unknown command") ? "the server has not loaded the module roost.so"
                  : reply                                ? reply->str
-                                                        : trouble);
+                                                        : error);
     else if (reply->type == REDIS_REPLY_INTEGER)
         answer->integer = reply->integer;
     else if (reply->type == REDIS_REPLY_STRING && answer->text)
@@ -57,10 +57,10 @@ static void take_answer(void *context, const struct redisReply *reply, const cha
     event_loop_stop(answer->server->talk->loop);
 }
 
-static void forget_connection(void *context, const char *trouble)
+static void forget_connection(void *context, const char *error)
 {
     struct server_talk *talk = context;
-    (void)trouble; /* whoever asked has been told */
+    (void)error; /* whoever asked has been told */
     talk->connection = NULL;
 }
 

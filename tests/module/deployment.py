@@ -66,14 +66,14 @@ class Driver:
         return self.answer(number)
 
     def answer(self, number):
-        """What was answered: "integer 5", or "trouble ..."."""
+        """What was answered: "integer 5", or "error ..."."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for i, line in enumerate(self.lines):
-                for kind in "answer ", "trouble ":
+                for kind in "answer ", "error ":
                     if line.startswith(f"{kind}{number} "):
                         self.lines.pop(i)
-                        return line[len(f"{kind}{number} "):] if kind == "answer " else "trouble " + line[len(f"{kind}{number} "):]
+                        return line[len(f"{kind}{number} "):] if kind == "answer " else "error " + line[len(f"{kind}{number} "):]
             self.wait_for_more(end)
         raise AssertionError(f"no answer to {number}; there is {self.lines[-20:]}")
 
@@ -176,8 +176,8 @@ def test_commands_that_wait():
         number = d.wait_on(node, "BLPOP", "queue", "0")
         wait_for(lambda: s.client.info("clients")["blocked_clients"] == 1, "the command to wait")
         s("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        assert d.answer(number).startswith(f"trouble {node}: "), "the connection broke"
-        d.answer("again")  # asked within the trouble: by whoever comes next, or with the trouble of the other connection
+        assert d.answer(number).startswith(f"error {node}: "), "the connection broke"
+        d.answer("again")  # asked within the error: by whoever comes next, or with the error of the other connection
         d.wait(f"down {node}"), d.wait("sick "), d.wait(f"up {node}"), d.wait("well")
         assert d.ask("PING") == "status PONG"
 
@@ -190,7 +190,7 @@ def test_a_server_that_goes_and_comes():
         d.wait("down "), d.wait("sick ")
         number = d.begin("GET", "k")
         s.start()
-        assert d.answer(number) in ("string v", f"trouble 127.0.0.1:{s.port}: Connection refused")
+        assert d.answer(number) in ("string v", f"error 127.0.0.1:{s.port}: Connection refused")
         d.wait("up "), d.wait("well")
         assert d.ask("GET", "k") == "string v"
 
@@ -202,7 +202,7 @@ def test_closing_from_within():
         d.wait("end")
         lines = d.end()
         assert "answer 0 status PONG" in lines
-        numbers = [int(line.split()[1]) for line in lines if line.startswith(("answer", "trouble"))]
+        numbers = [int(line.split()[1]) for line in lines if line.startswith(("answer", "error"))]
         assert len(numbers) > 1 and sorted(numbers) == list(range(len(numbers))), "each once"
 
 
@@ -228,7 +228,7 @@ def test_logins():
             with driver(wrong) as d:
                 d.wait(f"sick {where}: wrong user or password (WRONGPASS)")
         with driver(f"redis://{where}") as d:
-            d.wait(f"sick {where}: the server asks for a password")
+            d.wait(f"sick {where}: the server asks for a password: set ROOST_PASSWORD or give a password file")
             s("CONFIG", "SET", "requirepass", "")
             d.wait("up "), d.wait("well")
         with driver(f"redis://:needless@{where}") as d:
@@ -338,9 +338,9 @@ def test_tls():
             sync_with_a_key(folder, f"{where}/filter", ROOST_PASSWORD=PASSWORD, SSL_CERT_FILE=f"{folder}/ca.pem")
             assert s("ROOST.EXISTS", "filter", "swift") == [1]
             with driver(where, f"ca={folder}/other.pem") as d:
-                d.wait(f"sick 127.0.0.1:{port}: its certificate is not to be trusted: ")
+                d.wait(f"sick 127.0.0.1:{port}: its certificate is not trusted: ")
             with driver(where) as d:
-                d.wait(f"sick 127.0.0.1:{port}: its certificate is not to be trusted: ")  # the system does not know it
+                d.wait(f"sick 127.0.0.1:{port}: its certificate is not trusted: ")  # the system does not know it
             with driver(f"redis://127.0.0.1:{port}") as d:
                 d.wait(f"sick 127.0.0.1:{port}: ")
             assert "no certificates" in refusal(where, f"ca={folder}/ca.key") and "no certificates" in refusal(where, f"ca={folder}/none")
@@ -548,20 +548,20 @@ def endless(piece):
 SICK = {
     "garbage": (sends(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "does not speak the protocol of Redis"),
     "zeroes": (endless(b"\0" * 65536), "does not speak the protocol of Redis"),
-    "answers nobody asked for": (endless(b"+OK\r\n" * 1000), "answers what nobody asked"),
-    "a line without end": (endless(b"+" + b"a" * 65535), "line without an end"),
+    "answers nobody asked for": (endless(b"+OK\r\n" * 1000), "a reply that no command asked for"),
+    "a line without end": (endless(b"+" + b"a" * 65535), "line of more than 64 KiB"),
     "a long length": (sends(b"$" + b"1" * 40 + b"\r\n"), "larger than 1 GiB|protocol"),
     "a large string": (sends(b"$1073741825\r\n", b"x" * 1000), "larger than 1 GiB"),
-    "many elements": (sends(b"*2000000000\r\n"), "more elements"),
-    "many arrays": (sends(b"*1000\r\n" + b"*1000000\r\n" * 10), "more elements|nested"),
-    "a negative count": (sends(b"*-7\r\n"), "more elements|protocol"),
+    "many elements": (sends(b"*2000000000\r\n"), "million elements"),
+    "many arrays": (sends(b"*1000\r\n" + b"*1000000\r\n" * 10), "million elements|nested"),
+    "a negative count": (sends(b"*-7\r\n"), "million elements|protocol"),
     "a negative length": (sends(b"$-7\r\n"), "protocol"),
     "depth": (sends(b"*1\r\n" * 2000), "nested too deep"),
     "the end": (lambda connection: connection.shutdown(socket.SHUT_RDWR), "closed the connection|reset"),
     "the end within a reply": (lambda connection: (connection.sendall(b"$100\r\nabc"), connection.shutdown(socket.SHUT_WR)), "closed the connection"),
     "silence": (lambda connection: None, "no answer within"),
-    "nonsense about slots": (sends(b"+OK\r\n+PONG\r\n*1\r\n*3\r\n:0\r\n:99999\r\n*2\r\n$1\r\nx\r\n:1\r\n"), "slots that make no sense"),
-    "a sentinel": (sends(b"+OK\r\n+PONG\r\n-ERR no\r\n*1\r\n$8\r\nsentinel\r\n"), "sentinel"),
+    "nonsense about slots": (sends(b"+OK\r\n+PONG\r\n*1\r\n*3\r\n:0\r\n:99999\r\n*2\r\n$1\r\nx\r\n:1\r\n"), "invalid slot map"),
+    "a sentinel": (sends(b"+OK\r\n+PONG\r\n-ERR no\r\n*1\r\n$8\r\nsentinel\r\n"), "Sentinel"),
 }
 
 
@@ -676,7 +676,7 @@ def test_a_cluster_that_does_not_know_its_host():
             assert d.ask("GET", "k") == "status v"
         peer.table["CLUSTER"] = b"*0\r\n"
         with driver(f"redis://localhost:{peer.port}") as d:
-            d.wait(f"sick localhost:{peer.port}: is part of a cluster whose slots nobody has")
+            d.wait(f"sick localhost:{peer.port}: is part of a cluster in which no server has slots")
             peer.table["CLUSTER"] = slot_map(("", peer.port))
             d.wait("up "), d.wait("well")
 
@@ -717,8 +717,8 @@ def test_nothing_is_asked_for_ever():
         later.wait("up "), around.wait("up ")
         numbers = [(d, d.begin("GET", "foo", key="foo")) for d in (nobody, later, around)]
         answers = [d.answer(number) for d, number in numbers]
-        assert answers == [f"trouble 127.0.0.1:{port}: Connection refused", f"trouble 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
-                           f"trouble 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
+        assert answers == [f"error 127.0.0.1:{port}: Connection refused", f"error 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
+                           f"error 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
         assert len(circle.heard) < 500, "with pauses"
         nobody.wait(f"sick 127.0.0.1:{port}: Connection refused")
         nowhere.wait("sick no-such-host.invalid:6379: ")

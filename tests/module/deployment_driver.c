@@ -4,10 +4,10 @@
  *     deployment-driver URL [ca=FILE] [insecure] [certificate=FILE] [key=FILE] [secrets=FILE] [needs=COMMAND]
  *                           [patience=MILLISECONDS]
  *
- *     ask ID DATABASE KEY WORD...     ->  answer ID TYPE TEXT, or trouble ID TEXT
+ *     ask ID DATABASE KEY WORD...     ->  answer ID TYPE TEXT, or error ID TEXT
  *     wait ID NODE WORD...            ->  the same
  *     close                           ->  from within the next answer
- *     again                           ->  from within the next trouble: a PING whose ID is "again"
+ *     again                           ->  from within the next error: a PING whose ID is "again"
  *                                         up NODE; down NODE; sick TEXT; well
  *
  * Ends with its input; the passwords of its arguments are hidden by then.
@@ -66,7 +66,7 @@ static void node_down(void *context, struct node *node)
     say("down %s%s\n", node_name(node), "");
 }
 
-static void trouble_told(void *context, const char *text)
+static void error_changed(void *context, const char *text)
 {
     (void)context;
     say("%s %s\n", text ? "sick" : "well", text ? text : "");
@@ -91,7 +91,7 @@ static void print_reply(const struct redisReply *reply)
         fwrite(reply->str, 1, (size_t)reply->len, stdout);
 }
 
-static void answer(void *context, const struct redisReply *reply, const char *trouble)
+static void answer(void *context, const struct redisReply *reply, const char *error)
 {
     char *id = context;
     if (reply) {
@@ -99,9 +99,9 @@ static void answer(void *context, const struct redisReply *reply, const char *tr
         print_reply(reply);
         say("%s%s\n", "", "");
     } else {
-        say("trouble %s %s\n", id, trouble);
+        say("error %s %s\n", id, error);
     }
-    if (!reply && ask_again) { /* at once, in the face of the trouble */
+    if (!reply && ask_again) { /* at once, in spite of the error */
         ask_again = false;
         deployment_ask(deployment, 0, bytes_of("k"), (struct words){(roost_bytes[]){bytes_of("PING")}, 1}, answer,
                        strdup("again"));
@@ -188,7 +188,7 @@ int main(int count, char **words)
           : strncmp(words[i], "secrets", 7) == 0      ? &file
                                                       : &ignored) = value ? value + 1 : NULL;
         if (value && strncmp(words[i], "patience", 8) == 0)
-            options.patience = (unsigned)atoi(value + 1);
+            options.timeout = (unsigned)atoi(value + 1);
         options.insecure = options.insecure || strcmp(words[i], "insecure") == 0;
     }
     struct secrets *secrets = secrets_read(file);
@@ -196,7 +196,7 @@ int main(int count, char **words)
         return 2;
     loop = event_loop_new();
     deployment = deployment_open(loop, words[1], secrets, &options,
-                                 &(struct deployment_events){NULL, node_up, node_down, trouble_told});
+                                 &(struct deployment_events){NULL, node_up, node_down, error_changed});
     secrets_free(secrets);
     secrets_hide(words[1]);
     if (!deployment) {

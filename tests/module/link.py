@@ -523,15 +523,15 @@ def test_a_name_server_that_does_not_answer_holds_up_nobody():
                 for i in range(20):  # each arrives although every attempt to reach the third waits for the name server
                     a("BF.ADD", "filter", f"a{i}"), b("BF.ADD", "filter", f"b{i}")
                     wait_for(lambda: found(a, "filter", [f"b{i}"]) and found(b, "filter", [f"a{i}"]), "what the other has")
-                wait_for(lambda: link.of("trouble"), "a word about the third")
-                assert {event["text"] for event in link.of("trouble")} == {f"tokyo.example:{c.port}: its name cannot be looked up: no name server answers"}
+                wait_for(lambda: link.of("error"), "a word about the third")
+                assert {event["text"] for event in link.of("error")} == {f"tokyo.example:{c.port}: its name cannot be looked up: no name server answers"}
                 assert c("DBSIZE") == 0
                 open(names, "w").close()
                 wait_in_step((a, b, c), ["filter"])
             os.unlink(names)
             # the name server is away when it ends, too
             with Link(urls=[url(a), f"redis://tokyo.example:{c.port}"], environment=silent) as link:
-                wait_for(lambda: link.of("trouble"), "a word about the other")
+                wait_for(lambda: link.of("error"), "a word about the other")
     finally:
         shutil.rmtree(folder)
 
@@ -564,7 +564,7 @@ def test_a_cluster_is_a_region():
             a("ROOST.ADD", keys[3], "one primary is away")
             nodes[1].start()
             wait_in_step([a, cluster], [keys[0], *keys[2:]])
-            told = [e for e in link.of("trouble") if "database 0" in e["text"]]
+            told = [e for e in link.of("error") if "database 0" in e["text"]]
             assert len(told) == 1 and not link.of("conflict"), (told, link.of("conflict"))
 
 
@@ -782,7 +782,7 @@ def test_a_server_without_memory_is_not_pressed():
             wait_in_step([b, c], keys)
             wait_for(lambda: figure(port, "lag_seconds", a) > 2 and figure(port, "keys_behind", a) > 50, "that to be seen")
             assert figure(port, "lag_seconds", b) == figure(port, "keys_behind", b) == 0 < figure(port, "out_of_memory_total", a) < 250
-            assert len(link.of("trouble")) == 1 and not link.of("conflict")
+            assert len(link.of("error")) == 1 and not link.of("conflict")
             there = next(key for key in keys if a("EXISTS", key))
             b("ROOST.ADD", there, *items("more", 3000))
             wait_in_step([b, c], [there])
@@ -821,7 +821,7 @@ def test_regions_behind_tls():
             status, _, said = once(urls=urls, options=trusting)
             assert status == 0 and b("BF.EXISTS", "key", "x") == 1, said
             status, _, said = once(urls=urls)
-            assert status == 2 and f"127.0.0.1:{a.tls_port}: its certificate is not to be trusted" in said, said
+            assert status == 2 and f"127.0.0.1:{a.tls_port}: its certificate is not trusted" in said, said
             status, _, said = once(urls=[urls[0], urls[1].replace("right", "wrong")], options=trusting)
             assert status == 2 and f"127.0.0.1:{b.tls_port}: wrong user or password" in said and "wrong@" not in said, said
     finally:
@@ -930,7 +930,7 @@ def test_tombstones_go_when_all_regions_have_had_them():
             c.start()
             wait_for(lambda: not c("EXISTS", "k21", "k22"), "what was missed")
             wait_for(lambda: tombstones(*regions) == [0, 0, 0] and total(a) == total(b) == total(c), "the dropping")
-            assert not [event for event in link.of("trouble") if "missed" in event["text"]], link.events
+            assert not [event for event in link.of("error") if "missed" in event["text"]], link.events
 
 
 def test_many_deletions_while_the_link_is_away():
@@ -969,7 +969,7 @@ def test_a_region_that_was_away_for_too_long_is_not_merged():
         c.start()
         c("BF.ADD", "own", "x")
         with Link(a, b, c, new) as link:
-            wait_for(lambda: [event for event in link.of("trouble") if "missed deletions" in event["text"]], "a word about it")
+            wait_for(lambda: [event for event in link.of("error") if "missed deletions" in event["text"]], "a word about it")
             a("BF.ADD", "later", "x")
             wait_for(lambda: keys(b) == keys(new) == ["kept", "later"], "all others go on, with one that is new")
             assert keys(a) == ["kept", "later"] and keys(c) == ["deleted", "kept", "old", "own"]
@@ -1032,7 +1032,7 @@ def test_a_server_that_answers_nonsense():
             a("ROOST.CREATE", "key", "KIND", "cuckoo", "CAPACITY", 100)
             with Link(a, b, urls=[url(a), url(b), f"redis://127.0.0.1:{listener.getsockname()[1]}"]) as link:
                 wait_in_step([a, b], ["key"])
-                wait_for(lambda: link.of("trouble"), "the trouble to be told")
+                wait_for(lambda: link.of("error"), "the trouble to be told")
     finally:
         stop.set()
         listener.shutdown(socket.SHUT_RDWR)
