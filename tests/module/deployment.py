@@ -66,14 +66,14 @@ class Driver:
         return self.answer(number)
 
     def answer(self, number):
-        """What was answered: "integer 5", or "error ..."."""
+        """What was answered: "integer 5", or "unanswered ..."."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for i, line in enumerate(self.lines):
-                for kind in "answer ", "error ":
+                for kind in "answer ", "unanswered ":
                     if line.startswith(f"{kind}{number} "):
                         self.lines.pop(i)
-                        return line[len(f"{kind}{number} "):] if kind == "answer " else "error " + line[len(f"{kind}{number} "):]
+                        return line[len(f"{kind}{number} "):] if kind == "answer " else "unanswered " + line[len(f"{kind}{number} "):]
             self.wait_for_more(end)
         raise AssertionError(f"no answer to {number}; there is {self.lines[-20:]}")
 
@@ -176,7 +176,7 @@ def test_commands_that_wait():
         number = d.wait_on(node, "BLPOP", "queue", "0")
         wait_for(lambda: s.client.info("clients")["blocked_clients"] == 1, "the command to wait")
         s("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        assert d.answer(number).startswith(f"error {node}: "), "the connection broke"
+        assert d.answer(number).startswith(f"unanswered {node}: "), "the connection broke"
         d.answer("again")  # asked within the error: by whoever comes next, or with the error of the other connection
         d.wait(f"down {node}"), d.wait("sick "), d.wait(f"up {node}"), d.wait("well")
         assert d.ask("PING") == "status PONG"
@@ -190,7 +190,7 @@ def test_a_server_that_goes_and_comes():
         d.wait("down "), d.wait("sick ")
         number = d.begin("GET", "k")
         s.start()
-        assert d.answer(number) in ("string v", f"error 127.0.0.1:{s.port}: Connection refused")
+        assert d.answer(number) in ("string v", f"unanswered 127.0.0.1:{s.port}: Connection refused")
         d.wait("up "), d.wait("well")
         assert d.ask("GET", "k") == "string v"
 
@@ -202,7 +202,7 @@ def test_closing_from_within():
         d.wait("end")
         lines = d.end()
         assert "answer 0 status PONG" in lines
-        numbers = [int(line.split()[1]) for line in lines if line.startswith(("answer", "error"))]
+        numbers = [int(line.split()[1]) for line in lines if line.startswith(("answer", "unanswered"))]
         assert len(numbers) > 1 and sorted(numbers) == list(range(len(numbers))), "each once"
 
 
@@ -717,8 +717,8 @@ def test_nothing_is_asked_for_ever():
         later.wait("up "), around.wait("up ")
         numbers = [(d, d.begin("GET", "foo", key="foo")) for d in (nobody, later, around)]
         answers = [d.answer(number) for d, number in numbers]
-        assert answers == [f"error 127.0.0.1:{port}: Connection refused", f"error 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
-                           f"error 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
+        assert answers == [f"unanswered 127.0.0.1:{port}: Connection refused", f"unanswered 127.0.0.1:{again.port}: refused for 10 s: TRYAGAIN",
+                           f"unanswered 127.0.0.1:{circle.port}: refused for 10 s: MOVED"], answers
         assert len(circle.heard) < 500, "with pauses"
         nobody.wait(f"sick 127.0.0.1:{port}: Connection refused")
         nowhere.wait("sick no-such-host.invalid:6379: ")

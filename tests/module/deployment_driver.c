@@ -4,7 +4,7 @@
  *     deployment-driver URL [ca=FILE] [insecure] [certificate=FILE] [key=FILE] [secrets=FILE] [needs=COMMAND]
  *                           [patience=MILLISECONDS]
  *
- *     ask ID DATABASE KEY WORD...     ->  answer ID TYPE TEXT, or error ID TEXT
+ *     ask ID DATABASE KEY WORD...     ->  answer ID TYPE TEXT, or unanswered ID TEXT
  *     wait ID NODE WORD...            ->  the same
  *     close                           ->  from within the next answer
  *     again                           ->  from within the next error: a PING whose ID is "again"
@@ -99,7 +99,7 @@ static void answer(void *context, const struct redisReply *reply, const char *er
         print_reply(reply);
         say("%s%s\n", "", "");
     } else {
-        say("error %s %s\n", id, error);
+        say("unanswered %s %s\n", id, error);
     }
     if (!reply && ask_again) { /* at once, in spite of the error */
         ask_again = false;
