@@ -538,7 +538,7 @@ static bool read_url(struct server_name *name, const char *url, const struct sec
     if (!server_name_read(name, url))
         return complain_plainly("a deployment is redis://[user[:password]@]host[:port] or rediss://...");
     if (name->path_size > 0)
-        return complain(name->host, "a deployment's URL ends after host and port");
+        return complain(name->host, "a deployment has no path after host and port");
     return secrets_complete(secrets, name) || complain(name->host, "no memory");
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct event_base; /* of libevent */
 struct event_loop;
 struct watch; /* of a descriptor */
 struct timer;
@@ -18,6 +19,9 @@ struct timer;
 /* NULL without memory. */
 struct event_loop *event_loop_new(void);
 void event_loop_free(struct event_loop *loop); /* and all that it still watches; NULL is fine */
+
+/* What libevent's own functions take. */
+struct event_base *event_loop_base(struct event_loop *loop);
 
 /* Until event_loop_stop is called, or a signal asks the program to stop (interrupt.h). */
 void event_loop_run(struct event_loop *loop);

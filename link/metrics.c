@@ -1,89 +1,64 @@
 /*
- * As little of HTTP/1.0 as a scraper needs: a request is read up to its empty line, answered whole, and the connection
- * is closed. It listens on loopback alone. Whoever connects may send anything: a request has a limit, so has the number
- * of those who are connected, and who takes longer than some seconds is cut off. Nothing that a client does makes the
- * link wait.
+ * The page is served by libevent's HTTP server, on the loopback address alone, one answer a connection:
  *
- * Nor does it shut out others. When all places are taken, the visitor who has been here longest leaves for the one who
- * comes: a scraper sends its request with the connection and has its answer at once, so whoever is still here when
- * sixteen others have come after him is none. The same where the process has no descriptor left for another visitor.
+ *     GET /metrics   200 and the metrics;   another path 404;   another method 405 or 501;   no request 400
  *
- *     GET /metrics   200 and the figures;   another path 404;   another method 405;   no request 400
+ * A client may send anything. A request has a size limit, and a client that is silent for some seconds is cut off. What
+ * libevent 2.1 does not have is a limit on the number of clients, so there is one here: when all places are taken, the
+ * oldest client is cut off in favour of the new one. A scraper sends its request with the connection and has its answer
+ * at once, so a client that is still connected after sixteen others have come is not a scraper. When the process has no
+ * descriptor left for a new client, all clients are cut off.
  */
-#define _GNU_SOURCE
 #include "metrics.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/listener.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "cli/base/byte_buffer.h"
-#include "report.h"
 #include "cli/base/messages.h"
+#include "report.h"
 
-#define MOST_VISITORS   16
+#define MOST_CLIENTS    16
 #define LONGEST_REQUEST 4096
-#define WAITING_ROOM    128  /* those who are not let in yet */
-#define PATIENCE        5000 /* milliseconds */
-#define PAUSE           1000
-
-struct visitor {
-    struct metrics *metrics;
-    int descriptor; /* -1: nobody */
-    struct watch *watch;
-    struct timer *timeout;
-    uint64_t number; /* of those who came */
-    size_t read, written;
-    char request[LONGEST_REQUEST + 1];
-    struct byte_buffer answer;
-};
+#define TIMEOUT         5    /* seconds of silence */
+#define PAUSE           1000 /* milliseconds */
 
 struct metrics {
     struct engine *engine;
-    int descriptor;
-    struct watch *watch;
+    struct evhttp *server;
+    struct evconnlistener *listener;
     struct timer *pause;
-    uint64_t came;
-    struct visitor visitors[MOST_VISITORS];
+    struct bufferevent *clients[MOST_CLIENTS]; /* a ring; those that are over have no descriptor */
+    unsigned next;
 };
 
-/* ---- the figures ------------------------------------------------------------------------------------------------- */
+/* ---- the metrics ------------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void append_text(struct byte_buffer *to, const char *format, ...)
+static void append_head(struct evbuffer *to, const char *name, const char *type, const char *help)
 {
-    char text[512];
-    va_list values;
-    va_start(values, format);
-    int size = vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    append_bytes(to, text, size < (int)sizeof text ? (size_t)size : sizeof text - 1);
+    evbuffer_add_printf(to, "# HELP roost_link_%s %s\n# TYPE roost_link_%s %s\n", name, help, name, type);
 }
 
-static void append_head(struct byte_buffer *to, const char *name, const char *type, const char *help)
-{
-    append_text(to, "# HELP roost_link_%s %s\n# TYPE roost_link_%s %s\n", name, help, name, type);
-}
-
-static void append_figure(struct byte_buffer *to, const char *name, const char *type, const char *help, double value)
+static void append_figure(struct evbuffer *to, const char *name, const char *type, const char *help, double value)
 {
     append_head(to, name, type, help);
-    append_text(to, "roost_link_%s %.15g\n", name, value);
+    evbuffer_add_printf(to, "roost_link_%s %.15g\n", name, value);
 }
 
 /* One for each peer; what it is for one is asked of `figure`. */
-static void append_figures(struct byte_buffer *to, struct engine *engine, const char *name, const char *type,
+static void append_figures(struct evbuffer *to, struct engine *engine, const char *name, const char *type,
                            const char *help, uint64_t (*figure)(const struct region *region))
 {
     append_head(to, name, type, help);
     for (unsigned i = 0; i < engine->count; i++)
-        append_text(to, "roost_link_%s{peer=\"%s\"} %llu\n", name, deployment_name(engine->regions[i].deployment),
-                    (unsigned long long)figure(&engine->regions[i]));
+        evbuffer_add_printf(to, "roost_link_%s{peer=\"%s\"} %llu\n", name,
+                            deployment_name(engine->regions[i].deployment),
+                            (unsigned long long)figure(&engine->regions[i]));
 }
 
 static uint64_t figure_up(const struct region *region)
@@ -136,7 +111,7 @@ static uint64_t figure_out_of_memory(const struct region *region)
     return region->counters.out_of_memory;
 }
 
-static void append_peers(struct byte_buffer *to, struct engine *engine)
+static void append_peers(struct evbuffer *to, struct engine *engine)
 {
     append_figures(to, engine, "up", "gauge", "Whether the peer can be asked.", figure_up);
     append_figures(to, engine, "outdated", "gauge",
@@ -154,14 +129,13 @@ static void append_peers(struct byte_buffer *to, struct engine *engine)
                    figure_out_of_memory);
 }
 
-static void append_peer(struct byte_buffer *to, const struct engine *engine, unsigned peer, const char *name,
-                        double value)
+static void append_peer(struct evbuffer *to, const struct engine *engine, unsigned peer, const char *name, double value)
 {
-    append_text(to, "roost_link_%s{peer=\"%s\"} %.15g\n", name, deployment_name(engine->regions[peer].deployment),
-                value);
+    evbuffer_add_printf(to, "roost_link_%s{peer=\"%s\"} %.15g\n", name,
+                        deployment_name(engine->regions[peer].deployment), value);
 }
 
-static void append_status(struct byte_buffer *to, const struct engine *engine, const struct status *status)
+static void append_status(struct evbuffer *to, const struct engine *engine, const struct status *status)
 {
     append_head(to, "lag_seconds", "gauge",
                 "Age of the oldest change that may not have arrived at the peer, or not be known of it.");
@@ -175,7 +149,7 @@ static void append_status(struct byte_buffer *to, const struct engine *engine, c
         append_peer(to, engine, i, "keys_withheld", (double)status->peers[i].withheld);
 }
 
-static void append_all(struct byte_buffer *to, struct engine *engine)
+static void append_all(struct evbuffer *to, struct engine *engine)
 {
     struct status status;
     report_status(engine, &status);
@@ -185,175 +159,84 @@ static void append_all(struct byte_buffer *to, struct engine *engine)
     append_peers(to, engine);
 }
 
-/* ---- visitors ---------------------------------------------------------------------------------------------------- */
+/* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-static void dismiss(struct visitor *visitor)
+static void cut_off(struct bufferevent **client)
 {
-    watch_remove(visitor->watch);
-    timer_remove(visitor->timeout);
-    if (visitor->descriptor >= 0)
-        close(visitor->descriptor);
-    byte_buffer_release(&visitor->answer);
-    *visitor = (struct visitor){.metrics = visitor->metrics, .descriptor = -1};
+    if (!*client)
+        return;
+    if (bufferevent_getfd(*client) >= 0)
+        shutdown(bufferevent_getfd(*client), SHUT_RDWR);
+    bufferevent_decref(*client);
+    *client = NULL;
 }
 
-static void too_slow(void *context)
+/* Called by libevent for each new client; the oldest one is cut off. */
+static struct bufferevent *new_client(struct event_base *base, void *context)
 {
-    struct visitor *visitor = context;
-    visitor->timeout = NULL;
-    dismiss(visitor);
+    struct metrics *metrics = context;
+    struct bufferevent **client = &metrics->clients[metrics->next++ % MOST_CLIENTS];
+    cut_off(client);
+    *client = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (*client)
+        bufferevent_incref(*client);
+    return *client;
 }
 
-static const char *status_of(const char *request)
-{
-    if (strncmp(request, "GET /metrics ", 13) == 0 || strncmp(request, "GET /metrics\r", 13) == 0 ||
-        strncmp(request, "GET / ", 6) == 0)
-        return "200 OK";
-    return strncmp(request, "GET ", 4) == 0 ? "404 Not Found"
-           : strncmp(request, "POST ", 5) == 0 || strncmp(request, "PUT ", 4) == 0 || strncmp(request, "HEAD ", 5) == 0
-               ? "405 Method Not Allowed"
-               : "400 Bad Request";
-}
-
-static void prepare_answer(struct visitor *visitor)
-{
-    struct byte_buffer counters = {0};
-    const char *status = status_of(visitor->request);
-    if (strncmp(status, "200", 3) == 0)
-        append_all(&counters, visitor->metrics->engine);
-    else
-        append_text(&counters, "%s\n", status);
-    append_text(&visitor->answer,
-                "HTTP/1.0 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: "
-                "%zu\r\nConnection: close\r\n\r\n",
-                status, counters.size);
-    append_bytes(&visitor->answer, counters.data, counters.size);
-    byte_buffer_release(&counters);
-}
-
-static bool is_passing(ssize_t size)
-{
-    return size < 0 && (errno == EAGAIN || errno == EINTR);
-}
-
-/* Whether the request is whole; one that is too long is as whole as it gets. */
-static bool read_request(struct visitor *visitor, bool *gone)
-{
-    ssize_t size = recv(visitor->descriptor, visitor->request + visitor->read, LONGEST_REQUEST - visitor->read, 0);
-    *gone = size == 0 || (size < 0 && !is_passing(size));
-    visitor->read += size > 0 ? (size_t)size : 0;
-    visitor->request[visitor->read] = '\0';
-    return strstr(visitor->request, "\r\n\r\n") || strstr(visitor->request, "\n\n") || visitor->read == LONGEST_REQUEST;
-}
-
-static void write_answer(struct visitor *visitor)
-{
-    ssize_t size = send(visitor->descriptor, visitor->answer.data + visitor->written,
-                        visitor->answer.size - visitor->written, MSG_NOSIGNAL);
-    visitor->written += size > 0 ? (size_t)size : 0;
-    if (!is_passing(size) && (size < 0 || visitor->written == visitor->answer.size))
-        dismiss(visitor);
-}
-
-static void visitor_ready(void *context, unsigned events)
-{
-    struct visitor *visitor = context;
-    bool gone = false;
-    (void)events;
-    if (visitor->answer.size == 0) {
-        bool whole = read_request(visitor, &gone);
-        if (gone)
-            dismiss(visitor);
-        if (gone || !whole)
-            return;
-        prepare_answer(visitor);
-        if (visitor->answer.failed) {
-            dismiss(visitor);
-            return;
-        }
-        watch_change(visitor->watch, WRITABLE);
-    }
-    write_answer(visitor);
-}
-
-/* A place that is free, or that of the visitor who has been here longest. */
-static struct visitor *place_of_next(struct metrics *metrics)
-{
-    struct visitor *oldest = &metrics->visitors[0];
-    for (size_t i = 0; i < MOST_VISITORS; i++) {
-        struct visitor *visitor = &metrics->visitors[i];
-        if (visitor->descriptor < 0)
-            return visitor;
-        if (visitor->number < oldest->number)
-            oldest = visitor;
-    }
-    return oldest;
-}
-
-static void let_in(struct metrics *metrics, int descriptor)
-{
-    struct event_loop *loop = metrics->engine->loop;
-    struct visitor *visitor = place_of_next(metrics);
-    dismiss(visitor);
-    visitor->descriptor = descriptor;
-    visitor->number = ++metrics->came;
-    visitor->watch = watch_add(loop, descriptor, READABLE, visitor_ready, visitor);
-    visitor->timeout = timer_add(loop, PATIENCE, too_slow, visitor);
-    if (visitor->watch && visitor->timeout)
-        visitor_ready(visitor, READABLE);
-    else
-        dismiss(visitor);
-}
-
-static void look_again(void *context)
+static void listen_again(void *context)
 {
     struct metrics *metrics = context;
     metrics->pause = NULL;
-    watch_change(metrics->watch, READABLE);
+    evconnlistener_enable(metrics->listener);
 }
 
-/* There is no descriptor for the visitor at the door: all leave; if there is none, we look again later. */
-static void make_room(struct metrics *metrics)
-{
-    bool any = false;
-    for (size_t i = 0; i < MOST_VISITORS; i++) {
-        any |= metrics->visitors[i].descriptor >= 0;
-        dismiss(&metrics->visitors[i]);
-    }
-    if (any || metrics->pause)
-        return;
-    metrics->pause = timer_add(metrics->engine->loop, PAUSE, look_again, metrics);
-    if (metrics->pause)
-        watch_change(metrics->watch, 0);
-}
-
-static void welcome(void *context, unsigned events)
+/* There is no descriptor for a new client. */
+static void accept_failed(struct evconnlistener *listener, void *context)
 {
     struct metrics *metrics = context;
-    (void)events;
-    int descriptor = accept4(metrics->descriptor, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (descriptor >= 0)
-        let_in(metrics, descriptor);
-    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        make_room(metrics);
+    for (unsigned i = 0; i < MOST_CLIENTS; i++)
+        cut_off(&metrics->clients[i]);
+    if (!metrics->pause)
+        metrics->pause = timer_add(metrics->engine->loop, PAUSE, listen_again, metrics);
+    if (metrics->pause)
+        evconnlistener_disable(listener);
+}
+
+static void answer(struct evhttp_request *request, void *context)
+{
+    struct metrics *metrics = context;
+    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    evhttp_add_header(headers, "Connection", "close");
+    if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
+        evhttp_send_error(request, HTTP_BADMETHOD, NULL);
+    } else if (!path || (strcmp(path, "/metrics") != 0 && strcmp(path, "/") != 0)) {
+        evhttp_send_error(request, HTTP_NOTFOUND, NULL);
+    } else {
+        evhttp_add_header(headers, "Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+        append_all(evhttp_request_get_output_buffer(request), metrics->engine);
+        evhttp_send_reply(request, HTTP_OK, "OK", NULL);
+    }
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static int listen_on(uint16_t port)
+static bool serve(struct metrics *metrics, uint16_t port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
-    if (descriptor < 0)
-        return -1;
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && listen(descriptor, WAITING_ROOM) == 0)
-        return descriptor;
-    int reason = errno;
-    close(descriptor);
-    errno = reason;
-    return -1;
+    metrics->server = evhttp_new(event_loop_base(metrics->engine->loop));
+    if (!metrics->server)
+        return complain_plainly("no memory");
+    evhttp_set_max_headers_size(metrics->server, LONGEST_REQUEST);
+    evhttp_set_max_body_size(metrics->server, LONGEST_REQUEST);
+    evhttp_set_timeout(metrics->server, TIMEOUT);
+    evhttp_set_bevcb(metrics->server, new_client, metrics);
+    evhttp_set_gencb(metrics->server, answer, metrics);
+    struct evhttp_bound_socket *bound = evhttp_bind_socket_with_handle(metrics->server, "127.0.0.1", port);
+    if (!bound)
+        return complain("--metrics", "cannot listen on port %u of 127.0.0.1: %s", port, strerror(errno));
+    metrics->listener = evhttp_bound_socket_get_listener(bound);
+    evconnlistener_set_error_cb(metrics->listener, accept_failed);
+    return true;
 }
 
 struct metrics *metrics_open(struct engine *engine, uint16_t port)
@@ -364,14 +247,7 @@ struct metrics *metrics_open(struct engine *engine, uint16_t port)
         return NULL;
     }
     metrics->engine = engine;
-    metrics->descriptor = listen_on(port);
-    for (size_t i = 0; i < MOST_VISITORS; i++)
-        metrics->visitors[i] = (struct visitor){.metrics = metrics, .descriptor = -1};
-    if (metrics->descriptor < 0)
-        complain("--metrics", "port %u of 127.0.0.1: %s", port, strerror(errno));
-    else
-        metrics->watch = watch_add(engine->loop, metrics->descriptor, READABLE, welcome, metrics);
-    if (metrics->watch)
+    if (serve(metrics, port))
         return metrics;
     metrics_close(metrics);
     return NULL;
@@ -381,11 +257,10 @@ void metrics_close(struct metrics *metrics)
 {
     if (!metrics)
         return;
-    for (size_t i = 0; i < MOST_VISITORS; i++)
-        dismiss(&metrics->visitors[i]);
     timer_remove(metrics->pause);
-    watch_remove(metrics->watch);
-    if (metrics->descriptor >= 0)
-        close(metrics->descriptor);
+    for (unsigned i = 0; i < MOST_CLIENTS; i++)
+        cut_off(&metrics->clients[i]);
+    if (metrics->server)
+        evhttp_free(metrics->server);
     free(metrics);
 }

@@ -265,7 +265,7 @@ def test_a_file_with_passwords():
             assert d.ask("ACL", "WHOAMI") == "string default"
         assert "chmod 600" in refusal(where, "secrets=" + secrets_file(s.folder, lines, 0o640))
         for text in "redis://\n", f"{where}\n", f"host {PASSWORD}\n", f"redis://:{ESCAPED}@h {PASSWORD}\n", f"{where}/key {PASSWORD}\n":
-            assert "line 2 is not" in refusal(where, "secrets=" + secrets_file(s.folder, "\n" + text))
+            assert "line 2: expected" in refusal(where, "secrets=" + secrets_file(s.folder, "\n" + text))
         assert "No such file" in refusal(where, f"secrets={s.folder}/none")
 
 
@@ -343,7 +343,7 @@ def test_tls():
                 d.wait(f"sick 127.0.0.1:{port}: its certificate is not trusted: ")  # the system does not know it
             with driver(f"redis://127.0.0.1:{port}") as d:
                 d.wait(f"sick 127.0.0.1:{port}: ")
-            assert "no certificates" in refusal(where, f"ca={folder}/ca.key") and "no certificates" in refusal(where, f"ca={folder}/none")
+            assert "no usable certificates" in refusal(where, f"ca={folder}/ca.key") and "no usable certificates" in refusal(where, f"ca={folder}/none")
         with tls_server(folder, "elsewhere") as s:
             port, where = s.tls_port, f"rediss://127.0.0.1:{s.tls_port}"
             with driver(where, ca) as d:

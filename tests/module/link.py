@@ -601,7 +601,7 @@ def scrape(port, request=b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
 
 def figures(port):
     head, body = scrape(port)
-    assert head.startswith("HTTP/1.0 200 OK"), head
+    assert head.startswith("HTTP/1.1 200 OK"), head
     lines = [line for line in body.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
@@ -643,7 +643,7 @@ def test_figures_for_prometheus():
             for s in slow:
                 s.close()
             assert answered >= 55, answered
-            assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.0 404")
+            assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.1 404")
             a.kill()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 0, "a peer to be down")
             a.start()
