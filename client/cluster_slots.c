@@ -1,13 +1,13 @@
 /*
- * A key's slot is the CRC16 of its name (the variant of XMODEM: polynomial 0x1021, nothing inverted) modulo 16,384. Of
- * a name with braces only what is between the first { and the next } counts, unless that is nothing: so
+ * The slot of a key is its CRC16 (the variant of XMODEM: polynomial 0x1021, nothing inverted) modulo 16,384. If the key
+ * has braces, only what is between the first { and the next } counts, unless that is empty: so
  *
  *     {user1000}.seen    {user1000}.blocked    foo{user1000}{zap}
  *
  * are in one slot.
  *
- * CLUSTER SLOTS answers an array of ranges, each [first, last, primary, replica, ...], a server being [host, port, id,
- * ...]. A host that is empty, null or "?" means the server that was asked.
+ * CLUSTER SLOTS replies with an array of ranges, each [first, last, primary, replica, ...], a server being [host, port,
+ * id, ...]. A host that is empty, null or "?" is the server that replied.
  */
 #include "cluster_slots.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define HIGHEST_PORT   65535
-#define MOST_ADDRESSES ((size_t)4 * CLUSTER_SLOTS) /* servers in a map: each slot a range, and three replicas each */
+#define MOST_ADDRESSES ((size_t)4 * CLUSTER_SLOTS) /* addresses in a map: a range for each slot, with three replicas */
 
 static uint16_t crc16(roost_bytes bytes)
 {
@@ -39,7 +39,7 @@ unsigned cluster_slot(roost_bytes key)
     return crc16(key) % CLUSTER_SLOTS;
 }
 
-/* ---- the map --------------------------------------------------------------------------------------------------- */
+/* ---- the map ----------------------------------------------------------------------------------------------------- */
 
 static bool is_text(const struct redisReply *reply)
 {
@@ -107,7 +107,7 @@ struct server_address slot_range_replica(const struct slot_range *range, size_t 
     return server;
 }
 
-/* ---- redirections ---------------------------------------------------------------------------------------------- */
+/* ---- redirections ------------------------------------------------------------------------------------------------ */
 
 char *read_redirection(const char *text, unsigned *slot, int *port)
 {

@@ -9,20 +9,20 @@
 struct redisReply;
 
 /*
- * Called once for each command. The reply is valid during the call only; it may be an error that the server replied.
- * NULL: the command was not answered (it may have been carried out all the same), and `trouble` says why.
+ * Called once for each command. The reply is valid during the call only; it may be an error of the server. NULL: there
+ * was no reply (the command may have been carried out all the same), and `error` says why.
  */
 typedef void answered(void *context, const struct redisReply *reply, const char *error);
 
-/* A command: the words as they are sent, the name of the key among them. */
+/* The words of a command, the key among them. */
 struct words {
     const roost_bytes *words;
     size_t count;
 };
 
-/* The words as they go over the wire, to be freed; NULL without memory. */
+/* The command in the Redis protocol, to be freed; NULL without memory. */
 char *format_words(struct words command, size_t *size);
-/* The same of words that end in a NULL. */
+/* The same for words that end with a NULL. */
 char *format_texts(size_t *size, const char *word, ...);
 
 /* Whether a reply is an error that begins with the text. */

@@ -88,7 +88,7 @@ struct connection {
     char error[ERROR_ROOM];
 };
 
-/* ---- what connections have in common --------------------------------------------------------------------------- */
+/* ---- what connections have in common ----------------------------------------------------------------------------- */
 
 bool access_open(struct access *access, struct event_loop *loop, struct server_name *name,
                  const struct connection_options *options)
@@ -118,7 +118,7 @@ void access_release(struct access *access)
     access->resolver = NULL;
 }
 
-/* ---- queues ---------------------------------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------------------------------------ */
 
 static void queue_begin(struct queue *queue)
 {
@@ -151,7 +151,7 @@ static void pending_free(struct pending *pending)
     free(pending);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void answer_all(struct queue *queue, const char *error)
 {
@@ -241,7 +241,7 @@ void connection_close(struct connection *connection)
     leave(connection);
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------------------- */
+/* ---- deadlines --------------------------------------------------------------------------------------------------- */
 
 static void check_deadline(void *context);
 
@@ -293,7 +293,7 @@ static void check_deadline(void *context)
     leave(connection);
 }
 
-/* ---- writing --------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void update_watch(struct connection *connection)
 {
@@ -424,7 +424,7 @@ static void write_out(struct connection *connection)
     connection->wants_room = connection->out.size == 0 && connection->unsent.first && !connection->held;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void deliver_reply(struct connection *connection, struct redisReply *reply)
 {
@@ -496,7 +496,7 @@ static void read_in(struct connection *connection)
     }
 }
 
-/* ---- logging in ------------------------------------------------------------------------------------------------ */
+/* ---- logging in -------------------------------------------------------------------------------------------------- */
 
 /* What the server says to AUTH is not repeated: it might repeat the password. */
 static void logged_in(void *context, const struct redisReply *reply, const char *error)
@@ -537,7 +537,7 @@ static void established(struct connection *connection)
     send_first(connection, bytes, size, NULL, false);
 }
 
-/* ---- connecting ------------------------------------------------------------------------------------------------ */
+/* ---- connecting -------------------------------------------------------------------------------------------------- */
 
 static void continue_handshake(struct connection *connection)
 {

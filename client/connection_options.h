@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How connections are made. All zero is what one usually wants. */
+/* All zero: the defaults. */
 struct connection_options {
     const char *ca_file;                     /* certificates to trust with rediss://; NULL: those of the system */
-    const char *certificate_file, *key_file; /* ours, where servers ask for one; NULL: none */
-    bool insecure;                           /* any certificate will do */
-    const char *needs; /* the command that a module must know to be new enough; NULL: ROOST.PULL */
-    unsigned timeout;  /* milliseconds that a server may take to answer; 0: 30 s */
-    uint64_t seed;     /* of the chance that makes pauses uneven */
+    const char *certificate_file, *key_file; /* our own, for servers that ask for one; NULL: none */
+    bool insecure;                           /* accept any certificate */
+    const char *needs;                       /* a command that the module must have; NULL: ROOST.PULL */
+    unsigned timeout;                        /* milliseconds without a reply; 0: 30 s */
+    uint64_t seed;                           /* of the random part of pauses */
 };
 
 #endif

@@ -1,23 +1,22 @@
 /*
- * A deployment is a list of servers that somebody told us of, some of which are primaries that we want to be connected
- * to at all times. There are two ways to know the primaries:
+ * A deployment is a list of known servers. Some are primaries, to which we keep connections at all times. There are two
+ * ways to find the primaries:
  *
- *   a server, or a primary with replicas    Each server that is known is tried in turn until one says that it is the
- *                                           primary. A replica tells who its primary is; the primary tells who its
- *                                           replicas are, who are tried when it is away: whoever says first that it is
- *                                           the primary now has it. Asked again every few seconds, and when a command
- *                                           is refused with READONLY.
- *   a cluster                               Any server tells the map of slots. It is asked for again every few seconds,
- *                                           when a command is redirected (MOVED), and when a primary is away: any one
- *                                           that is up is asked, and if none is, all servers that are known in turn.
+ *   a server, or a primary with replicas   The known servers are tried in turn until one replies that it is the primary.
+ *                                          A replica names its primary, and the primary its replicas, which are tried
+ *                                          when it is down. Repeated every few seconds, and when a command is refused
+ *                                          with READONLY.
+ *   a cluster                              Any server has the map of slots. It is requested again every few seconds,
+ *                                          when a command is redirected (MOVED), and when a primary is down: from any
+ *                                          primary that is up, or else from all known servers in turn.
  *
- * What is heard from servers is only noted (node.c). What follows from it happens in `turn`, which the loop calls soon
- * afterwards, and when the next thing is due: servers that failed are closed and their failure told, connections opened
- * after their pauses, new primaries told, commands that wait for a primary sent. So there is one place that calls those
- * who use the deployment about nodes, and it is never in the middle of something else.
+ * Replies of servers are only noted (node.c). Their effects happen in `update`, which the loop calls soon afterwards
+ * and when the next action is due: it closes failed servers, reports errors, opens connections after their pauses,
+ * announces new primaries, and sends commands that wait for a primary. So the user's callbacks about nodes are called
+ * from one place, and never in the middle of something else.
  *
- * A pause doubles from 0.1 s to 10 s, and up to half of it is left to chance, lest many that lost the same server come
- * back at the same moment. A server that was up for ten seconds has its failures forgotten.
+ * A pause doubles from 0.1 s to 10 s. Up to half of it is random, so that many clients that lost the same server do not
+ * come back at the same moment. The failures of a server are forgotten once it has been up for ten seconds.
  */
 #include "deployment.h"
 
@@ -35,13 +34,14 @@
 #define MOST_NODES     2048
 
 /* milliseconds */
-#define SHORTEST_PAUSE   100
-#define LOOKUP_TIMEOUT   2000 /* then it is told, and tried again: an answer that comes late is waited for by then */
+#define SHORTEST_PAUSE 100
+#define LOOKUP_TIMEOUT                                                                                                 \
+    2000 /* then an error is reported and the look-up tried again, which uses an answer that comes late */
 #define LONGEST_PAUSE    10000
-#define STEADY           10000 /* up for so long: earlier failures are forgotten */
+#define STEADY           10000 /* up for so long, earlier failures are forgotten */
 #define CHECK_INTERVAL   5000
-#define HASTY_INTERVAL   500 /* between looks at the map while a primary is away */
-#define REFRESH_INTERVAL 100 /* at least, between looks at the map */
+#define HASTY_INTERVAL   500 /* between requests of the map while a primary is down */
+#define REFRESH_INTERVAL 100 /* at least, between requests of the map */
 #define NEVER            UINT64_MAX
 
 uint64_t deployment_now(const struct deployment *deployment)
@@ -49,7 +49,7 @@ uint64_t deployment_now(const struct deployment *deployment)
     return event_loop_now(deployment->loop);
 }
 
-/* ---- turns ----------------------------------------------------------------------------------------------------- */
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
 
 static void update(void *context);
 
@@ -82,7 +82,7 @@ static uint64_t next_random(struct deployment *deployment)
     return z ^ z >> 31;
 }
 
-/* After so many failures in a row. */
+/* The pause after so many failures in a row. */
 static uint64_t pause_after(struct deployment *deployment, unsigned failures)
 {
     uint64_t longest = failures > 7 ? LONGEST_PAUSE : (uint64_t)SHORTEST_PAUSE << (failures > 0 ? failures - 1 : 0);
@@ -90,7 +90,7 @@ static uint64_t pause_after(struct deployment *deployment, unsigned failures)
     return longest / 2 + next_random(deployment) % (longest / 2 + 1);
 }
 
-/* ---- servers that are known ------------------------------------------------------------------------------------ */
+/* ---- known servers ----------------------------------------------------------------------------------------------- */
 
 static struct node *find_node(struct deployment *deployment, const char *host, int port, const char *id)
 {
@@ -152,7 +152,7 @@ static void forget_unknown(struct deployment *deployment)
     }
 }
 
-/* ---- what servers tell ----------------------------------------------------------------------------------------- */
+/* ---- what servers report ---------------------------------------------------------------------------------------- */
 
 static void forget_topology(struct deployment *deployment)
 {
@@ -171,7 +171,8 @@ static void take_range(struct deployment *deployment, struct node *asked, struct
         deployment_learn(deployment, slot_range_replica(&range, i), asked);
 }
 
-/* A scout is believed, and whoever is up; but not one that comes back and may have missed something. */
+/* The map of the probed server or of a primary that is up is used, but not that of a server that comes back and may
+   be outdated. */
 static void slots_reported(struct deployment *deployment, struct node *node, const struct redisReply *map)
 {
     bool believed = node == deployment->probe || node->announced;
@@ -198,7 +199,7 @@ static void take_replicas(struct deployment *deployment, struct node *primary, c
     primary->known = true;
     for (size_t i = 0; i < replicas->elements && i < MOST_NODES; i++)
         if (read_server_address(&address, replicas->element[i])) {
-            address.id = NULL; /* what stands there is how far it has got */
+            address.id = NULL; /* the third element is its replication offset */
             deployment_learn(deployment, address, primary);
         }
 }
@@ -225,7 +226,7 @@ static void changed(struct deployment *deployment)
     update_soon(deployment);
 }
 
-/* ---- primaries ------------------------------------------------------------------------------------------------ */
+/* ---- primaries --------------------------------------------------------------------------------------------------- */
 
 struct node *deployment_primary(struct deployment *deployment)
 {
@@ -259,9 +260,9 @@ struct node *deployment_failing_node(const struct deployment *deployment)
     return first;
 }
 
-/* ---- up and down ----------------------------------------------------------------------------------------------- */
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
 
-/* Out of use, whatever the reason; those who use the deployment are told if they know it. */
+/* Closes a node, and reports it as down if it was announced. */
 static void take_down(struct deployment *deployment, struct node *node)
 {
     bool announced = node->announced;
@@ -312,7 +313,7 @@ static void announce_up(struct deployment *deployment, struct node *node)
         deployment->events.node_up(deployment->events.context, node);
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------ */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 static bool can_probe(const struct node *node)
 {
@@ -327,7 +328,7 @@ static struct node *next_probe(struct deployment *deployment)
     return node;
 }
 
-/* The next server that is known; when all have been tried, all of them again after a pause. */
+/* Probes the next known server; when all have been tried, all of them again after a pause. */
 static void send_probe(struct deployment *deployment)
 {
     if (deployment->probe || deployment_now(deployment) < deployment->seek_at)
@@ -344,7 +345,7 @@ static void send_probe(struct deployment *deployment)
     deployment->seek_at = deployment_now(deployment) + pause_after(deployment, ++deployment->rounds);
 }
 
-/* What a scout found is noted already; here it is decided whether it stays. */
+/* Decides whether a probed server that has replied is the primary. */
 static void finish_probe(struct deployment *deployment)
 {
     struct node *probe = deployment->probe;
@@ -402,9 +403,9 @@ static bool all_is_well(const struct deployment *deployment)
     return any;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Any primary that is up, but not always the same one. */
+/* A random primary that is up. */
 static struct node *random_primary(struct deployment *deployment)
 {
     size_t count = 0;
@@ -432,7 +433,7 @@ static void check(struct deployment *deployment, uint64_t *next)
     earlier(next, deployment->check_at);
 }
 
-/* ---- trouble --------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static char *error_text(const struct deployment *deployment)
 {
@@ -462,7 +463,7 @@ static void report_error(struct deployment *deployment)
     free(before);
 }
 
-/* ---- a turn ---------------------------------------------------------------------------------------------------- */
+/* ---- an update --------------------------------------------------------------------------------------------------- */
 
 static void announce_nodes(struct deployment *deployment)
 {
@@ -497,7 +498,7 @@ static void update(void *context)
     deployment_leave(deployment);
 }
 
-/* ---- opening and closing --------------------------------------------------------------------------------------- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static void deployment_free(struct deployment *deployment)
 {
@@ -517,7 +518,7 @@ static void deployment_free(struct deployment *deployment)
     free(deployment);
 }
 
-/* The outermost of those who called somebody. */
+/* Frees a closed deployment when the outermost caller returns. */
 void deployment_leave(struct deployment *deployment)
 {
     if (--deployment->busy == 0 && deployment->closing)

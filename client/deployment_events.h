@@ -4,14 +4,14 @@
 
 struct node;
 
-/* What is told of a deployment as it happens. Any may be NULL. */
+/* Any function may be NULL. */
 struct deployment_events {
     void *context;
-    /* A primary that can be asked: connected, logged in, with a module that is new enough. */
+    /* A primary is ready: connected, logged in, with a module that is new enough. */
     void (*node_up)(void *context, struct node *node);
-    /* It cannot be asked any more; the node is gone after the call. Its commands were answered with trouble before. */
+    /* The primary is no longer ready. Its commands have failed before; the node is freed after the call. */
     void (*node_down)(void *context, struct node *node);
-    /* One line that names the server; told when it changes, not each time. NULL: all is well again. */
+    /* One line with the name of the server, when it changes. NULL: the deployment has recovered. */
     void (*error)(void *context, const char *text);
 };
 

@@ -1,11 +1,11 @@
 /*
- * A thin layer over libevent, which has the descriptors, the timers and the order in which they are called. What is
- * added to it here: a timer frees itself when it is called, the loop frees what is left when it ends, and a signal stops
- * the loop (cli/base/interrupt.h). libevent does not return when a signal interrupts its wait, so a tick makes it return
- * once a second.
+ * A thin layer over libevent, which has the descriptors, the timers and the order in which they are called. Added here:
+ * a timer frees itself when it is called, the loop frees what is left when it ends, and a signal stops the loop
+ * (cli/base/interrupt.h). libevent does not return when a signal interrupts its wait, so a tick makes it return once a
+ * second.
  *
- * Timers use the precise monotonic clock and no cached time: a callback that takes long does not make the timers that it
- * adds come early.
+ * Timers use the precise monotonic clock and no cached time, so that a slow callback does not make the timers that it
+ * adds fire early.
  */
 #include "event_loop.h"
 
@@ -60,7 +60,7 @@ static struct timeval interval_of(uint64_t milliseconds)
                             .tv_usec = (suseconds_t)(milliseconds % 1000 * 1000)};
 }
 
-/* ---- watches and timers ---------------------------------------------------------------------------------------- */
+/* ---- watches and timers ------------------------------------------------------------------------------------------ */
 
 static void entry_begin(struct entry *entry, struct event_loop *loop)
 {
@@ -156,7 +156,7 @@ void timer_remove(struct timer *timer)
     entry_free((struct entry *)timer);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static void tick(evutil_socket_t descriptor, short what, void *context)
 {

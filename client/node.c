@@ -1,15 +1,16 @@
 /*
- * A server is asked who it is before anything else is sent to it, in one go:
+ * A server is asked for its role before anything else is sent to it, in one batch:
  *
- *     PING            -LOADING: later. -NOAUTH: it wants a password.
+ *     PING            -LOADING: try later. -NOAUTH: it wants a password.
  *     CLUSTER SLOTS   an array: it is part of a cluster, and this is the map. An error: it is not.
- *     ROLE            primary or replica; of whom, and who the others are
- *     ROOST.PULL      without arguments: an error in any case, but is it known at all?
- *     ROOST.DIGEST    the same: a module that knows only this one is too old
+ *     ROLE            primary or replica; its primary or its replicas
+ *     ROOST.PULL      without arguments: an error in any case, which shows whether the command exists
+ *     ROOST.DIGEST    the same: a module that has only this one is too old
  *
- * A user who may not ask about clusters and roles (NOPERM) is taken to talk to a primary that stands alone.
+ * If the user has no right to ask for clusters and roles (NOPERM), the server is taken to be a primary without
+ * replicas.
  *
- * Callbacks of connections only note what they heard; what follows from it the deployment decides in its own time.
+ * Callbacks of connections only note what they learn; the deployment acts on it in its next update.
  */
 #include "node.h"
 
@@ -26,7 +27,7 @@
 #define ASK_ROLE   "*1\r\n$4\r\nROLE\r\n"
 #define ASK_DIGEST "*1\r\n$12\r\nROOST.DIGEST\r\n"
 
-/* ---- a node ---------------------------------------------------------------------------------------------------- */
+/* ---- a node ------------------------------------------------------------------------------------------------------ */
 
 bool node_move(struct node *node, const char *host, int port)
 {
@@ -79,7 +80,7 @@ bool node_is_open(const struct node *node)
     return node->working != NULL;
 }
 
-/* Taken out before they are closed: what their commands do when they are answered finds no connection. */
+/* The connections are removed before they are closed, so that callbacks of their commands find none. */
 void node_shut(struct node *node)
 {
     struct connection *working = node->working, *waiting = node->waiting;
@@ -89,7 +90,7 @@ void node_shut(struct node *node)
     connection_close(waiting);
 }
 
-/* ---- who it is ------------------------------------------------------------------------------------------------- */
+/* ---- its role ---------------------------------------------------------------------------------------------------- */
 
 static void pinged(void *context, const struct redisReply *reply, const char *error)
 {
@@ -137,7 +138,7 @@ static void needed_command_replied(void *context, const struct redisReply *reply
     node->lacks_command = is_error(reply, "ERR unknown command");
 }
 
-/* The last answer: now it is known what to think of the server. */
+/* The last reply: now the node is ready or has failed. */
 static void module_replied(void *context, const struct redisReply *reply, const char *error)
 {
     struct node *node = context;
@@ -191,7 +192,7 @@ void node_open(struct node *node)
     send_text(node, ASK_DIGEST, strlen(ASK_DIGEST), module_replied);
 }
 
-/* ---- commands that wait ---------------------------------------------------------------------------------------- */
+/* ---- commands that wait ------------------------------------------------------------------------------------------ */
 
 struct waiter {
     struct node *node;

@@ -7,13 +7,13 @@
 struct node;
 
 /*
- * To this very primary, on a connection of its own for commands that wait for something there: for two minutes at most,
- * then the connection counts as lost. Once something was answered with trouble the node is about to go down: what is
- * asked of it from then on is answered from within the call, with trouble.
+ * Sends a command to this primary, on a separate connection for commands that wait for an event there: for two minutes
+ * at most, then the connection counts as lost. After a command has failed, the node is about to go down: further
+ * commands fail within the call.
  */
 void node_wait(struct node *node, struct words command, answered *answer, void *context);
 const char *node_name(const struct node *node);
-/* A place for whoever uses it. */
+/* A pointer for the user of the deployment. */
 void **node_place(struct node *node);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * The parser is hiredis's. It waits for as many bytes, and makes room for as many elements, as it is told, and it looks
- * through a line from its beginning whenever more of it comes. So a peer that means ill, or is no Redis at all, is
- * stopped before it costs memory or time:
+ * The parser is hiredis's. It waits for as many bytes and allocates as many elements as the peer announces, and it
+ * scans a line from its beginning whenever more of it arrives. So limits stop a hostile peer, or one that is not Redis,
+ * before it costs memory or time:
  *
- *     a reply of more than 1 GiB          at the length that announces it, or when so much has come
- *     more than four million elements     at the count that announces them, all arrays of a reply together
- *     arrays within arrays                the parser itself allows seven
- *     a line without an end               at 64 KiB; only errors and simple strings have lines of some length
+ *     a reply of more than 1 GiB          at the length that announces it, or when so much has arrived
+ *     more than four million elements     at the count that announces them, over all arrays of a reply
+ *     nested arrays                       the parser itself allows seven levels
+ *     a line without an end               at 64 KiB; only errors and simple strings are long lines
  */
 #include "reply_reader.h"
 
@@ -20,7 +20,7 @@
 #define MOST_ELEMENTS ((size_t)1 << 22)
 #define LONGEST_LINE  (64 << 10)
 
-/* The parts of the parser that are others since hiredis 1.0. */
+/* Parts of the parser that changed in hiredis 1.0. */
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
 #define CURRENT_TASK(parser) ((parser)->task[(parser)->ridx])
@@ -31,9 +31,9 @@ typedef int element_count;
 
 struct reply_reader {
     redisReader *parser;
-    redisReplyObjectFunctions functions; /* hiredis's, but for arrays */
+    redisReplyObjectFunctions functions; /* hiredis's, except for arrays */
     void *(*create_array)(const redisReadTask *task, element_count elements);
-    size_t bytes;    /* since the last whole reply */
+    size_t bytes;    /* since the last complete reply */
     size_t elements; /* announced in this reply so far */
     bool too_many;
 };
@@ -41,7 +41,7 @@ struct reply_reader {
 static void *create_array(const redisReadTask *task, element_count elements)
 {
     struct reply_reader *reader = task->privdata;
-    reader->elements += (size_t)elements; /* a negative one is very many */
+    reader->elements += (size_t)elements; /* a negative count becomes very large */
     reader->too_many = reader->elements > MOST_ELEMENTS || (size_t)elements > MOST_ELEMENTS;
     return reader->too_many ? NULL : reader->create_array(task, elements);
 }
@@ -71,9 +71,9 @@ void reply_reader_free(struct reply_reader *reader)
     free(reader);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* The string that the parser waits for, as its first bytes announce it. */
+/* Whether the announced length of the current string is too large. */
 static bool announces_too_much(const redisReader *parser)
 {
     size_t length = 0, digits = 0;
@@ -105,7 +105,7 @@ static const char *complaint(const struct reply_reader *reader)
                                                       : "does not speak the protocol of Redis";
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 const char *reply_reader_feed(struct reply_reader *reader, const void *bytes, size_t size)
 {

@@ -1,18 +1,18 @@
 /*
  * A command about a key is sent to the primary that has it, or waits here until there is one.
  *
- * Some answers only say that this was the wrong server or the wrong moment; the command was not carried out then, and
- * is sent again, for ten seconds in all:
+ * Some replies only say that the server or the moment was wrong. The command was not carried out, and is sent again,
+ * for ten seconds in all:
  *
- *     MOVED slot host:port     to that server, and the map is asked for again
- *     ASK slot host:port       to that server this time, after ASKING; the map stays as it is
- *     READONLY                 later: the server has become a replica, and will be found out
+ *     MOVED slot host:port     to that server, and the map is requested again
+ *     ASK slot host:port       to that server once, after ASKING; the map stays as it is
+ *     READONLY                 later: the server has become a replica, and the primary is searched for
  *     TRYAGAIN, CLUSTERDOWN,
  *     LOADING, MASTERDOWN      later
  *
- * After three redirections there are pauses, lest two servers that name each other be asked for ever. Servers that the
- * map does not tell of are connected to for half a minute. Commands under way on a connection that breaks are answered
- * with trouble at once: whether they were carried out nobody knows, and whether they may be sent twice only the asker.
+ * After three redirections there are pauses, in case two servers redirect to each other. Servers that the map does not
+ * name stay connected for half a minute. Commands under way on a connection that breaks fail at once: whether they were
+ * carried out is unknown, and only the caller knows whether they may be sent twice.
  */
 #include "deployment.h"
 
@@ -37,9 +37,9 @@ struct request {
     int database;
     uint64_t until, not_before;
     unsigned redirections;
-    char refusal[24];   /* the last one's first word */
-    struct node *node;  /* where it is under way; NULL while it waits */
-    struct node *asked; /* where ASK sent it; NULL: where the map says */
+    char refusal[24];   /* the first word of the last refusal */
+    struct node *node;  /* where it was sent; NULL while it waits */
+    struct node *asked; /* the target of ASK; NULL: use the map */
     answered *answer;
     void *context;
 };
@@ -100,7 +100,7 @@ static void follow(struct request *request, const struct redisReply *reply)
     request->not_before = deployment_now(deployment) + (request->redirections++ < 3 ? 0 : AGAIN_PAUSE);
 }
 
-/* Refused before it was carried out, by a server or a moment that was the wrong one. */
+/* Errors that say that the command was not carried out and may be sent again later. */
 static bool is_for_later(const struct redisReply *reply)
 {
     static const char *const refusals[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"};

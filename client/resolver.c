@@ -1,23 +1,22 @@
 /*
- * getaddrinfo asks whoever the machine is set up to ask (/etc/hosts, DNS, LDAP, mDNS), and takes its time: with a name
- * server that does not answer 10 s are usual, and 30 s are possible. So it is called on a thread, and the loop is woken
- * through a descriptor when the answer is there.
+ * getaddrinfo asks all sources that the machine is configured for (/etc/hosts, DNS, LDAP, mDNS), and blocks: with a
+ * name server that does not answer 10 s are usual, and 30 s are possible. So it is called on a thread, which wakes the
+ * loop through a descriptor.
  *
- *     loop      begin ----> question                     woken: all who wait for the question are told
+ *     loop      begin ----> question                     woken: delivers the answer to all look-ups that wait for it
  *     thread                  `--> getaddrinfo ... --> answer, wake
  *
- * Why not a library that speaks DNS itself (c-ares, libevent's evdns): these read resolv.conf and, in part, hosts, but
- * none of the other sources that nsswitch.conf names, so that a name which every other program on the machine knows
- * might be unknown here. getaddrinfo_a exists in glibc alone, and is threads as well.
+ * Why not a library with its own DNS client (c-ares, libevent's evdns): these read resolv.conf and /etc/hosts, but none
+ * of the other sources in nsswitch.conf, so that a name that every other program on the machine resolves could be
+ * unknown here. getaddrinfo_a exists in glibc alone, and uses threads as well.
  *
- * A call of getaddrinfo cannot be taken back. Whoever ends a look-up leaves the thread to itself: the question belongs
- * to both, and the last one frees it. There are never more than MOST_THREADS for one deployment; further questions wait
- * in a queue. Each deployment has a resolver of its own, so that names of one region that nobody answers do not keep
- * another region waiting. Whoever asks for a name about which a thread is still asking waits for that answer, also if
- * those who asked first have given up; an answer that nobody waited for any more is kept for a while, for those who try
- * again. An answer that was told is not used again: addresses change.
+ * A call of getaddrinfo cannot be cancelled. When a look-up is ended, its thread goes on: the question belongs to both,
+ * and the last one frees it. Each deployment has its own resolver with at most MOST_THREADS threads; further questions
+ * wait in a queue. So names of one region that no server answers do not delay another region. A look-up of a name that
+ * a thread is already asking for waits for that answer, even if the look-ups before it have given up. An answer that
+ * nobody waited for is kept for a while, for the next attempt. A delivered answer is not used again: addresses change.
  *
- * Addresses written as such need no thread.
+ * Numeric addresses need no thread.
  */
 #include "resolver.h"
 
@@ -35,7 +34,7 @@
 #include "event_loop.h"
 
 #define MOST_THREADS 4
-#define KEPT         30000 /* milliseconds, of an answer that nobody waited for */
+#define KEPT         30000 /* milliseconds, for an answer that no look-up waited for */
 
 struct question {
     /* shared with the thread */
@@ -44,13 +43,13 @@ struct question {
     int wake;
     char service[8], *host;
     struct addrinfo *addresses;
-    int problem, error; /* what getaddrinfo answered, and errno */
+    int problem, error; /* the result of getaddrinfo, and errno */
 
-    /* the loop's alone */
+    /* used by the loop alone */
     struct question *next;
-    bool asked;     /* by a thread */
-    bool delivered; /* to somebody: whoever comes later asks anew */
-    uint64_t at;    /* when the answer was seen */
+    bool asked;     /* a thread was started for it */
+    bool delivered; /* to a look-up; later ones begin a new question */
+    uint64_t at;    /* when the answer was noticed */
 };
 
 struct lookup {
@@ -67,11 +66,11 @@ struct resolver {
     struct event_loop *loop;
     int wake;
     struct watch *watch;
-    struct question *questions; /* the oldest first */
+    struct question *questions; /* oldest first */
     struct lookup *lookups;
 };
 
-/* ---- questions ------------------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void question_release(struct question *question)
 {
@@ -118,12 +117,12 @@ static void *ask(void *context)
     resolve(question, 0);
     atomic_store(&question->answered, true);
     ssize_t written = write(question->wake, &one, sizeof one);
-    (void)written; /* a counter that is full wakes as well */
+    (void)written; /* a full counter wakes the loop as well */
     question_release(question);
     return NULL;
 }
 
-/* Signals are for the thread that waits for them. */
+/* Blocks all signals on the new thread. */
 static int start_thread(struct question *question)
 {
     pthread_t thread;
@@ -149,7 +148,7 @@ static void fail_question(struct resolver *resolver, struct question *question, 
             deliver_soon(lookup);
 }
 
-/* As many as there may be threads. */
+/* Starts threads for waiting questions, up to the limit. */
 static void start_threads(struct resolver *resolver)
 {
     unsigned running = 0;
@@ -179,7 +178,7 @@ static bool is_waited_for(const struct resolver *resolver, const struct question
     return false;
 }
 
-/* Whether somebody may still want to know: a question that no thread has taken up only if somebody waits for it. */
+/* Whether an answer may still be used; a question without a thread only if a look-up waits for it. */
 static bool is_of_use(const struct resolver *resolver, struct question *question)
 {
     bool answered = atomic_load(&question->answered);
@@ -215,7 +214,7 @@ static struct question *find_question(struct resolver *resolver, const char *hos
     return NULL;
 }
 
-/* ---- look-ups -------------------------------------------------------------------------------------------------- */
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
 
 static const char *error_of(const struct question *question)
 {
@@ -224,7 +223,7 @@ static const char *error_of(const struct question *question)
                                              : gai_strerror(question->problem);
 }
 
-/* Whoever is told may end the look-up, and others. */
+/* The callback may end this look-up, and others. */
 static void deliver(void *context)
 {
     struct lookup *lookup = context;
@@ -291,7 +290,7 @@ void lookup_end(struct lookup *lookup)
     free(lookup);
 }
 
-/* ---- the resolver ---------------------------------------------------------------------------------------------- */
+/* ---- the resolver ------------------------------------------------------------------------------------------------ */
 
 struct resolver *resolver_new(struct event_loop *loop)
 {

@@ -1,24 +1,22 @@
 /*
- * Passwords come from three places. The first that has one for a server decides:
+ * Passwords come from three places. The first that has one for a server is used:
  *
  *     the URL itself                 redis://user:password@host:6379
  *     a line of a file               redis://user@host:6379 password
  *     the environment                ROOST_PASSWORD, ROOST_USER
  *
- * A line of the file is for the servers whose scheme, host and port are the same, and whose user is, if the URL names
- * one; if it names none, the line says who we are. The password is the rest of the line as it stands. Empty lines and
- * those that begin with # say nothing; of two lines for the same server the later one counts. A file that others can
- * read is refused, as ssh does with its keys.
+ * A line of the file applies to servers with the same scheme, host and port, and with the same user if the URL has one;
+ * otherwise the line also gives the user. The password is the rest of the line. Empty lines and lines that begin with #
+ * are ignored; of two lines for the same server the later one counts. A file that other users can read is refused, as
+ * ssh does with its keys.
  *
- * Command lines can be read by everybody on the machine. So passwords in URLs among the arguments are overwritten, with
- * as many stars, since arguments cannot be made shorter in place: that is the first thing that main does, and the verbs
- * that need them work on copies. From there on they stand nowhere but in our own memory. (The environment of a process
- * is for its own user alone; but we put nothing there.)
+ * Command lines can be read by every user of the machine. So main first overwrites passwords in URLs among the
+ * arguments with as many stars, since arguments cannot be shortened in place, and the verbs that need them work on
+ * copies. (The environment of a process is readable by its own user alone; we put nothing there.)
  *
- * What is left is the time between exec and main, in which the kernel and the linker show the arguments as they were
- * given: about a millisecond, and nothing that we do comes earlier. Executing the program anew, with the password
- * handed over in some other way, would not help: that, too, begins after main. So whoever types such a URL at a
- * terminal is told of the ways that have no such moment.
+ * Between exec and main the arguments are readable as they were given, for about a millisecond. Executing the program
+ * again, with the password handed over in another way, would not help, since that also happens after main begins. So a
+ * user who types such a URL at a terminal gets a hint about the other ways.
  */
 #include "secrets.h"
 
@@ -41,7 +39,7 @@ struct secrets {
     struct secret *first;
 };
 
-/* ---- the file -------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static void forget(char *text, size_t size)
 {
@@ -60,7 +58,7 @@ static char *copied(const char *bytes, size_t size)
     return copy;
 }
 
-/* Of what a line is about nothing is said but its number. */
+/* Messages name a line only by its number. */
 static bool read_line(struct secrets *secrets, const char *file, unsigned number, char *line)
 {
     size_t url = strcspn(line, " \t"), gap = strspn(line + url, " \t");
@@ -107,7 +105,7 @@ static bool is_private(const char *file, FILE *stream)
     return true;
 }
 
-/* A pipe is not waited for: it is refused. */
+/* Non-blocking, so that a pipe is refused instead of waited for. */
 static FILE *open_file(const char *file)
 {
     int descriptor = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -179,7 +177,7 @@ bool secrets_take(char **words, size_t count, bool *any)
     return true;
 }
 
-/* ---- whose it is ----------------------------------------------------------------------------------------------- */
+/* ---- logins ------------------------------------------------------------------------------------------------------ */
 
 static bool is_for(const struct secret *secret, const struct server_name *name)
 {

@@ -1,28 +1,28 @@
 /*
- * See agree.h; what servers make of it is in module/registry/links.h.
+ * See agree.h; the servers' side is in module/links.h.
  *
- * A link greets every primary before anything of it is merged (HELLO). From then on the server remembers deletions. The
- * answer has the number of the region, how far it has dropped tombstones, and for each other region how far it had all
- * that was deleted there, in the clock of that other region.
+ * A link sends HELLO to every primary before anything from it is merged. From then on the server keeps tombstones. The
+ * reply has the number of the region, the time before which it has dropped tombstones, and for each other region the
+ * time up to which it has received all deletions of that region, by that region's clock.
  *
  *     region 7   dropped 100                  region 8   dropped 90
  *                8: had 95                               7: had 60
  *
- * Region 8 has not had all that 7 wrote down before 100 and has dropped since. There may be a key that was deleted
- * everywhere else, and that nobody else remembers as deleted: merged, it would come back. So region 8 is *outdated*: it
- * is left aside, and its operator is told what to do. All others go on. A region without keys has nothing that could
- * come back; it joins. When a region is greeted all others are asked anew, so that what is compared is of now.
+ * Region 8 has not received all tombstones that region 7 wrote before 100 and has dropped since. Region 8 may hold a
+ * key that was deleted everywhere else, and no tombstone of it is left: merged, the key would come back. So region 8 is
+ * *outdated*: it is not merged, and a message says what to do. All other regions go on. A region without keys has
+ * nothing that could come back; it may join. When HELLO is sent to a region, all others are asked again, so that the
+ * comparison uses current times.
  *
- * Agreement. All primaries say with each summary what time it is there. When all regions are up we note these times:
- * all that was deleted before has been heard by then. Work that is under way then, with generations that differ, is
- * waited for; values may differ as they like. Then all regions have all of these deletions, and each is told so
- * (AGREED): that it has those of the others as of these times, and that the others have its own as of the times of the
- * round before, which all regions have answered. So no region drops a tombstone because of a round that another one
- * never heard of, and would then be found outdated by what it has on record. When a region is away, the others are told
- * that it is to be waited for (HOLD), by its number, or where it was never met by a hash of its name.
+ * Agreement. All primaries report their time with each summary. When all regions are up, we note these times: all
+ * deletions before them have been reported by then. We wait for work that is under way with different generations;
+ * values may differ. Then all regions have all of these deletions, and each is sent AGREED: it has the deletions of the
+ * others as of these times, and the others have its own as of the times of the round before, which all regions have
+ * confirmed. So no region drops a tombstone because of a round that another region never heard of. If a region is down,
+ * the others are sent HOLD with its number, or with a hash of its host and port if it was never up: they wait for it.
  *
- * It is enough that this holds when it is said. A server that goes back to an older state has an older answer to the
- * next greeting.
+ * It is enough that this is true when it is sent. A server that goes back to an older state replies to the next HELLO
+ * with older times.
  */
 #include "agree.h"
 
@@ -35,20 +35,20 @@
 #include "engine_state.h"
 #include "report.h"
 
-#define LONGEST_PAUSE  60000 /* milliseconds between two agreements */
+#define LONGEST_PAUSE  60000 /* milliseconds between two rounds of agreement */
 #define SHORTEST_PAUSE 1000
-#define PARTS          8 /* of a retention, that such a pause is long */
+#define PARTS          8 /* the pause is one of so many parts of the retention */
 #define MOST_WORDS     (4 + 2 * MOST_REGIONS)
 
 struct agreement {
-    bool pending; /* times are noted, and work from before them is waited for */
+    bool pending; /* times are noted, and work from before them is under way */
     uint64_t times[MOST_REGIONS];
-    uint64_t recorded[MOST_REGIONS]; /* times of the last round that all regions answered; 0: none yet */
-    uint64_t sent[MOST_REGIONS];     /* times of the last round that was told */
+    uint64_t recorded[MOST_REGIONS]; /* times of the last round that all regions confirmed; 0: none yet */
+    uint64_t sent[MOST_REGIONS];     /* times of the last round that was sent */
     uint64_t round;                  /* its number */
-    unsigned unanswered;             /* messages of it */
+    unsigned unanswered;             /* messages of that round */
     uint64_t noted, next;            /* by our clock */
-    unsigned refreshing;             /* greetings of others that are under way */
+    unsigned refreshing;             /* HELLO commands to other regions that are under way */
 };
 
 static struct agreement *agreement_of(struct engine *engine)
@@ -87,11 +87,11 @@ static void message_number(struct message *message, uint64_t number)
     message->words[message->count++] = (roost_bytes){text, (size_t)size};
 }
 
-/* Whom an answer is from: a primary, by its key, for it may be gone by then. */
+/* The primary that a command was sent to, by its key, since the listener may be gone when the reply comes. */
 struct addressee {
     struct region *region;
     bool refresh;
-    uint64_t round; /* of an AGREED; else 0 */
+    uint64_t round; /* of AGREED; 0: another command */
     char key[];
 };
 
@@ -111,7 +111,7 @@ static void send(struct region *region, const struct message *message, const cha
                    (struct words){message->words, message->count}, answered_message, addressee);
 }
 
-/* To all primaries of a region; how many those are. */
+/* Sends to all primaries of a region; returns their number. */
 static unsigned send_to_all(struct region *region, struct message *message, bool refresh, uint64_t round)
 {
     unsigned count = 0;
@@ -125,7 +125,7 @@ static unsigned send_to_all(struct region *region, struct message *message, bool
     return count;
 }
 
-/* ---- greetings --------------------------------------------------------------------------------------------------- */
+/* ---- HELLO ------------------------------------------------------------------------------------------------------- */
 
 static bool read_numbers(uint64_t *numbers, const redisReply *reply, size_t count)
 {
@@ -175,7 +175,7 @@ static uint64_t fresh_number(void)
     return (number & INT64_MAX) | 1;
 }
 
-/* A region is what its primaries are together. */
+/* Combines what the primaries of a region replied. */
 static void gather(struct region *region)
 {
     region->dropped = 0;
@@ -190,7 +190,7 @@ static void gather(struct region *region)
     }
 }
 
-/* ---- who may be merged ------------------------------------------------------------------------------------------- */
+/* ---- outdated regions -------------------------------------------------------------------------------------------- */
 
 static bool has_keys(const struct region *region)
 {
@@ -226,7 +226,8 @@ static unsigned missed_by(struct engine *engine, const struct region *region)
     return count;
 }
 
-/* Of two that have missed something of each other, the one that has missed more; else the later one. */
+/* If both have missed tombstones of each other, the one that missed those of more regions is outdated; else the
+   later one. */
 static bool yields_to(struct engine *engine, const struct region *region, const struct region *other)
 {
     if (!has_missed(region, other))
@@ -263,14 +264,14 @@ static void judge(struct region *region)
         bool copied = other->index < region->index && other->number == region->number;
         if (other == region || !is_greeted(other) || (!copied && !yields_to(engine, region, other)))
             continue;
-        region->outdated = region->spoken = true; /* the others need not wait for it */
+        region->outdated = region->spoken = true; /* so that the others do not wait for it */
         report_outdated(region, other, copied);
     }
     if (region->outdated != before)
         engine->activity++;
 }
 
-/* Nothing of what it will be given is old. */
+/* A region without keys holds nothing that was deleted elsewhere. */
 static void let_join(struct region *region)
 {
     struct engine *engine = region->engine;
@@ -305,7 +306,7 @@ static void judge_all(struct engine *engine)
     }
 }
 
-/* The times are recorded once all have answered; if one does not, those of the next round will be. */
+/* The times are recorded once all regions have replied; if one does not, those of the next round will be. */
 static void answered_round(struct agreement *agreement, uint64_t round, const redisReply *reply)
 {
     if (!agreement || round != agreement->round || !agreement->unanswered)
@@ -334,7 +335,7 @@ static void answered_message(void *context, const redisReply *reply, const char 
     free(addressee);
 }
 
-/* What the others have dropped by now. */
+/* Asks the others again which tombstones they have dropped. */
 static void refresh_others(struct region *region)
 {
     struct engine *engine = region->engine;
@@ -352,7 +353,7 @@ static void refresh_others(struct region *region)
         judge_all(engine);
 }
 
-/* Whoever is greeted may have gone back to before what it answered: a replica that was promoted, a backup. */
+/* A server that is sent HELLO may have gone back to before its confirmation: a promoted replica, a restored backup. */
 static void forget_rounds(struct engine *engine)
 {
     struct agreement *agreement = agreement_of(engine);
@@ -368,7 +369,7 @@ bool agree_take_greeting(struct listener *listener, const redisReply *reply)
     struct greeting *greeting = &listener->greeting;
     if (!read_greeting(greeting, reply))
         return false;
-    if (greeting->number == 0) { /* it is greeted once more, with its number */
+    if (greeting->number == 0) { /* HELLO is sent once more, with a number for it */
         if (!region->number)
             region->number = fresh_number();
         greeting->just_done = false;
@@ -394,7 +395,7 @@ static uint64_t pause_of(const struct engine *engine)
     return pause < SHORTEST_PAUSE ? SHORTEST_PAUSE : pause;
 }
 
-/* When it last told all, by its clock: that of the primary whose clock is behind. */
+/* When it last had reported all changes: the earliest time of its primaries. */
 static uint64_t time_of(const struct region *region)
 {
     uint64_t time = UINT64_MAX;
@@ -411,7 +412,7 @@ static bool all_take_part(const struct engine *engine)
     return engine->count > 1;
 }
 
-/* Whether all regions have the same generation of a name, whatever they hold. */
+/* Whether all regions have the same generation of a key, whatever their values. */
 static bool same_generation(const struct engine *engine, const struct row *row)
 {
     region_set regions = regions_of(engine, row);
@@ -426,7 +427,7 @@ static bool same_generation(const struct engine *engine, const struct row *row)
     return true;
 }
 
-/* Work with generations that differ, and may have done so when the times were noted. */
+/* Whether there is work whose generations differ and may have differed when the times were noted. */
 static bool is_waited_for(struct engine *engine, uint64_t now)
 {
     bool found = false;
@@ -455,7 +456,7 @@ static void say_agreed(struct engine *engine)
     struct agreement *agreement = engine->agreement;
     struct message message;
     agreement->round++;
-    agreement->unanswered = 1; /* nothing is complete before all are sent */
+    agreement->unanswered = 1; /* so that the round is not complete before all are sent */
     memcpy(agreement->sent, agreement->times, sizeof agreement->sent);
     for (unsigned i = 0; i < engine->count; i++) {
         message_agreed(&message, engine, i);

@@ -1,5 +1,6 @@
 /*
- * What regions agree on, so that tombstones need not be kept for ever; and which regions may be merged at all.
+ * Agreement of all regions that they have received each other's tombstones, so that old ones can be dropped; and the
+ * decision which regions may be merged at all.
  */
 #ifndef LINK_AGREE_H
 #define LINK_AGREE_H
@@ -10,9 +11,9 @@ struct engine;
 struct listener;
 struct redisReply;
 
-/* The answer to a greeting; false if it is none. */
+/* Takes the reply to HELLO; false if it is invalid. */
 bool agree_take_greeting(struct listener *listener, const struct redisReply *reply);
-/* Now and then: all regions have all tombstones, or some region is away. */
+/* To be called now and then: begins or ends a round of agreement, or reports that a region is away. */
 void agree_tick(struct engine *engine);
 void agree_end(struct engine *engine);
 

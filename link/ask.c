@@ -19,7 +19,7 @@ bool take_view(struct row *row, unsigned region, const struct view *view, bool i
     if (older)
         return true;
     if (!is_summary && !same_incarnation && row->work->doubtful) {
-        old->known = false; /* which of the two came first, nobody can say */
+        old->known = false; /* it is not known which of the two is newer */
         return false;
     }
     struct view after = view_after(old, view);
@@ -41,11 +41,11 @@ void forget_view(struct work *work, unsigned region)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* A command that is under way, for the round that asked it. */
+/* A command under way, and the round that sent it. */
 struct ticket {
     struct work *work;
     unsigned region;
-    uint32_t serial, reports; /* told: how often summaries had spoken of the name */
+    uint32_t serial, reports; /* reports: how often summaries had mentioned the key */
     taken *take;
     void *context;
 };
@@ -65,7 +65,7 @@ static void ticket_back(struct ticket ticket)
 static void answered_ticket(void *context, const redisReply *reply, const char *error)
 {
     struct ticket ticket = *(struct ticket *)context;
-    (void)error; /* the deployment tells it */
+    (void)error; /* the deployment reports it */
     free(context);
     region_answered(region_of(ticket.work, ticket.region));
     ticket.work->doubtful = ticket.reports != ticket.work->reports[ticket.region];
@@ -91,7 +91,7 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
                    ticket);
 }
 
-/* Of a region with all others. */
+/* Between a region and all others. */
 static void conflict_with_all(struct work *work, unsigned region)
 {
     region_set all = regions_of(work->engine, work->row);
@@ -126,7 +126,8 @@ static bool is_at_top(const struct work *work, unsigned region)
     return true;
 }
 
-/* What is missing there is withheld; what is there does not take part until there may be room. */
+/* A key that the region lacks is withheld from it. A key that it holds takes no part in rounds until there may be
+   room. */
 static void refuse_for_memory(struct work *work, unsigned region, const char *text)
 {
     struct view *view = view_of(work, region);
@@ -135,7 +136,7 @@ static void refuse_for_memory(struct work *work, unsigned region, const char *te
     report_error_at(to, deployment_name(to->deployment), text);
     if (view->known && !view->value && is_at_top(work, region)) {
         view->withheld = true;
-        view->digest = (roost_digest){0}; /* until the round looks what it is */
+        view->digest = (roost_digest){0}; /* until the round fills it in */
     } else {
         work->full |= one_region(region);
     }

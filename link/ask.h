@@ -1,7 +1,7 @@
 /*
- * A command about a name, asked of a region in the name of a round, and what its reply means to the row.
+ * A command about a key, sent to a region for a round, and the effect of its reply on the row.
  *
- * Whatever is answered is taken, whenever it comes; it counts for the round that asked, as long as that goes on.
+ * Every reply is used, whenever it arrives; it only counts for the round that sent the command while that round lasts.
  */
 #ifndef LINK_ASK_H
 #define LINK_ASK_H
@@ -12,7 +12,7 @@
 
 struct redisReply;
 
-#define UNKNOWN_CURSOR "1-0" /* that no value ever gave: a pull since it tells what is there, and brings nothing */
+#define UNKNOWN_CURSOR "1-0" /* that no value ever has: a pull since it returns the state without a frame */
 
 static inline struct region *region_of(const struct work *work, unsigned region)
 {
@@ -39,21 +39,19 @@ static inline roost_bytes key_word(const struct work *work)
     return (roost_bytes){work->row->key, work->row->key_size};
 }
 
-/* What comes of a command; its reply is NULL where there is none. */
+/* Called with the reply to a command, or NULL if there was none. */
 typedef void taken(void *context, const struct redisReply *reply);
 
-/* Asks, in the name of a round. Without memory it is as if nothing were answered. */
+/* Sends a command for a round. Without memory, `take` is called with NULL. */
 void ask(struct work *work, uint32_t serial, unsigned region, struct words words, taken *take, void *context);
 
-/* Whether there is a reply that is none of the errors; `other` is the region from which it came, or -1. Errors are
-   dealt with: as trouble, as a conflict, as something that is ahead of a clock, or as a view that is not known any
-   more.
- */
+/* Whether the reply is not an error. `other` is the region whose value was sent, or -1. Errors are handled here: as
+   a failure of the round, as a conflict, as a value ahead of a clock, or as an outdated view. */
 bool is_answer(struct work *work, unsigned region, int other, const struct redisReply *reply);
 void refuse_nonsense(struct work *work, unsigned region);
 
-/* What a reply or a summary says of a region, unless more is known already; false where that cannot be told, and then
-   the view is not known any more. */
+/* Updates a view from a reply or a summary, unless a newer state is known. False if the order of the two cannot be
+   told; then the view becomes unknown. */
 bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary);
 void take_reply(struct work *work, unsigned region, const struct view *view);
 void forget_view(struct work *work, unsigned region);

@@ -9,8 +9,8 @@ struct back_off {
     uint64_t at, pause;
 };
 
-/* The next time: after `first`, then twice as much, up to `last`. Begins with `first` again if the last pause ended more
-   than ten minutes ago. */
+/* The next time: after `first`, then twice as much, up to `last`. Begins with `first` again if the last pause ended
+   more than ten minutes ago. */
 void back_off_next(struct back_off *back_off, uint64_t now, uint64_t first, uint64_t last);
 
 /* A pause doubled so many times, but at most 12 times and at most `most`. */

@@ -1,19 +1,19 @@
 /*
- * A server says that a frame is ahead of its clock, and cannot know which of the two clocks is wrong. The link asks all
- * regions what time it is (TIME, at the primary that has the name) and compares:
+ * A server that refuses a frame because it is ahead of its clock cannot know which of the two clocks is wrong. The link
+ * asks all regions for the time (TIME, at the primary that has the key) and takes the median:
  *
- *     two regions    this machine has a clock, too: whoever of the three is in the middle is right
- *     more           whoever of the regions is in the middle
+ *     two regions     of the two and the clock of this machine
+ *     more            of the regions
  *
- *     Amsterdam 12:00:00   Tokyo 12:05:00   this machine 12:00:01      Tokyo is 299 s ahead of the one in the middle
+ *     Amsterdam 12:00:00   Tokyo 12:05:00   this machine 12:00:01      Tokyo is 299 s ahead of the median
  *
- * That is told once for each region, and again when its clock is off by another amount, not for each key. Where the
- * question is not answered, as to a user who may not ask, or where all clocks agree by now, what is told is who refuses
- * whom.
+ * The result is reported once for each region, and again when its clock is off by another amount, not for each key. If
+ * TIME is not answered, for instance because the user has no right to it, or if all clocks agree by then, the report
+ * says which region refuses which.
  *
- * While something is refused clocks are compared every few seconds, which costs one short command for each region. When
- * one of them was set, everything that was refused is tried again at once. Time that merely passes changes no
- * difference: what is ahead of a clock is tried again after the pause of all conflicts.
+ * While values are refused, clocks are compared every few seconds, which costs one short command a region. When a clock
+ * was set, everything that was refused is retried at once. The passing of time changes no difference between clocks, so
+ * values ahead of a clock are otherwise retried after the pause of all conflicts.
  */
 #include "clock.h"
 
@@ -30,23 +30,23 @@
 
 struct clock {
     bool known;
-    int64_t ahead;                /* of this machine, in milliseconds; */
-    bool reported;                /* that it is wrong: */
-    int64_t reported_ahead;       /* of the others, by so much */
-    region_set refused_by;        /* of late: those who did not take what is here; */
-    region_set refusals_reported; /* and those of whom that was told without knowing why */
+    int64_t ahead;                /* of this machine, in milliseconds */
+    bool reported;                /* it was reported as wrong */
+    int64_t reported_ahead;       /* by so much, compared with the others */
+    region_set refused_by;        /* regions that refused its values since the last comparison */
+    region_set refusals_reported; /* regions of which that was reported without knowing whose clock is wrong */
     bool has_before;
-    int64_t before; /* as it was when things were last tried again */
+    int64_t before; /* `ahead` when refused values were last retried */
 };
 
 struct clocks {
     struct engine *engine;
     struct clock regions[MOST_REGIONS];
-    unsigned asked; /* answers that are still to come */
-    bool released;  /* nobody wants them any more */
+    unsigned asked; /* outstanding replies */
+    bool released;  /* to be freed with the last reply */
     struct timer *timer;
-    bool refused; /* something was refused since the last comparison: */
-    char *key;    /* this, for one */
+    bool refused; /* a value was refused since the last comparison */
+    char *key;    /* of one refused value */
     size_t key_size;
     int database;
 };
@@ -54,7 +54,7 @@ struct clocks {
 struct question {
     struct clocks *clocks;
     unsigned region;
-    uint64_t asked_at; /* by the clock on the wall */
+    uint64_t asked_at; /* by the wall clock */
 };
 
 static void clocks_free(struct clocks *clocks)
@@ -71,7 +71,7 @@ static int compare_numbers(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* How far the right time is ahead of this machine. */
+/* How far the median is ahead of this machine. */
 static int64_t right_time(const struct clocks *clocks)
 {
     int64_t ahead[MOST_REGIONS + 1];
@@ -116,7 +116,7 @@ static void report_refused(struct clocks *clocks, unsigned source, unsigned dest
                  key_of(clocks));
 }
 
-/* Of the two the one that is further off, if one is. */
+/* Reports the clock of the two that is further from the median, if one is. */
 static void judge(struct clocks *clocks, unsigned source, unsigned destination)
 {
     const struct clock *one = &clocks->regions[source], *other = &clocks->regions[destination];
@@ -143,7 +143,7 @@ static void judge_all(struct clocks *clocks)
     clocks->refused = false;
 }
 
-/* One that is right by now may be told of again. */
+/* A clock that is right again may be reported again later. */
 static void forget_the_right(struct clocks *clocks)
 {
     int64_t right = right_time(clocks);
@@ -156,7 +156,7 @@ static void forget_the_right(struct clocks *clocks)
 
 /* ---- clocks that were set ---------------------------------------------------------------------------------------- */
 
-/* Against each other: should this machine's own clock be set, nothing has changed. */
+/* Compared with each other, so that setting this machine's own clock has no effect. */
 static bool was_any_set(struct clocks *clocks)
 {
     const struct clock *first = NULL;
@@ -261,7 +261,7 @@ static void ask_time(struct clocks *clocks, unsigned region)
                    question);
 }
 
-/* A question may be answered while others are yet to be asked. */
+/* A reply may come before all commands are sent. */
 static void compare_clocks(struct clocks *clocks)
 {
     if (clocks->asked)
@@ -277,7 +277,7 @@ static void compare_clocks(struct clocks *clocks)
         compared(clocks);
 }
 
-/* Rows come and go. */
+/* A copy, since the row may be removed. */
 static bool keep_key(struct clocks *clocks, const struct row *row)
 {
     char *key = malloc(row->key_size + 1);

@@ -1,56 +1,57 @@
 /*
- * Several regions, each with its own clients that add, remove and delete, and one process that is told what changed and
- * carries it to the others.
+ * A link keeps several regions equal. Each region has its own clients that add, remove and delete. One process is
+ * notified of their changes and carries them to the other regions (anti-entropy):
  *
  *         Amsterdam              link               Tokyo
- *      ROOST.SUMMARY WAIT  ->  rows, views  <-  ROOST.SUMMARY WAIT        who holds what
+ *      ROOST.SUMMARY WAIT  ->  rows, views  <-  ROOST.SUMMARY WAIT        which region holds what
  *      ROOST.PULL          ->  cursors, spans ->  ROOST.PUSH              what changed
- *      ROOST.ASK           <->                <-> ROOST.SYNC              where nobody knows what changed
+ *      ROOST.ASK           <->                <-> ROOST.SYNC              when the changes are not known
  *
- * Nothing in here is precious. The state of a name is (generation, value), an element of a lattice: the higher
- * generation wins, at equal ones values merge, and every server does that merging itself, in one command. A link only
- * decides what to carry. Whatever it carries, twice, too late, in any order, beside other links, is either taken in or
- * changes nothing; it cannot make two regions hold what none of them was after. What is left to argue is that it never
+ * The link keeps no state that matters. The state of a key is (generation, value), an element of a lattice: the higher
+ * generation wins, and at equal generations values merge. Every server does that merge itself, in one command. The link
+ * only decides what to send. Whatever it sends, twice, late, in any order or beside other links, is merged or changes
+ * nothing. It cannot make two regions hold something that no region held. What remains to be shown is that it never
  * stops too early.
  *
- * Why all regions end equal, once their clients pause and servers can be reached:
+ * Why all regions become equal once their clients pause and all servers can be reached:
  *
- * - What differs is seen. A region tells every name whose state changed since the mark that we give it, with generation
- *   and digest of one moment. If a summary is lost we ask with the old mark again; if we die the next link has no mark
- *   and is told everything; if the server begins another life it does not know the mark and tells everything. What
- *   vanishes without a word (FLUSHALL), or was forgotten by the server before we heard of it, is not told as a change.
- *   In the second case the server says so, and we list it from the beginning, at growing intervals. In both the digest
- *   over all names shows it: when nothing moves any more and two regions have different ones, both are listed from the
- *   beginning, and what they do not mention is asked for by name.
+ * - Differences are seen. A region reports every key whose state changed since the change cursor that we send, with
+ *   generation and digest of the same moment. If a summary is lost, we ask with the old change cursor again. If the
+ *   link dies, the next one has no change cursor and gets everything. If the server restarts, it does not know the
+ *   change cursor and reports everything. Two cases are not reported as changes: keys that vanish without a trace
+ *   (FLUSHALL), and changes that the server forgot before we heard of them. In the second case the server says so, and
+ *   we list the region from the beginning, at growing intervals. In both cases the digest over all keys differs: when
+ *   nothing changes any more and two regions have different digests, both are listed from the beginning, and keys that
+ *   they do not mention are probed.
  *
- * - What is seen to differ is worked on. A row is at rest only while the last thing that every region said about the
- *   name is the same generation and the same digest. Otherwise it has a place in the schedule, or waits for a region
- *   that is away, which wakes it when it comes back.
+ * - Differences are worked on. A row is at rest only while the last report of every region has the same generation and
+ *   digest for the key. Otherwise it has a place in the schedule, or waits for a region that is down and is scheduled
+ *   when that region comes back.
  *
- * - Work ends only with equal digests. A round does the first of probe, seed, exchange and sync that there is to do
- *   (round.c). Seeding raises a region to the highest generation, and there are finitely many of those once
- *   clients pause. Deltas move cursors forward, towards the cursor that the source has shown. When no cursor has
- *   anything left to tell and digests still differ, no cursor is believed, and a sync compares the two values
- *   themselves.
+ * - Work ends only with equal digests. A round does the first of probe, seed, exchange and sync that applies (round.c).
+ *   Seeding raises a region to the highest generation, and there are finitely many generations once clients pause.
+ *   Deltas move cursors forward to the cursor that the source has reported. When there is nothing left after any cursor
+ *   and digests still differ, no cursor is trusted, and a sync compares the two values.
  *
- * The one way to lose something silently would be a cursor that is too far: changes before it are never asked for.
- * Cursors come only from replies (work.c), each for one life of the source and one of the destination; a server
- * that went back in time, from a backup or as a promoted replica that missed the last writes, has begun another life,
- * and no cursor for the old one is used. And should a cursor be wrong all the same: the digests differ when all is
- * quiet, and the sync repairs it. No message needs to arrive, and no memory needs to be right, for the end to be.
+ * The only way to lose a change silently is a cursor that is too far: the changes before it are never requested.
+ * Cursors come only from replies (work.c), each for one incarnation of the source and one of the destination. A server
+ * that went back in time (a restored backup, a promoted replica that missed the last writes) begins a new incarnation,
+ * and cursors for the old one are not used. If a cursor is wrong all the same, the digests differ when all is quiet,
+ * and a sync repairs it. No message has to arrive, and nothing that the link remembers has to be right, for regions to
+ * become equal.
  *
- * One thing differs and is left so: a value is withheld from a region that evicted it, or has no room for it
- * (round.c), until its digest elsewhere is another one, there is room, or somebody asks. Such a region is taken to
- * agree with those that hold the withheld value. Nothing is lost by it, since others hold the value. If it were brought
- * back, another one would be evicted, for ever. What was withheld is released when the region says that it has room, at
- * growing intervals (`release`), so regions with room end equal.
+ * One difference is left alone: a value is withheld from a region that evicted it or has no room for it (round.c),
+ * until the value changes elsewhere, there is room, or the user asks for it. Such a region counts as equal to those
+ * that hold the withheld value. Nothing is lost, since others hold the value. Sending it would evict another key,
+ * without end. Withheld values are sent when the region reports that it has room, at growing intervals (`release`), so
+ * regions with room become equal.
  *
- * Two links at once double the traffic and nothing else: what one has carried is `same` for the other, or comes back as
- * an echo, since only our own spans are left out of deltas.
+ * Two links at once double the traffic and change nothing else: what one link has sent is `same` for the other, or
+ * comes back as an echo, since a delta leaves out only what this link sent.
  *
- * Fairness: a row that keeps changing is due again one interval after its last round began, behind all that are due
- * earlier. The number of rounds at a time and the bytes under way are bounded, so a thousand big filters are seeded
- * some at a time.
+ * Fairness: a key that keeps changing is due again one interval after its last round began, behind all keys that are
+ * due earlier. The number of concurrent rounds and the bytes under way are bounded, so a thousand large filters are
+ * seeded a few at a time.
  */
 #include "engine.h"
 
@@ -71,18 +72,18 @@
 
 #define MOST_ROUNDS        128 /* at a time */
 #define MOST_BYTES         (64u << 20)
-#define FIRST_WHOLE_SIZE   (8u << 20) /* what a whole state is taken for until some were seen */
-#define MOST_RESTING       10000      /* names that hold nothing anywhere */
+#define FIRST_WHOLE_SIZE   (8u << 20) /* assumed until some whole states were pulled */
+#define MOST_RESTING       10000      /* keys without a value in any region */
 #define TICK               250        /* milliseconds */
-#define SILENCE            3000       /* after which a region that was asked is left aside */
+#define SILENCE            3000       /* without a reply: the other regions go on without it */
 #define CONFLICT_PAUSE     60000
-#define CHANGED_PAUSE      2000 /* of a conflict whose name changed */
+#define CHANGED_PAUSE      2000 /* of a conflict whose key changed */
 #define FIRST_RELIST_PAUSE 2000
 #define LAST_RELIST_PAUSE  600000
-#define ONCE_ROUNDS        30    /* with a single run, for a name that does not stop changing */
-#define ONCE_FAILURES      6     /* and for one whose server cannot do it */
-#define ONCE_SILENCE       60000 /* and for one that is there, but does not answer */
-#define ONCE_TIMEOUT       5000  /* and for a region that is away */
+#define ONCE_ROUNDS        30    /* limit of --once for a key that keeps changing */
+#define ONCE_FAILURES      6     /* for one whose commands fail */
+#define ONCE_SILENCE       60000 /* for a region that is up but does not reply */
+#define ONCE_TIMEOUT       5000  /* for a region that is down */
 
 static uint64_t now_of(const struct engine *engine)
 {
@@ -147,7 +148,7 @@ static void schedule(struct engine *engine, struct work *work, uint64_t due)
 
 /* ---- rest and work ----------------------------------------------------------------------------------------------- */
 
-/* Not at rest any more: the row has work then. False without memory. */
+/* Gives a row work, if it has none. False without memory. */
 static bool disturb(struct engine *engine, struct row *row)
 {
     if (row->work)
@@ -177,8 +178,8 @@ static void work_over(struct engine *engine, struct work *work)
     engine->keys_behind--;
 }
 
-/* Whether all of these regions are known to hold the same, but for what is withheld. (Two that hold nothing agree, and
-   may not both agree with a third: each is compared with each.) */
+/* Whether all of these regions are known to hold the same value, except for withheld ones. Each pair is compared:
+   two regions without a value agree with each other, but need not both agree with a third. */
 static bool agree(const struct row *row, region_set set)
 {
     for (unsigned a = 0; set >> a; a++) {
@@ -193,7 +194,7 @@ static bool agree(const struct row *row, region_set set)
     return true;
 }
 
-/* Whether none of these regions holds anything, or evicted it. */
+/* Whether no region of the set holds a value or has evicted one. */
 static bool holds_nothing(const struct row *row, region_set set)
 {
     for (unsigned region = 0; set >> region; region++)
@@ -202,7 +203,7 @@ static bool holds_nothing(const struct row *row, region_set set)
     return true;
 }
 
-/* Nor ever did. */
+/* Whether no region of the set ever held a value. */
 static bool never_was(const struct row *row, region_set set)
 {
     for (unsigned region = 0; set >> region; region++)
@@ -218,8 +219,8 @@ static void forget_resting(void *context, struct row *row)
         rows_remove(&engine->rows, row);
 }
 
-/* A name that was deleted everywhere is kept for a while, since each region that was told of it will tell us. It could
-   be forgotten at once: should a region speak of it again, all others are asked. */
+/* A key that was deleted everywhere is kept for a while, since each region that received the deletion reports it. It
+   could be forgotten at once: if a region mentions it again, all others are probed. */
 static void rest(struct engine *engine, struct row *row)
 {
     engine->resting += holds_nothing(row, regions_of(engine, row));
@@ -234,7 +235,7 @@ static void rest(struct engine *engine, struct row *row)
         report_in_step(engine, true);
 }
 
-/* Whether two regions that can be asked still have something to do with each other. */
+/* Whether two regions that are ready still have changes to exchange. */
 static bool is_unfinished(struct work *work, region_set ready)
 {
     for (unsigned a = 0; a < work->regions; a++)
@@ -259,8 +260,8 @@ static uint64_t next_round(struct work *work, uint64_t now)
     return work_any_refusal(work) ? work->retry : NEVER;
 }
 
-/* Since when each region is behind. A round carries what there was when it began, unless that is refused or changes
-   nothing. */
+/* Updates since when each region is behind. A round carries what there was when it began, unless that is refused or
+   changes nothing. */
 static void note_behind(struct work *work, bool round_over)
 {
     const struct engine *engine = work->engine;
@@ -278,7 +279,7 @@ static void note_behind(struct work *work, bool round_over)
     }
 }
 
-/* When what was refused is tried again: sooner where somebody may have mended it, later where memory is short. */
+/* When refused commands are tried again: later where memory is short. */
 static uint64_t next_retry(struct work *work, uint64_t now)
 {
     if (!work->full)
@@ -317,7 +318,7 @@ static void round_over(struct work *work)
     arm(engine);
 }
 
-/* ---- what regions say -------------------------------------------------------------------------------------------- */
+/* ---- reports of regions ------------------------------------------------------------------------------------------ */
 
 static void wake(struct engine *engine, struct work *work)
 {
@@ -346,7 +347,8 @@ static bool is_unseen(const struct view *old, const struct view *view)
     return !views_agree(old, view) || !same_cursor(old->cursor, view->cursor) || old->withheld != view->withheld;
 }
 
-/* What was heard is more than that something is there: it is another value than before, or was made since we listen. */
+/* Whether the value differs from the one before, or was created since we listen; not merely that a listing mentions
+   it. */
 static bool is_change(const struct view *old, const struct view *view, bool listing)
 {
     return view->value && (!listing || (old->known && old->value && !same_digest(old->digest, view->digest)));
@@ -365,7 +367,7 @@ static bool key_reported(struct region *region, int database, roost_bytes key, c
     if (!is_unseen(old, &after))
         return first;
     if (!row->work && views_agree(old, &after) &&
-        (old->value || !after.value)) { /* so do all who agreed with the old one */
+        (old->value || !after.value)) { /* all that agreed with the old one agree with the new one */
         take_view(row, region->index, &after, true);
         return true;
     }
@@ -422,7 +424,7 @@ static void listed(struct region *region)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Whether there is a value that could be brought there. */
+/* Whether some region holds a value that could be sent. */
 static bool is_held(const struct row *row, const struct engine *engine, uint64_t generation)
 {
     for (unsigned region = 0; region < engine->count; region++) {
@@ -435,7 +437,7 @@ static bool is_held(const struct row *row, const struct engine *engine, uint64_t
 
 struct release {
     struct region *region;
-    size_t left; /* how many more */
+    size_t left; /* keys that may still be released */
 };
 
 static void release_row(void *context, struct row *row)
@@ -458,8 +460,8 @@ static void release_row(void *context, struct row *row)
     wake(region->engine, row->work);
 }
 
-/* Where there is room again: what was withheld is brought, and what was refused is tried. It may not fit all the same,
-   or make others leave; so it is done at growing intervals, and with one key first where the last one was refused. */
+/* Sends withheld values and retries refused ones when the region has room again. They may not fit, or evict others;
+   so this happens at growing intervals, and with a single key first if the last one was refused. */
 static void release(struct region *region)
 {
     struct engine *engine = region->engine;
@@ -483,7 +485,7 @@ static void release(struct region *region)
 
 /* ---- quiet ------------------------------------------------------------------------------------------------------- */
 
-/* Nothing is under way, and every primary has said since the last thing happened that nothing changed. */
+/* Whether no work is under way, and every primary has reported "no change" since the last activity. */
 static bool is_quiet(const struct engine *engine)
 {
     for (const struct work *work = engine->works; work; work = work->after)
@@ -496,7 +498,7 @@ static bool is_quiet(const struct engine *engine)
     return all_ready(engine);
 }
 
-/* Whether all totals are equal, or those that an earlier listing has found to be explained. */
+/* Whether all digests are equal, or are the ones that an earlier listing has explained. */
 static bool totals_are_fine(struct engine *engine, const roost_digest totals[MOST_REGIONS])
 {
     bool equal = true, known = true;
@@ -509,8 +511,8 @@ static bool totals_are_fine(struct engine *engine, const roost_digest totals[MOS
     return equal || known;
 }
 
-/* Whether what was listed is still what there is, and there was nothing to do: then the difference is that of names
-   that do not match, or are in conflict. (Where there was something to do, what we did may be undone by now.) */
+/* Whether the regions still hold what was listed, and the listing led to no work: then the digests differ because of
+   keys that do not match the pattern or are in conflict. (If it led to work, the work may have been undone since.) */
 static bool is_explained(const struct engine *engine)
 {
     if (!engine->relisting || engine->rounds != engine->rounds_relisted)
@@ -546,7 +548,7 @@ static void unchanged(struct engine *engine)
         region_relist(&engine->regions[i]);
 }
 
-/* A region said that something may have been missed: it is listed from the beginning, at growing intervals. */
+/* If a region reports that changes may have been missed, it is listed from the beginning, at growing intervals. */
 static void relist_what_was_missed(struct region *region)
 {
     uint64_t now = now_of(region->engine);
@@ -558,7 +560,7 @@ static void relist_what_was_missed(struct region *region)
     region_relist(region);
 }
 
-/* ---- coming and going -------------------------------------------------------------------------------------------- */
+/* ---- regions up and down ----------------------------------------------------------------------------------------- */
 
 static void begin_when_all_spoke(struct engine *engine)
 {
@@ -571,7 +573,7 @@ static void begin_when_all_spoke(struct engine *engine)
     arm(engine);
 }
 
-/* A region is back: what failed may succeed now. */
+/* A region is ready again: work that failed is retried at once. */
 static void wake_all(struct engine *engine)
 {
     for (struct work *work = engine->works; work; work = work->after) {
@@ -603,7 +605,7 @@ static void region_changed(struct region *region)
         wake_all(region->engine);
 }
 
-/* The other regions need not wait for one that does not answer. */
+/* Marks a region as silent, so that the other regions do not wait for it. */
 static void check_silence(struct region *region)
 {
     struct engine *engine = region->engine;
@@ -648,7 +650,7 @@ static void error_changed(void *context, const char *text)
     begin_when_all_spoke(region->engine);
 }
 
-/* ---- a single run ------------------------------------------------------------------------------------------------ */
+/* ---- --once ------------------------------------------------------------------------------------------------------ */
 
 static void stop(struct engine *engine, int status)
 {
@@ -656,7 +658,7 @@ static void stop(struct engine *engine, int status)
     event_loop_stop(engine->loop);
 }
 
-/* Names that are left, and whether each of them has had its chance. */
+/* Whether --once may end: no key is left that may still become equal. */
 static bool is_done(const struct engine *engine, size_t *changing, bool *failing)
 {
     for (const struct work *work = engine->works; work; work = work->after) {
@@ -720,7 +722,7 @@ static void tick(void *context)
         check_once(engine);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
 static bool open_region(struct engine *engine, char *url)
 {

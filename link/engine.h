@@ -1,19 +1,26 @@
 /*
- * The engine of `roost link`: several regions are kept in step by one thread that waits for what they tell.
+ * The engine of `roost link`: one thread that keeps several regions in step. Start reading here.
  *
- *     engine.c     regions, rows and the schedule: what is worked on when, and when all is done
- *     listen.c     ROOST.SUMMARY: what each primary says it holds
- *     round.c      the work on one name: probe, seed, exchange, sync
- *     ask.c        a command to a region;  transfer.c  frames;  sync.c  comparisons
- *     work.c       who has told whom how much;  clock.c  whose clock is wrong
- *     report.c     lines, events and figures;  metrics.c  the figures for Prometheus
+ *     cli/link.c                      options
+ *     engine.c                        the schedule: which key is worked on when, and when all is done
+ *     listen.c     round.c            what each primary holds (ROOST.SUMMARY); the work on one key, in rounds
+ *     agree.c      sync.c transfer.c  tombstones and links; the steps of a round: comparisons, frames
+ *                  ask.c              a command about a key, and what its reply means
+ *                  clock.c            whose clock is wrong
+ *     report.c     metrics.c          messages, JSON events, status; the page for Prometheus
+ *     engine_state.h  region.h        the state that all of these share; events to the engine
+ *     schedule.c work.c rows.c        which key is due; how far regions have synced a key; what each region holds
+ *     replies.c glob.c back_off.c     parsers of replies and patterns; pauses that double
+ *
+ * Each line includes only the lines below it. A part that has something to report to the engine or to a round calls a
+ * function of `struct engine_events` (engine_state.h), which engine.c fills in.
  */
 #ifndef LINK_ENGINE_H
 #define LINK_ENGINE_H
 
 #include "settings.h"
 
-/* All of it, until a signal comes or, with `once`, everything is done; the exit status. */
+/* Runs until a signal comes or, with `once`, until all regions are equal. Returns the exit status. */
 int link_run(const struct link_settings *settings);
 
 #endif

@@ -9,9 +9,9 @@ static uint64_t now_of(const struct engine *engine)
     return event_loop_now(engine->loop);
 }
 
-/* ---- regions of a name ------------------------------------------------------------------------------------------- */
+/* ---- regions of a key -------------------------------------------------------------------------------------------- */
 
-/* Where a region is a cluster, it has no databases but the first. */
+/* A cluster has only database 0. */
 region_set regions_of(const struct engine *engine, const struct row *row)
 {
     region_set found = 0;
@@ -69,7 +69,7 @@ void region_out_of_memory(struct region *region)
     region->withholds = true;
     if (!region->refusing_since)
         region->refusing_since = now;
-    if (now >= region->memory.at) /* of those that were on their way, the first one counts */
+    if (now >= region->memory.at) /* commands that were already under way do not lengthen the pause */
         back_off_next(&region->memory, now, FIRST_MEMORY_PAUSE, LAST_MEMORY_PAUSE);
 }
 

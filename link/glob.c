@@ -1,11 +1,11 @@
 /*
- * One pass with a single place to come back to: a star takes as little as it can, and where the rest does not fit it
- * takes one byte more. A later star makes earlier ones settled, so the time is at most pattern times name, whatever
- * anybody writes.
+ * One pass with a single point of backtracking: a star matches as little as possible, and one byte more whenever the
+ * rest does not match. A later star makes backtracking to earlier ones unnecessary, so the time is at most the product
+ * of the two lengths.
  */
 #include "glob.h"
 
-/* Behind the bracket that the pattern is in, or NULL. */
+/* The end of the bracket expression that the pattern is in, or NULL. */
 static const char *bracket_end(const char *pattern)
 {
     if (*pattern == '^')
@@ -50,7 +50,7 @@ static bool in_bracket(const char *pattern, unsigned char byte)
     return found != negated;
 }
 
-/* Whether the first element of the pattern, which is no star, takes the byte; *rest is behind it. */
+/* Whether the first element of the pattern, which is not *, matches the byte; *rest points behind it. */
 static bool takes(const char *pattern, const char **rest, unsigned char byte)
 {
     *rest = *pattern == '[' ? bracket_end(pattern + 1) : pattern + (*pattern == '\\' ? 2 : 1);

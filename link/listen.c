@@ -1,30 +1,29 @@
 /*
- * One listener for each primary. It asks ROOST.SUMMARY since the mark that the last answer had, and the server answers
- * when something changed or when it has waited long enough: a link between regions where nothing happens costs some
- * hundred bytes for each primary every few seconds, however many names there are.
+ * One listener for each primary. It sends ROOST.SUMMARY with the change cursor of the last reply, and the server
+ * replies when something changed or after a time. So a link between idle regions costs a few hundred bytes for each
+ * primary every few seconds, however many keys there are.
  *
- *     no mark      SUMMARY COUNT n              everything, page by page
- *     more         SUMMARY SINCE m COUNT n      the next page at once
- *     caught up    SUMMARY SINCE m COUNT n WAIT
- *     changes      a pause of one interval first, so that what changes all the time is told once an interval
+ *     no change cursor   SUMMARY COUNT n              everything, page by page
+ *     more to come       SUMMARY SINCE c COUNT n      the next page, at once
+ *     caught up          SUMMARY SINCE c COUNT n WAIT
+ *     changes            after a pause of one interval: a busy key is reported once an interval
  *
- * Marks outlive the connection: a primary that was away for a while tells only what changed. One that began another
- * life does not know its mark and tells everything; we see that by the first half of the mark. That is a *listing*, as
- * is the first one and the one that is asked for when digests disagree (engine.c). Listings of a region are
- * counted, each name is stamped with the count when it is told, and once all primaries have told everything those with
- * an older stamp are not known any more: the round then asks for each by name, so that nothing is ever believed to be
- * gone because somebody did not mention it.
+ * Change cursors outlive the connection: a primary that was away for a while reports only what changed. One that
+ * restarted does not know the change cursor and reports everything, which shows in the first half of its cursor. That
+ * is a *listing*, as are the first one and the one that is requested when digests disagree (engine.c). Listings of a
+ * region are numbered, and each key gets the number of the listing that mentions it. Once all primaries have reported
+ * everything, keys with an older number are unknown: the round probes each of them. A key is never taken to be gone
+ * because a listing did not mention it.
  *
- * A listing is through when the server says so (`listed`): all that there was when it began has been told, and what
- * changes meanwhile comes in later pages, as changes always do. So a region can be worked on however fast it changes.
+ * A listing is complete when the server says so (`listed`): everything that existed when it began has been reported.
+ * Changes since then come in later pages, as always. So a region can be worked on however fast it changes.
  *
- * Pages advance (module/registry/change_cursor.h); but servers with an older module may answer the same page for ever. So each
- * page is checked: a mark that is not further than the one that was sent, or a page of which everything was told before
- * in the same listing, is a *stall*. It is reported, and after a pause that doubles everything is
- * listed anew, in pages twice as large, until one is large enough. Where a server says that we may have missed
- * something
- * (`missed`), we go on, and the engine lists the region anew when the time has come. In no case is a question asked
- * again at once that brought nothing.
+ * Pages advance (see change_cursor.h of the module), but a server with an older module may reply with the same page for
+ * ever. So each page is checked: a change cursor that is not further than the one that was sent, or a page whose
+ * entries were all reported before in this listing, is a *stall*. It is reported, and after a pause that doubles the
+ * region is listed again in pages twice as large, until a page is large enough. If a server reports that changes may
+ * have been missed (`missed`), we go on, and the engine begins a new listing at its own time. A command that brought
+ * nothing is never repeated at once.
  */
 #include "listen.h"
 
@@ -43,9 +42,9 @@
 #define SHORTEST_WAIT  1000 /* milliseconds */
 #define LONGEST_WAIT   20000
 #define LONGEST_PAUSE  30000
-#define CALM_INTERVALS 50 /* that a server waits */
+#define CALM_INTERVALS 50 /* that the server waits for changes */
 
-/* A mark, by the name of the primary; and the listing of the region that it has done. */
+/* The change cursor of a primary, by host and port, and the last listing that the primary completed. */
 struct saved_cursor {
     struct saved_cursor *next;
     uint32_t listed;
@@ -55,7 +54,7 @@ struct saved_cursor {
 
 static void ask(void *listener);
 
-/* ---- marks ------------------------------------------------------------------------------------------------------- */
+/* ---- change cursors ---------------------------------------------------------------------------------------------- */
 
 static struct saved_cursor *find_saved_cursor(struct region *region, const char *name)
 {
@@ -98,7 +97,7 @@ void region_relist(struct region *region)
         listener->has_listed = false;
 }
 
-/* Whether the answer belongs to the latest listing; one begins if the server did not know the mark that was sent. */
+/* Whether the reply belongs to the latest listing; a new one begins if the server did not know the change cursor. */
 static bool is_of_listing(struct listener *listener, const struct summary *summary)
 {
     struct region *region = listener->region;
@@ -144,7 +143,7 @@ static void ask_after_error(struct listener *listener)
     ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
 }
 
-/* False where they make no sense. `old` says whether all of them had been told in this listing, and were the same. */
+/* False if an entry is invalid. `old`: all entries were reported before in this listing, and are unchanged. */
 static bool take_entries(struct listener *listener, const redisReply *entries, bool *old)
 {
     struct region *region = listener->region;
@@ -170,7 +169,7 @@ static bool take_entries(struct listener *listener, const redisReply *entries, b
 
 /* ---- pages that do not advance ----------------------------------------------------------------------------------- */
 
-/* The second number of a mark. */
+/* The second number of a change cursor. */
 static uint64_t position_of(const char *change_cursor)
 {
     const char *second = strchr(change_cursor, '-');
@@ -185,7 +184,7 @@ static bool is_stalled(const struct listener *listener, const struct summary *su
            (old && !listener->has_listed && !summary->knows_listings);
 }
 
-/* Lists anew, later, in larger pages. */
+/* Begins a new listing, after a pause, in larger pages. */
 static void stall(struct listener *listener)
 {
     struct region *region = listener->region;
@@ -201,7 +200,7 @@ static void stall(struct listener *listener)
     ask_later(listener, pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE);
 }
 
-/* The next page at once; but one that always has more to tell, or tells it over and over, not without pauses. */
+/* The next page is requested at once, but not if the server always has more to come. */
 static uint64_t pause_before_page(struct listener *listener, const struct summary *summary)
 {
     const struct engine *engine = listener->region->engine;
@@ -223,7 +222,7 @@ static uint64_t next_pause(struct listener *listener, bool changed)
     return pause < SHORTEST_WAIT ? pause : SHORTEST_WAIT;
 }
 
-/* Everything that there was has been entry. */
+/* All keys that existed when the listing began have been reported. */
 static void has_listed(struct listener *listener)
 {
     bool first = !listener->caught_up;
@@ -233,7 +232,7 @@ static void has_listed(struct listener *listener)
         listener->region->engine->events->region_changed(listener->region);
 }
 
-/* And nothing has changed since. */
+/* And all changes since. */
 static void caught_up(struct listener *listener, bool changed, bool first)
 {
     struct engine *engine = listener->region->engine;
@@ -244,7 +243,7 @@ static void caught_up(struct listener *listener, bool changed, bool first)
         engine->events->unchanged(engine);
 }
 
-/* What it says for links; a server that began anew has to be greeted again. */
+/* Takes what a summary says for ROOST.LINK. A server that restarted is sent HELLO again. */
 static void take_greeting(struct listener *listener, const struct summary *summary)
 {
     struct greeting *greeting = &listener->greeting;
@@ -260,7 +259,8 @@ static void take_greeting(struct listener *listener, const struct summary *summa
         greeting->time = summary->time;
 }
 
-/* All that there was when the listing began; or when the connection was made, if the mark was good. */
+/* Whether everything was reported that existed when the listing began; or when the connection was made, if the
+   change cursor was known. */
 static bool has_reported_all(const struct listener *listener, const struct summary *summary)
 {
     if (!summary->more || (!listener->has_listed && summary->listed))
@@ -302,7 +302,7 @@ static void answered_summary(void *context, const redisReply *reply, const char 
 {
     struct listener *listener = context;
     struct summary summary;
-    (void)error; /* the deployment tells why */
+    (void)error; /* the deployment reports it */
     if (listener->region->engine->stopping)
         return;
     if (reply && reply->type != REDIS_REPLY_ERROR && read_summary(&summary, reply)) {
@@ -331,7 +331,7 @@ static roost_bytes word(const char *text)
 static void answered_greeting(void *context, const redisReply *reply, const char *error)
 {
     struct listener *listener = context;
-    (void)error; /* the deployment tells why */
+    (void)error; /* the deployment reports it */
     if (listener->region->engine->stopping)
         return;
     if (reply && agree_take_greeting(listener, reply)) {
@@ -386,7 +386,7 @@ static void ask(void *context)
     node_wait(listener->node, (struct words){words, count}, answered_summary, listener);
 }
 
-/* ---- coming and going -------------------------------------------------------------------------------------------- */
+/* ---- regions up and down ----------------------------------------------------------------------------------------- */
 
 struct listener *listener_start(struct region *region, struct node *node)
 {

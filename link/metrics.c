@@ -33,7 +33,7 @@ struct metrics {
     struct evhttp *server;
     struct evconnlistener *listener;
     struct timer *pause;
-    struct bufferevent *clients[MOST_CLIENTS]; /* a ring; those that are over have no descriptor */
+    struct bufferevent *clients[MOST_CLIENTS]; /* a ring; a closed one has no descriptor */
     unsigned next;
 };
 
@@ -44,89 +44,90 @@ static void append_head(struct evbuffer *to, const char *name, const char *type,
     evbuffer_add_printf(to, "# HELP roost_link_%s %s\n# TYPE roost_link_%s %s\n", name, help, name, type);
 }
 
-static void append_figure(struct evbuffer *to, const char *name, const char *type, const char *help, double value)
+static void append_metric(struct evbuffer *to, const char *name, const char *type, const char *help, double value)
 {
     append_head(to, name, type, help);
     evbuffer_add_printf(to, "roost_link_%s %.15g\n", name, value);
 }
 
-/* One for each peer; what it is for one is asked of `figure`. */
-static void append_figures(struct evbuffer *to, struct engine *engine, const char *name, const char *type,
-                           const char *help, uint64_t (*figure)(const struct region *region))
+/* One sample for each peer. */
+static void append_for_peers(struct evbuffer *to, struct engine *engine, const char *name, const char *type,
+                             const char *help, uint64_t (*metric)(const struct region *region))
 {
     append_head(to, name, type, help);
     for (unsigned i = 0; i < engine->count; i++)
         evbuffer_add_printf(to, "roost_link_%s{peer=\"%s\"} %llu\n", name,
                             deployment_name(engine->regions[i].deployment),
-                            (unsigned long long)figure(&engine->regions[i]));
+                            (unsigned long long)metric(&engine->regions[i]));
 }
 
-static uint64_t figure_up(const struct region *region)
+static uint64_t metric_up(const struct region *region)
 {
     return region->ready;
 }
 
-static uint64_t figure_outdated(const struct region *region)
+static uint64_t metric_outdated(const struct region *region)
 {
     return region->outdated;
 }
 
-static uint64_t figure_sent(const struct region *region)
+static uint64_t metric_sent(const struct region *region)
 {
     return deployment_sent(region->deployment);
 }
 
-static uint64_t figure_received(const struct region *region)
+static uint64_t metric_received(const struct region *region)
 {
     return deployment_received(region->deployment);
 }
 
-static uint64_t figure_merges(const struct region *region)
+static uint64_t metric_merges(const struct region *region)
 {
     return region->counters.merges;
 }
 
-static uint64_t figure_seeds(const struct region *region)
+static uint64_t metric_seeds(const struct region *region)
 {
     return region->counters.seeds;
 }
 
-static uint64_t figure_deletions(const struct region *region)
+static uint64_t metric_deletions(const struct region *region)
 {
     return region->counters.deletions;
 }
 
-static uint64_t figure_syncs(const struct region *region)
+static uint64_t metric_syncs(const struct region *region)
 {
     return region->counters.syncs;
 }
 
-static uint64_t figure_errors(const struct region *region)
+static uint64_t metric_errors(const struct region *region)
 {
     return region->counters.errors;
 }
 
-static uint64_t figure_out_of_memory(const struct region *region)
+static uint64_t metric_out_of_memory(const struct region *region)
 {
     return region->counters.out_of_memory;
 }
 
 static void append_peers(struct evbuffer *to, struct engine *engine)
 {
-    append_figures(to, engine, "up", "gauge", "Whether the peer can be asked.", figure_up);
-    append_figures(to, engine, "outdated", "gauge",
-                   "Whether the peer has missed deletions that others no longer know: it is not merged.",
-                   figure_outdated);
-    append_figures(to, engine, "bytes_sent_total", "counter", "Bytes sent to the peer.", figure_sent);
-    append_figures(to, engine, "bytes_received_total", "counter", "Bytes received from the peer.", figure_received);
-    append_figures(to, engine, "merges_total", "counter", "Deltas that brought the peer something new.", figure_merges);
-    append_figures(to, engine, "seeds_total", "counter", "Keys that the peer lacked and was given whole.",
-                   figure_seeds);
-    append_figures(to, engine, "deletions_total", "counter", "Keys deleted at the peer.", figure_deletions);
-    append_figures(to, engine, "syncs_total", "counter", "Keys compared piece by piece with the peer.", figure_syncs);
-    append_figures(to, engine, "errors_total", "counter", "Commands that the peer refused.", figure_errors);
-    append_figures(to, engine, "out_of_memory_total", "counter", "Commands that the peer refused for want of memory.",
-                   figure_out_of_memory);
+    append_for_peers(to, engine, "up", "gauge", "Whether the peer is up and has been listed.", metric_up);
+    append_for_peers(to, engine, "outdated", "gauge",
+                     "Whether the peer missed deletions whose tombstones others have dropped: it is not merged.",
+                     metric_outdated);
+    append_for_peers(to, engine, "bytes_sent_total", "counter", "Bytes sent to the peer.", metric_sent);
+    append_for_peers(to, engine, "bytes_received_total", "counter", "Bytes received from the peer.", metric_received);
+    append_for_peers(to, engine, "merges_total", "counter", "Deltas with changes that the peer did not have.",
+                     metric_merges);
+    append_for_peers(to, engine, "seeds_total", "counter", "Keys sent whole because the peer lacked them.",
+                     metric_seeds);
+    append_for_peers(to, engine, "deletions_total", "counter", "Keys deleted at the peer.", metric_deletions);
+    append_for_peers(to, engine, "syncs_total", "counter", "Keys synced with the peer.", metric_syncs);
+    append_for_peers(to, engine, "errors_total", "counter", "Commands that the peer refused.", metric_errors);
+    append_for_peers(to, engine, "out_of_memory_total", "counter", "Commands that the peer refused for lack of memory.",
+                     metric_out_of_memory);
 }
 
 static void append_peer(struct evbuffer *to, const struct engine *engine, unsigned peer, const char *name, double value)
@@ -138,10 +139,10 @@ static void append_peer(struct evbuffer *to, const struct engine *engine, unsign
 static void append_status(struct evbuffer *to, const struct engine *engine, const struct status *status)
 {
     append_head(to, "lag_seconds", "gauge",
-                "Age of the oldest change that may not have arrived at the peer, or not be known of it.");
+                "Age of the oldest change that may not have arrived at the peer, or may not have been reported by it.");
     for (unsigned i = 0; i < engine->count; i++)
         append_peer(to, engine, i, "lag_seconds", (double)status->peers[i].lag / 1000);
-    append_head(to, "keys_behind", "gauge", "Keys of which the peer lacks something that another one has.");
+    append_head(to, "keys_behind", "gauge", "Keys of which the peer lacks changes that another peer has.");
     for (unsigned i = 0; i < engine->count; i++)
         append_peer(to, engine, i, "keys_behind", (double)status->peers[i].behind);
     append_head(to, "keys_withheld", "gauge", "Keys that the peer evicted or has no memory for.");
@@ -153,8 +154,8 @@ static void append_all(struct evbuffer *to, struct engine *engine)
 {
     struct status status;
     report_status(engine, &status);
-    append_figure(to, "keys", "gauge", "Keys that some peer holds.", (double)status.keys);
-    append_figure(to, "keys_in_conflict", "gauge", "Keys that some peer refuses.", (double)status.conflicts);
+    append_metric(to, "keys", "gauge", "Keys that some peer holds.", (double)status.keys);
+    append_metric(to, "keys_in_conflict", "gauge", "Keys that some peer refuses.", (double)status.conflicts);
     append_status(to, engine, &status);
     append_peers(to, engine);
 }

@@ -1,4 +1,4 @@
-/* The figures of a link as Prometheus reads them: http://127.0.0.1:PORT/metrics */
+/* Metrics of a link for Prometheus: http://127.0.0.1:PORT/metrics */
 #ifndef LINK_METRICS_H
 #define LINK_METRICS_H
 
@@ -6,7 +6,7 @@
 
 struct metrics;
 
-/* Complains and gives NULL where the port cannot be had. */
+/* NULL, with a message, if it cannot listen on the port. */
 struct metrics *metrics_open(struct engine *engine, uint16_t port);
 void metrics_close(struct metrics *metrics); /* NULL is fine */
 

@@ -1,6 +1,6 @@
 /*
- * Replies as RESP2 has them: maps are flat arrays, truth is 0 or 1. Each reader takes its reply whole, or says that it
- * is something else; texts are read digit by digit.
+ * Replies of RESP2: maps are flat arrays, booleans are 0 or 1. Each parser accepts its reply as a whole or returns
+ * false; numbers in texts are read digit by digit.
  */
 #include "replies.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static bool is_text(const redisReply *reply)
 {
@@ -132,7 +132,7 @@ bool field_is(const redisReply *reply, const char *name, const char *text)
     return found && text_is(found, text);
 }
 
-/* False, and no, where there is none. */
+/* False, and the flag is false, if there is no such field. */
 static bool read_flag(const redisReply *reply, const char *name, bool *flag)
 {
     int64_t value = 0;
@@ -167,7 +167,7 @@ bool read_summary(struct summary *summary, const redisReply *reply)
     return !summary->more || summary->changed->elements > 0;
 }
 
-/* A number of seconds that a deletion was written down at, or nothing. */
+/* The time of a tombstone in seconds, or 0. */
 static uint32_t read_time(const redisReply *reply, size_t place)
 {
     const redisReply *time = reply->elements > place ? reply->element[place] : NULL;
@@ -175,7 +175,7 @@ static uint32_t read_time(const redisReply *reply, size_t place)
     return good ? (uint32_t)time->integer : 0;
 }
 
-/* Those that were evicted say so in a sixth part; a seventh is the time of a tombstone. */
+/* The sixth element says whether the key was evicted; the seventh is the time of a tombstone. */
 bool read_summary_entry(struct summary_entry *entry, const redisReply *reply)
 {
     if (!is_array(reply, 5) || reply->element[0]->type != REDIS_REPLY_INTEGER || reply->element[0]->integer < 0 ||

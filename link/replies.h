@@ -1,4 +1,4 @@
-/* What servers reply to the commands of a link, checked: a server may answer anything. */
+/* Parsers of the replies to a link's commands. A server may reply anything; everything is checked. */
 #ifndef LINK_REPLIES_H
 #define LINK_REPLIES_H
 
@@ -13,18 +13,18 @@ struct redisReply;
 
 void cursor_text(char text[CURSOR_ROOM], roost_cursor cursor);
 
-/* ---- replies: all false where the reply is something else ---- */
+/* replies: all return false for anything else */
 
 struct summary {
     roost_digest digest;
     char change_cursor[CHANGE_CURSOR_SIZE];
     uint64_t keys;
     bool more;
-    uint64_t time;                    /* by its clock; 0 where it does not tell */
-    roost_bytes link;                 /* the key for ROOST.LINK; data NULL: it knows of none */
-    bool knows_listings;              /* an older server does not tell what follows: */
-    bool listed;                      /* all that there was when the listing began has been told */
-    bool missed;                      /* that a key went away may have been missed */
+    uint64_t time;                    /* by its clock; 0: not given */
+    roost_bytes link;                 /* the key for ROOST.LINK; data NULL: not supported */
+    bool knows_listings;              /* false: an older server, which does not send what follows */
+    bool listed;                      /* all keys that existed when the listing began have been reported */
+    bool missed;                      /* a removal of a key may have been missed */
     bool full;                        /* it is close to its maxmemory */
     const struct redisReply *changed; /* an array */
 };
@@ -34,27 +34,27 @@ struct summary_entry {
     int database;
     roost_bytes key;
     struct view view;
-    bool dropped; /* its tombstone is, since all regions have had it */
+    bool dropped; /* its tombstone was dropped, since all regions have received it */
 };
 bool read_summary_entry(struct summary_entry *entry, const struct redisReply *reply);
 
 struct pulled {
     struct view view;
-    roost_bytes frame; /* data NULL: there is none */
+    roost_bytes frame; /* data NULL: no frame */
 };
 bool read_pulled(struct pulled *pulled, const struct redisReply *reply);
 
 enum outcome { PUSH_MERGED, PUSH_SAME, PUSH_STALE, PUSH_WHOLE };
 struct pushed {
     enum outcome outcome;
-    struct view view; /* its cursor is that after the push */
+    struct view view; /* with the cursor after the push */
     roost_cursor from;
 };
 bool read_pushed(struct pushed *pushed, const struct redisReply *reply);
 
 struct asked {
     roost_bytes session;
-    roost_bytes request; /* data NULL: the sync is over, and what follows is known */
+    roost_bytes request; /* data NULL: the sync is over, and what follows is set */
     bool equal;
     roost_digest digest;
     roost_cursor cursor;
@@ -62,22 +62,22 @@ struct asked {
 };
 bool read_asked(struct asked *asked, const struct redisReply *reply);
 
-/* A number by its name in a flat array of names and values. */
+/* A number by its field name in a flat array of names and values. */
 bool read_field(int64_t *value, const struct redisReply *reply, const char *name);
-/* Whether there is such a name with this text. */
+/* Whether a field has this text. */
 bool field_is(const struct redisReply *reply, const char *name, const char *text);
 
 /* ---- errors ---- */
 
-/* There is no room: it will pass, but nobody knows when. */
+/* Out of memory: passes at an unknown time. */
 bool is_memory_error(const char *text);
-/* One that will pass by itself: a server that loads, fails over, or cannot write at the moment. */
+/* Passes by itself: a server that loads, fails over, or cannot write at the moment. */
 bool is_passing_error(const char *text);
 /* The two filters have other configurations. */
 bool is_configuration_error(const char *text);
-/* What was to be taken in is ahead of the server's clock. */
+/* The value is ahead of the server's clock. */
 bool is_clock_error(const char *text);
-/* The generation of a name is another one by now, or a sync was forgotten. */
+/* The generation of the key has changed, or the server has dropped the sync. */
 bool is_outdated_error(const char *text);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * Three readers: somebody at a terminal, who gets one line that is written over again and again, and lines for what
- * goes wrong; a log, which gets those lines alone; and a program, which gets each event as a JSON object on a line.
+ * There are three kinds of readers: a person at a terminal, who gets a status line that is overwritten, and a line for
+ * each error; a log, which gets those lines alone; and a program, which gets each event as a JSON object on a line.
  *
- * The same trouble is told once, not each time that it is met: a text is remembered by its hash for each region, and
- * for each name that a region refuses. Names are bytes; in lines what cannot be printed is written as \x and two
- * digits.
+ * An error is reported once, not each time that it occurs: its text is remembered by a hash for each region, and for
+ * each key that a region refuses. Keys are bytes; in messages unprintable ones are written as \x and two digits.
  */
 #include "report.h"
 
@@ -21,13 +20,13 @@
 #include "cli/base/progress.h"
 
 #define REPORT_AGAIN  60000 /* milliseconds */
-#define LONGEST_KEY   200   /* of what is shown of one, in bytes */
-#define MANY_ROWS     10000 /* are counted once in so many milliseconds */
+#define LONGEST_KEY   200   /* bytes of a key that are shown */
+#define MANY_ROWS     10000 /* with more rows than this, the status is computed every MANY_PAUSE milliseconds */
 #define MANY_PAUSE    2000
-#define KEYS_REPORTED 5 /* that a region refuses, in a minute */
+#define KEYS_REPORTED 5 /* refused keys a minute that are listed */
 #define KEY_ROOM      (4 * LONGEST_KEY + 40)
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t hash_text(const char *text)
 {
@@ -160,7 +159,7 @@ void report_error(struct region *region, const char *text)
     event_end(&json);
 }
 
-/* Of the last few texts each is told once a minute; this one is from now on. */
+/* Whether the text is one of the last few that were reported within a minute; otherwise it becomes one. */
 static bool was_reported_lately(struct region *region, uint32_t hash)
 {
     uint64_t now = event_loop_now(region->engine->loop);
@@ -193,7 +192,7 @@ void report_error_at(struct region *region, const char *who, const char *text)
     event_end(&json);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 void report_work(struct region *region, const struct row *row, const char *event, uint64_t bytes)
 {
@@ -217,7 +216,7 @@ static void report_rest(struct region *region)
     region->refusals.more = region->refusals.reported = 0;
 }
 
-/* Some in a minute; the others are counted. */
+/* Some a minute are reported; the others are counted. */
 static bool may_report_key(struct region *region)
 {
     uint64_t now = event_loop_now(region->engine->loop);
@@ -317,7 +316,8 @@ void report_writers(struct region *region, const struct row *row, int64_t writer
     } else if (engine->report && !engine->report->reported_writers) {
         printable_key(key, row);
         complain(deployment_name(region->deployment),
-                 "key %s: made for %lld writer%s, but there are %u regions: its false positive rate may exceed the promised one "
+                 "key %s: made for %lld writer%s, but there are %u regions: its false positive rate may exceed the "
+                 "promised one "
                  "(set roost.bf-writers before creating keys; more keys like it are not reported)",
                  key, (long long)writers, writers == 1 ? "" : "s", engine->count);
         engine->report->reported_writers = true;
@@ -390,7 +390,7 @@ void report_withheld(struct region *region, uint64_t keys)
     event_end(&json);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------------------------------------ */
 
 static void count_row(void *context, struct row *row)
 {
@@ -412,13 +412,14 @@ static void lag_since(struct peer_status *peer, uint64_t now, uint64_t since)
         peer->lag = now - since;
 }
 
-/* A region that cannot be asked, or whose listing does not advance, may have changed since. */
+/* A region that is not ready, or whose listing does not advance, may have changed since then. */
 static void count_region(const struct region *region, struct peer_status *peer, uint64_t now)
 {
     if (!region->ready)
         lag_since(peer, now, region->away_since);
     if (region->refusing_since && !region_is_full(region) && peer->withheld) {
-        lag_since(peer, now, region->refusing_since); /* it does not evict: what it refuses is missing there */
+        lag_since(peer, now,
+                  region->refusing_since); /* it does not evict, so the keys that it refuses are missing there */
         peer->behind += peer->withheld;
     }
     for (const struct listener *listener = region->listeners; listener; listener = listener->next)

@@ -1,33 +1,33 @@
 /*
- * A round looks at the views of a name and does the first of these that there is to do, again and again, until there is
- * nothing left:
+ * A round looks at the views of a key and does the first of these that applies, again and again, until none does:
  *
- *     probe     a view is not known                     PULL with a cursor that nobody gave: tells what is there
- *     seed      a lower generation, or no value         PULL 0 from one that has it, PUSH the whole state or a burial
- *     exchange  digests differ, cursors are known       PULL since the cursor, PUSH the delta to all who lack it
- *     sync      digests differ, nothing else helps      ASK at one, SYNC at the other, in turn, until they are through
+ *     probe     a view is unknown                       PULL with a cursor that no value has: returns the state alone
+ *     seed      a lower generation, or no value         PULL 0 from a region that has it, PUSH the state or a deletion
+ *     exchange  digests differ, cursors are known       PULL since the cursor, PUSH the delta to those that lack it
+ *     sync      digests differ, nothing else applies    ASK at one, SYNC at the other, in turn, until the sync is over
  *
- * Deltas are asked for once in a round: under a steady stream of changes there is always more, and that is for the next
- * round, one interval later. Each step waits for the answers to all it asked; then views, cursors and spans come from
- * what the servers replied, and from nothing else.
+ * Deltas are pulled once in a round: under a steady stream of changes there is always more, which is left to the next
+ * round, one interval later. Each step waits for all of its replies; views, cursors and spans come from these replies
+ * alone.
  *
- * An example, two regions at rest, one addition at A. A tells a new digest and the cursor a-8; the pair A to B has a-7.
+ * An example: two regions at rest, one addition at A. A reports a new digest and the cursor a-8; the pair A to B has
+ * a-7.
  *
  *     PULL k a-7        at A   ->  generation 0, a-8, digest D, 60 bytes
  *     PUSH k 0 bytes    at B   ->  merged, 0, D, b-4, b-5
  *
- * Now both views say D: at rest, and the cursors a-8 and b-5 are good for the next time. Had B changed meanwhile, its
- * digest would be another one, and the next delta from B would be asked for since b-4 without the span 4-5.
+ * Now both views have D: the key is at rest, and the cursors a-8 and b-5 are ready for the next change. Had B changed
+ * meanwhile, its digest would differ, and the next delta from B would be pulled since b-4 without the span 4-5.
  *
- * What a server refuses is a conflict between two regions (another configuration) or of one region with all others (a
- * key of another type, a limit). One that has no memory is told nothing for a while, but goes on to tell. The rest of
- * the name's regions goes on. Windows and counters whose times are ahead
- * of the clock of another region are not taken there, but what that one has is taken here: a conflict in one direction.
- * Syncs, which carry both, end at the first refusal; so such regions push whole states, then deltas, as far as they are
- * taken. What a server cannot do at the moment, or does not answer, ends the round, and the name is tried again after a
- * pause that doubles. A round does not wait for ever, since the other regions would wait with it: where a region has
- * been silent for some seconds, the engine gives the round up and goes on without that region. What was asked stays
- * under way, and each reply is good whenever it comes, for it speaks of states and not of rounds.
+ * A refusal is a conflict between two regions (different configurations) or of one region with all others (a key of
+ * another type, a limit). A region without memory is sent nothing for a while, but its changes are still pulled. The
+ * other regions go on with the key. Windows and counters whose times are ahead of another region's clock are refused
+ * there, but values in the other direction are accepted: a conflict in one direction. A sync carries both directions
+ * and ends at the first refusal; so such regions push whole states and then deltas, as far as they are accepted. If a
+ * server does not reply, or cannot carry out a command now, the round ends and the key is tried again after a pause
+ * that doubles. A round does not wait for ever, since the other regions would wait with it: when a region has been
+ * silent for some seconds, the engine ends the round and goes on without that region. Late replies are still used,
+ * since they are about states and not about rounds.
  */
 #include "round.h"
 
@@ -40,12 +40,12 @@
 #include "sync.h"
 #include "transfer.h"
 
-#define MOST_STEPS 64          /* of a round that comes to no end */
+#define MOST_STEPS 64          /* of a round that does not end */
 #define MOST_BYTES (64u << 20) /* under way */
 
-/* ---- regions of a name ------------------------------------------------------------------------------------------- */
+/* ---- regions of a key -------------------------------------------------------------------------------------------- */
 
-/* Those that can be asked and whose view is known. */
+/* The regions that are ready and whose view is known. */
 static region_set known_regions(const struct work *work)
 {
     region_set ready = ready_regions_of(work->engine, work->row), known = 0;
@@ -128,7 +128,7 @@ static void take_info(void *context, const redisReply *reply)
         report_writers(region_of(question.work, question.region), question.work->row, writers);
 }
 
-/* Once for each name that is worked on: whether the promised rate is meant for so many regions. */
+/* Once for each key: warns if the filter was created for fewer writers than there are regions. */
 static void ask_writers(struct work *work, unsigned region)
 {
     struct question *question = work->row->asked_writers ? NULL : question_new(work, region);
@@ -141,7 +141,7 @@ static void ask_writers(struct work *work, unsigned region)
 
 /* ---- seed -------------------------------------------------------------------------------------------------------- */
 
-/* Whether it lacks the value that the holders have, and what is withheld from it is another one. */
+/* Whether it lacks the value of the holders, and what is withheld from it is another one. */
 static bool lacks_value(const struct work *work, unsigned region, region_set holders)
 {
     for (unsigned holder = 0; holder < work->regions; holder++)
@@ -150,7 +150,7 @@ static bool lacks_value(const struct work *work, unsigned region, region_set hol
     return holders && !view_of(work, region)->value;
 }
 
-/* Those at a lower generation, or without the value that others have. */
+/* The regions at a lower generation, or without the value that others have. */
 static region_set in_want(const struct work *work, region_set known, uint64_t top, region_set holders)
 {
     region_set found = 0;
@@ -170,9 +170,9 @@ static region_set holders_of(const struct work *work, region_set known, uint64_t
 }
 
 /*
- * A region that evicts keys would evict others for each that is brought there, and those would be brought back in turn,
- * for ever. So where a region has no room, what it does not hold is withheld from it, unless it has changed since we
- * listen: then it is in use. What is withheld is remembered by its digest; another digest means that it has changed.
+ * A region that evicts keys would evict another key for each that is sent there, and that one would be sent again in
+ * turn, without end. So a key that a full region does not hold is withheld from it, unless it has changed since we
+ * listen: then it is in use. The digest of the withheld value is kept; another digest means that the value has changed.
  */
 static bool is_to_be_withheld(const struct work *work, unsigned region)
 {
@@ -204,14 +204,14 @@ static bool send_deletion(struct work *work, region_set known, region_set wantin
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)) &&
-            (!has(work->full, region) || view_of(work, region)->value)) /* to delete something there is always room */
+            (!has(work->full, region) || view_of(work, region)->value)) /* deletions need no memory */
             willing |= one_region(region);
     if (willing)
         transfer_deletion(work, willing, top);
     return willing != 0;
 }
 
-/* Whole states are big: only so many at a time, by the size that they had of late. */
+/* Limits the whole states under way, by their recent size. */
 static bool has_room(const struct engine *engine)
 {
     return engine->wholes == 0 || engine->held + engine->wholes * engine->whole_size < MOST_BYTES;
@@ -229,7 +229,7 @@ static bool stall(struct work *work)
     return true;
 }
 
-/* One after the other, as long as there is room: there may be nothing left to seed for those that go on. */
+/* One after the other, as long as there is memory: those that continue may have nothing left to seed. */
 void rounds_resume(struct engine *engine)
 {
     while (engine->stalled && has_room(engine)) {
@@ -270,7 +270,7 @@ static bool seed(struct work *work, region_set known)
 
 /* ---- exchange ---------------------------------------------------------------------------------------------------- */
 
-/* Two that hold values of the same generation, but not the same, and may tell each other. */
+/* Whether two regions hold different values of the same generation and are not in conflict. */
 static bool differ(const struct work *work, unsigned a, unsigned b)
 {
     const struct view *one = view_of(work, a), *other = view_of(work, b);
@@ -285,7 +285,7 @@ static bool has_unseen(struct work *work, region_set known, unsigned source, uns
            work_knows(work, source, destination) && work_has_unseen(work, source, destination);
 }
 
-/* One delta for all that have come to the same cursor. */
+/* One delta for all destinations with the same cursor. */
 static void send_to_group(struct work *work, unsigned source, region_set *left)
 {
     unsigned first = (unsigned)__builtin_ctz(*left);
@@ -321,14 +321,14 @@ static bool exchange(struct work *work, region_set known)
 
 /* ---- sync -------------------------------------------------------------------------------------------------------- */
 
-static bool sync_both(struct work *work, unsigned asking, unsigned answering)
+static bool sync_both(struct work *work, unsigned initiator, unsigned responder)
 {
-    ask_writers(work, asking);
-    return sync_two(work, asking, answering);
+    ask_writers(work, initiator);
+    return sync_two(work, initiator, responder);
 }
 
-/* Between regions whose clocks differ there are no syncs: each pushes the whole of what it has, and one of them may
-   take it. Later on there are cursors. */
+/* Regions whose clocks differ do not sync: each pushes its whole state, and one of them may accept it. After that
+   there are cursors. */
 static bool send_whole(struct work *work, unsigned source, unsigned destination)
 {
     if (work_is_ahead(work, source, destination) || has(work->full, destination) ||
@@ -344,7 +344,7 @@ static bool is_synced(const struct work *work, unsigned a, unsigned b)
     return !has(work->unsynced[a], b);
 }
 
-/* Or none. */
+/* Whether values are accepted in one direction only, or in none. */
 static bool is_one_way(const struct work *work, unsigned a, unsigned b)
 {
     return work_is_ahead(work, a, b) || work_is_ahead(work, b, a);
@@ -355,7 +355,7 @@ static bool send_both(struct work *work, unsigned a, unsigned b)
     return is_synced(work, a, b) ? sync_both(work, a, b) : send_whole(work, a, b) || send_whole(work, b, a);
 }
 
-/* Those that are joined to a region by pairs that know both ways: deltas will pass from one to the other. */
+/* The regions that deltas can reach from a region, by pairs with usable cursors in both directions. */
 static region_set joined(struct work *work, region_set known, unsigned region)
 {
     region_set found = one_region(region), before = 0;
@@ -392,7 +392,7 @@ static bool any_unseen(struct work *work, region_set known)
     return false;
 }
 
-/* Everything was told, and still they differ: the views are asked for once more, and then nothing is believed. */
+/* There are no unseen changes, and still the views differ: both are probed once more, and then synced. */
 static bool sync_doubted(struct work *work, region_set known)
 {
     if (any_unseen(work, known))
@@ -442,7 +442,7 @@ static bool step(struct work *work)
     return seed(work, known) || exchange(work, known) || sync_unjoined(work, known) || sync_doubted(work, known);
 }
 
-/* A command may be answered while it is asked: nothing is over before all are on their way. */
+/* A command may be answered while it is sent: a step is not over before all of its commands are under way. */
 static void proceed(struct work *work)
 {
     bool asked;

@@ -139,7 +139,7 @@ struct view view_after(const struct view *before, const struct view *heard)
     if (heard->value || heard->generation != before->generation || !(heard->withheld || before->withheld))
         return after;
     after.withheld = true;
-    after.digest = before->digest; /* of what it held, or of what was withheld before */
+    after.digest = before->digest; /* of the value that it held, or that was withheld before */
     return after;
 }
 

@@ -12,7 +12,7 @@ struct schedule {
 
 void schedule_release(struct schedule *schedule); /* the work itself stays */
 
-/* Replaces an earlier time; NEVER takes the work out. False without memory, and then it is out. */
+/* Schedules work, or changes its time; NEVER removes it. False without memory, and then it is not scheduled. */
 bool schedule_put(struct schedule *schedule, struct work *work, uint64_t due);
 
 /* The work that is due first, or NULL. */

@@ -7,11 +7,11 @@
 #define MOST_REGIONS 16
 
 struct link_settings {
-    char **urls; /* passwords in them are made unreadable */
+    char **urls; /* passwords in them are overwritten */
     unsigned count;
-    const char *match;              /* NULL: every name */
+    const char *match;              /* NULL: every key */
     uint64_t interval;              /* milliseconds */
-    bool once, json, quiet, refill; /* refill: what was evicted is brought back once */
+    bool once, json, quiet, refill; /* refill: evicted keys are sent again, once */
     uint16_t metrics;               /* a port on loopback, or 0 */
     const char *password_file;
     struct connection_options connection;

@@ -1,11 +1,10 @@
 /*
- * See sync.h.
+ * See sync.h. One region is the initiator, the other the responder:
  *
- *     ROOST.ASK at one  ->  a request  ->  ROOST.SYNC at the other  ->  its reply  ->  ROOST.ASK at the one  ->  ...
+ *     ROOST.ASK at the initiator -> request -> ROOST.SYNC at the responder -> reply -> ROOST.ASK at the initiator ...
  *
- * until the asking side has nothing left to ask. Then the other side is looked at once more: what each had when the
- * sync began the other has now, if both are still in the lives that they were in, and from there on cursors are good
- * again.
+ * until the initiator has nothing left to request. Then the responder is probed: each region now has what the other had
+ * when the sync began, if both are still in the same incarnations, and cursors are usable again.
  */
 #include "sync.h"
 
@@ -20,24 +19,24 @@
 struct session {
     struct work *work;
     uint32_t serial;
-    unsigned asking, answering;
+    unsigned initiator, responder;
     uint64_t generation;
-    struct view before_asking, before_answering, after_asking;
+    struct view before_initiator, before_responder, after_initiator;
     bool equal;
     uint64_t bytes; /* of messages */
     size_t id_size;
-    char id[64]; /* of the session, as the asking side calls it */
+    char id[64]; /* of the session, as the initiator names it */
 };
 
 static void take_asked(void *context, const redisReply *reply);
 
-/* One of the two is ahead of the clock of the other. Which one a sync does not tell: a side that refuses something says
-   so to the other, whose error that is then. The round goes on with pushes. */
+/* A value is ahead of the other region's clock. A sync does not tell which: a side that refuses something reports it
+   to the other side, whose error it becomes. The round continues with pushes. */
 static bool is_ahead(struct session *session, const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ERROR || !is_clock_error(reply->str))
         return false;
-    work_avoid_sync(session->work, session->asking, session->answering);
+    work_avoid_sync(session->work, session->initiator, session->responder);
     free(session);
     return true;
 }
@@ -48,20 +47,20 @@ static roost_bytes generation_word(char text[24], uint64_t generation)
     return text_word(text);
 }
 
-/* What each had when it began, the other has now: if both are still in the lives that they were in before. */
-static void learn_from_sync(struct session *session, const struct view *answering)
+/* Each region now has what the other had when the sync began, if both are still in the same incarnations. */
+static void learn_from_sync(struct session *session, const struct view *responder)
 {
     struct work *work = session->work;
-    const struct view *here = &session->before_asking, *there = &session->before_answering,
-                      *after = &session->after_asking;
-    if (after->cursor.incarnation != here->cursor.incarnation || !answering->value ||
-        answering->cursor.incarnation != there->cursor.incarnation)
+    const struct view *here = &session->before_initiator, *there = &session->before_responder,
+                      *after = &session->after_initiator;
+    if (after->cursor.incarnation != here->cursor.incarnation || !responder->value ||
+        responder->cursor.incarnation != there->cursor.incarnation)
         return;
-    work_has_until(work, session->answering, session->asking, after->cursor, there->cursor);
-    work_has_all(work, session->asking, after->cursor, session->generation, there->digest);
-    work_has_until(work, session->asking, session->answering, answering->cursor,
+    work_has_until(work, session->responder, session->initiator, after->cursor, there->cursor);
+    work_has_all(work, session->initiator, after->cursor, session->generation, there->digest);
+    work_has_until(work, session->initiator, session->responder, responder->cursor,
                    session->equal ? after->cursor : here->cursor);
-    work_has_all(work, session->answering, answering->cursor, session->generation, here->digest);
+    work_has_all(work, session->responder, responder->cursor, session->generation, here->digest);
 }
 
 static void take_confirmed(void *context, const redisReply *reply)
@@ -69,45 +68,45 @@ static void take_confirmed(void *context, const redisReply *reply)
     struct session *session = context;
     struct work *work = session->work;
     struct pulled pulled;
-    if (is_answer(work, session->answering, -1, reply)) {
+    if (is_answer(work, session->responder, -1, reply)) {
         if (read_pulled(&pulled, reply)) {
             learn_from_sync(session, &pulled.view);
-            take_reply(work, session->answering, &pulled.view);
+            take_reply(work, session->responder, &pulled.view);
         } else {
-            refuse_nonsense(work, session->answering);
+            refuse_nonsense(work, session->responder);
         }
     }
     free(session);
 }
 
-/* It is over for the asking side, which says in which life it is. The other side is asked. */
+/* The sync is over for the initiator, which returns its cursor. The responder is probed. */
 static void confirm(struct session *session, const struct asked *asked)
 {
     struct work *work = session->work;
     session->equal = asked->equal;
-    session->after_asking = (struct view){.known = true,
-                                          .value = true,
-                                          .generation = session->generation,
-                                          .digest = asked->digest,
-                                          .cursor = asked->cursor};
-    take_reply(work, session->asking, &session->after_asking);
-    region_of(work, session->answering)->counters.syncs++;
-    report_work(region_of(work, session->answering), work->row, "synced", session->bytes);
-    forget_view(work, session->answering);
+    session->after_initiator = (struct view){.known = true,
+                                             .value = true,
+                                             .generation = session->generation,
+                                             .digest = asked->digest,
+                                             .cursor = asked->cursor};
+    take_reply(work, session->initiator, &session->after_initiator);
+    region_of(work, session->responder)->counters.syncs++;
+    report_work(region_of(work, session->responder), work->row, "synced", session->bytes);
+    forget_view(work, session->responder);
     roost_bytes words[] = {text_word("ROOST.PULL"), key_word(work), text_word(UNKNOWN_CURSOR)};
-    ask(work, session->serial, session->answering, (struct words){words, 3}, take_confirmed, session);
+    ask(work, session->serial, session->responder, (struct words){words, 3}, take_confirmed, session);
 }
 
-/* A reply of the answering side goes back to the one that asks, unless nobody waits for the end any more. */
+/* Sends the responder's reply to the initiator, unless the round was abandoned. */
 static void take_answer(void *context, const redisReply *reply)
 {
     struct session *session = context;
     struct work *work = session->work;
     if (is_ahead(session, reply))
         return;
-    bool fine = is_answer(work, session->answering, (int)session->asking, reply);
+    bool fine = is_answer(work, session->responder, (int)session->initiator, reply);
     if (fine && reply->type != REDIS_REPLY_STRING)
-        refuse_nonsense(work, session->answering);
+        refuse_nonsense(work, session->responder);
     if (!fine || reply->type != REDIS_REPLY_STRING || session->serial != work->serial) {
         free(session);
         return;
@@ -115,7 +114,7 @@ static void take_answer(void *context, const redisReply *reply)
     roost_bytes words[] = {
         text_word("ROOST.ASK"), key_word(work), {session->id, session->id_size}, {reply->str, (size_t)reply->len}};
     session->bytes += (size_t)reply->len;
-    ask(work, session->serial, session->asking, (struct words){words, 4}, take_asked, session);
+    ask(work, session->serial, session->initiator, (struct words){words, 4}, take_asked, session);
 }
 
 static void carry(struct session *session, const struct asked *asked)
@@ -126,7 +125,7 @@ static void carry(struct session *session, const struct asked *asked)
     session->bytes += asked->request.size;
     session->id_size = asked->session.size;
     memcpy(session->id, asked->session.data, asked->session.size);
-    ask(session->work, session->serial, session->answering, (struct words){words, 5}, take_answer, session);
+    ask(session->work, session->serial, session->responder, (struct words){words, 5}, take_answer, session);
 }
 
 static void take_asked(void *context, const redisReply *reply)
@@ -136,10 +135,10 @@ static void take_asked(void *context, const redisReply *reply)
     struct asked asked;
     if (is_ahead(session, reply))
         return;
-    bool fine = is_answer(work, session->asking, (int)session->answering, reply);
+    bool fine = is_answer(work, session->initiator, (int)session->responder, reply);
     bool sense = fine && read_asked(&asked, reply) && asked.session.size <= sizeof session->id;
     if (fine && !sense)
-        refuse_nonsense(work, session->asking);
+        refuse_nonsense(work, session->initiator);
     if (sense && asked.request.data && session->serial == work->serial) {
         carry(session, &asked);
         return;
@@ -150,23 +149,23 @@ static void take_asked(void *context, const redisReply *reply)
         free(session);
 }
 
-bool sync_two(struct work *work, unsigned asking, unsigned answering)
+bool sync_two(struct work *work, unsigned initiator, unsigned responder)
 {
     struct session *session = work->syncs < work->regions ? malloc(sizeof *session) : NULL;
     if (!session) {
-        work->failed = true; /* no memory, or one sync after the other that leaves no cursors */
+        work->failed = true; /* no memory, or syncs that leave no cursors */
         return false;
     }
     char generation[24];
     work->syncs++;
     *session = (struct session){.work = work,
                                 .serial = work->serial,
-                                .asking = asking,
-                                .answering = answering,
-                                .generation = view_of(work, asking)->generation,
-                                .before_asking = *view_of(work, asking),
-                                .before_answering = *view_of(work, answering)};
+                                .initiator = initiator,
+                                .responder = responder,
+                                .generation = view_of(work, initiator)->generation,
+                                .before_initiator = *view_of(work, initiator),
+                                .before_responder = *view_of(work, responder)};
     roost_bytes words[] = {text_word("ROOST.ASK"), key_word(work), generation_word(generation, session->generation)};
-    ask(work, work->serial, asking, (struct words){words, 3}, take_asked, session);
+    ask(work, work->serial, initiator, (struct words){words, 3}, take_asked, session);
     return true;
 }

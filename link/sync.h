@@ -1,10 +1,10 @@
-/* Two regions compare their values themselves, where no cursor tells what changed: a sync, whose messages we carry. */
+/* Syncs two regions whose values differ for an unknown reason; the link carries their messages. */
 #ifndef LINK_SYNC_H
 #define LINK_SYNC_H
 
 #include "engine_state.h"
 
-/* False where there were too many in this round, or no memory: the work is in trouble then. */
-bool sync_two(struct work *work, unsigned asking, unsigned answering);
+/* False, and the work has failed, if there were too many in this round or without memory. */
+bool sync_two(struct work *work, unsigned initiator, unsigned responder);
 
 #endif

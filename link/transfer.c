@@ -1,8 +1,9 @@
 /*
  * See transfer.h.
  *
- * One pull serves all regions that lack the same. What a push was noted as in the journal of its destination is a span
- * that this link brought there: it is left out of what is pulled from there for those who took the same frame.
+ * One pull serves all regions that lack the same changes. The range that a push writes to the journal of its
+ * destination is a span that this link applied: it is left out of deltas from there for all regions that accepted the
+ * same frame.
  */
 #include "transfer.h"
 
@@ -19,17 +20,17 @@
 /* A frame of one region on its way to others. */
 struct transfer {
     struct work *work;
-    uint32_t serial; /* of the round that it belongs to */
+    uint32_t serial; /* of its round */
     unsigned source;
     region_set destinations, taken;
-    bool whole;          /* the state, not a delta */
-    bool deletion;       /* no frame at all */
+    bool whole;          /* the whole state, not a delta */
+    bool deletion;       /* no frame */
     roost_cursor since;  /* of the delta */
-    uint64_t generation; /* of the name when it was asked for */
-    struct view view;    /* of the source when it answered */
-    unsigned pending;    /* pushes */
+    uint64_t generation; /* of the key when the pull was sent */
+    struct view view;    /* of the source when it replied */
+    unsigned pending;    /* pushes without a reply */
     size_t size;
-    roost_cursor destination_cursors[MOST_REGIONS]; /* the destinations when it was asked for */
+    roost_cursor destination_cursors[MOST_REGIONS]; /* of the destinations when the pull was sent */
     struct written {
         roost_cursor from, to;
     } written[MOST_REGIONS];
@@ -57,7 +58,7 @@ static struct transfer *transfer_new(struct work *work, unsigned source, region_
     return transfer;
 }
 
-/* Who took the frame knows what the others wrote with it. */
+/* All regions that accepted the frame have the changes in each other's spans of it. */
 static void transfer_over(struct transfer *transfer)
 {
     struct work *work = transfer->work;
@@ -78,13 +79,13 @@ static void transfer_over(struct transfer *transfer)
 
 /* ---- push -------------------------------------------------------------------------------------------------------- */
 
-/* What a push that was taken says about cursors. */
+/* Updates cursors after a push was accepted. */
 static void learn(struct transfer *transfer, unsigned destination, const struct pushed *pushed)
 {
     struct work *work = transfer->work;
     roost_cursor at = pushed->view.cursor;
     if (!transfer->whole && at.incarnation != transfer->destination_cursors[destination].incarnation)
-        return; /* the delta went to another life than the cursor was for */
+        return; /* the destination is in another incarnation than the cursor was for */
     work_has_until(work, transfer->source, destination, at, transfer->view.cursor);
     work_has_all(work, destination, at, transfer->generation, transfer->view.digest);
     if (same_digest(pushed->view.digest, transfer->view.digest))
@@ -145,7 +146,7 @@ static void take_push(void *context, const redisReply *reply)
         transfer_over(transfer);
 }
 
-/* Where it raises the generation: the region that has it, and when it was written down there. */
+/* If the push raises the generation: the region that has it, and the time of its tombstone. */
 static bool push_origin(const struct transfer *transfer, unsigned destination, char number[24], char time[24])
 {
     const struct work *work = transfer->work;
@@ -184,7 +185,7 @@ static void push_to(struct transfer *transfer, unsigned destination, roost_bytes
     ask(transfer->work, transfer->serial, destination, (struct words){words, origin ? 7 : 4}, take_push, push);
 }
 
-/* All at once; the one in hand keeps the transfer alive meanwhile. */
+/* All at once; the extra count keeps the transfer alive meanwhile. */
 static void push_to_all(struct transfer *transfer, roost_bytes frame)
 {
     transfer->pending++;
@@ -197,7 +198,7 @@ static void push_to_all(struct transfer *transfer, roost_bytes frame)
 
 /* ---- pull -------------------------------------------------------------------------------------------------------- */
 
-/* The journal does not go back so far: a sync will have to do. */
+/* The journal does not go back so far: a sync is needed. */
 static void drop_cursors(struct transfer *transfer)
 {
     for (unsigned region = 0; region < transfer->work->regions; region++)
@@ -255,8 +256,7 @@ static void pull(struct transfer *transfer)
     ask(work, transfer->serial, transfer->source, (struct words){words, 3 + count}, take_pull, transfer);
 }
 
-/* ---- the ways ------------------------------------------------------------------------------------------------------
- */
+/* ---- transfers --------------------------------------------------------------------------------------------------- */
 
 void transfer_delta(struct work *work, unsigned source, region_set destinations, uint64_t generation,
                     roost_cursor since)

@@ -1,14 +1,14 @@
-/* Frames on their way: pulled from one region, pushed to others, and what that says about cursors. */
+/* Transfers frames: pulls them from one region, pushes them to others, and updates cursors. */
 #ifndef LINK_TRANSFER_H
 #define LINK_TRANSFER_H
 
 #include "engine_state.h"
 
-/* Each is asked for; where there is no memory the work is in trouble. Of the value of a generation: */
+/* All mark the work as failed without memory. The generation is that of the value. */
 void transfer_delta(struct work *work, unsigned source, region_set destinations, uint64_t generation,
                     roost_cursor since);
 void transfer_whole(struct work *work, unsigned source, region_set destinations, uint64_t generation);
-/* That there is none. */
+/* Deletes the key up to this generation. */
 void transfer_deletion(struct work *work, region_set destinations, uint64_t generation);
 
 #endif

@@ -1,27 +1,29 @@
 /*
- * Who has told whom how much.
+ * Which changes of each region every other region has.
  *
- * Every claim in here is about states that somebody held once, and states only grow within a life: what was true stays
- * true until an end begins another life (a restart, a promotion, a restored backup), which shows in the incarnation of
- * its cursors. Three things make claims, and each follows from replies of servers:
+ * Every statement here is about states that a region held, and states only grow within an incarnation. So a statement
+ * stays true until one of its two regions begins a new incarnation (a restart, a promotion, a restored backup), which
+ * shows in its cursors. Three kinds of replies lead to statements:
  *
- * - Two views with one digest: what either had at its cursor, the other has.
- * - A frame that was pulled from one and taken by another. Its digest is that of the source at that cursor, so what
- *   holds for the source holds for all others that showed this digest.
- * - A sync that came to its end: what each had when it began.
+ * - Two views with one digest: each region has what the other had at its cursor.
+ * - A frame that was pulled from one region and accepted by another. Its digest is that of the source at that cursor,
+ *   so what holds for the source holds for all regions that reported this digest.
+ * - A sync that was completed: each region has what the other had when the sync began.
  *
- * And they add up: if B had, at its point b, all that A had at a, and C has all that B had at b or later, then C has
- * all that A had at a. So regions that were synced along a line know soon how far each has told each other one.
+ * Statements are transitive: if B, at its cursor b, had everything that A had at a, and C has everything that B had at
+ * b or later, then C has everything that A had at a. So regions that were synced in a chain soon know their cursors for
+ * each other.
  *
- * What we write into a journal would come back to us with the next delta. So the span of the journal that a push wrote
- * is remembered together with those who know what is in it, and a delta for them leaves it out:
+ * What the link pushes to a region enters its journal and would come back with the next delta. So the range of the
+ * journal that a push wrote (a span) is remembered together with the regions that have its changes, and deltas for
+ * those regions leave it out:
  *
  *     journal of B    ---c-----[ pushed by us, from A ]-------[ pushed, from A ]---> now
  *     B to A                   leave out                      leave out
- *     B to C                   left out only if C took the same frame
+ *     B to C                   left out only if C accepted the same frame
  *
- * Where nothing but such spans follows a cursor, it moves on without a question being asked. Forgetting a span costs
- * bytes, so their number is bounded.
+ * If only such spans follow a cursor, the cursor advances without a command. Forgetting a span costs bytes, so their
+ * number is bounded.
  */
 #include "work.h"
 
@@ -63,7 +65,7 @@ bool work_knows(struct work *work, unsigned source, unsigned destination)
            pair->cursor.incarnation == from->cursor.incarnation && pair->at.incarnation == to->cursor.incarnation;
 }
 
-/* What a destination knew in an earlier life says nothing of this one. */
+/* What a destination had in an earlier incarnation says nothing about the current one. */
 static void note_incarnation(struct work *work, unsigned destination, uint64_t incarnation)
 {
     if (work->incarnations[destination] == incarnation)
@@ -90,8 +92,8 @@ static void note_pair(struct work *work, unsigned source, unsigned destination, 
     *pair = (struct pair){cursor, at};
 }
 
-/* What the source had of others. That it knew an earlier life of one of them is of no use to anybody, and must not take
-   the place of what the destination knows of the present one. */
+/* The loop adds what the source had from others. A statement about an earlier incarnation of another region is
+   useless and must not replace one about its current incarnation. */
 void work_has_until(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor)
 {
     note_pair(work, source, destination, at, cursor);
@@ -129,7 +131,7 @@ static void drop_span(struct spans *spans, size_t index)
     memmove(spans->list + index, spans->list + index + 1, (spans->count - index) * sizeof *spans->list);
 }
 
-/* Those that lie before every cursor of the region are of no use any more. */
+/* Spans before all cursors of the region are no longer needed. */
 static void drop_old_spans(struct work *work, unsigned region)
 {
     struct spans *spans = &work->spans[region];
@@ -176,8 +178,8 @@ void work_wrote(struct work *work, unsigned region, roost_cursor from, roost_cur
     spans->list[spans->count++] = (struct span){from.sequence, to.sequence, known_by};
 }
 
-/* That the destination has what is in a span is known of it as it is now; when it got that, is not. So the pair speaks
-   of the present point of the destination from then on: of an earlier one it would claim too much. */
+/* That the destination has the changes of a span is known for its current cursor, not for earlier ones. So the pair
+   gets the current cursor of the destination: an earlier one would claim too much. */
 bool work_has_unseen(struct work *work, unsigned source, unsigned destination)
 {
     struct pair *pair = work_pair(work, source, destination);
@@ -209,8 +211,8 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
 
 /* ---- who is behind ----------------------------------------------------------------------------------------------- */
 
-/* Between two that differ, the cursor tells who lacks something: a region that has taken all that the other one showed
-   is not behind it, whether or not that one can be reached. */
+/* If two views differ, the cursor tells which region lacks changes: one that has everything that the other has
+   reported is not behind, whether or not the other one is reachable. */
 static bool lacks(struct work *work, unsigned region, unsigned other)
 {
     const struct view *here = &work->row->views[region], *there = &work->row->views[other];
@@ -289,7 +291,7 @@ bool work_any_refusal(const struct work *work)
     return work->full || work_any_conflict(work);
 }
 
-/* That a sync failed is remembered: what it would bring is pushed as well. */
+/* `unsynced` stays: whole states are pushed instead of syncs. */
 void work_forget_refusals(struct work *work)
 {
     memset(work->conflicts, 0, sizeof work->conflicts);

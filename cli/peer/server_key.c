@@ -30,7 +30,7 @@ struct server_talk {
     struct connection *connection; /* NULL once it failed */
 };
 
-/* ---- talking --------------------------------------------------------------------------------------------------- */
+/* ---- talking ----------------------------------------------------------------------------------------------------- */
 
 struct answer {
     struct server_key *server;
@@ -86,7 +86,7 @@ static bool ask(struct server_key *server, struct answer *answer, const char *co
     return answer->fine;
 }
 
-/* ---- the key --------------------------------------------------------------------------------------------------- */
+/* ---- the key ----------------------------------------------------------------------------------------------------- */
 
 /* An empty filter like ours. */
 static bool make_key(struct server_key *server, const roost_filter *ours)
