@@ -1,20 +1,19 @@
 /*
- * hiredis writes commands and parses replies; the way there is ours, so that it can be TLS and never blocks:
+ * hiredis formats commands and parses replies. The transport is ours, so that it can be TLS and never blocks:
  *
  *     look up -> connect (each address in turn) -> TLS handshake -> AUTH -> commands
  *
- * Commands wait in a queue until they are written, and in a second one until they are answered; n commands may be under
- * way at once. Two kinds hold back what follows until they are answered: AUTH, lest something be done as somebody else,
- * and SELECT, lest something be done in the wrong database. To make little of that, those for the database that is
- * selected go first, then one SELECT, then those for the next database. Commands for the same database keep their
- * order.
+ * Commands wait in a queue until they are written, and in a second one until they are answered; any number may be under
+ * way. Two kinds hold back what follows until they are answered: AUTH, so that nothing is done as another user, and
+ * SELECT, so that nothing is done in the wrong database. To need few of these, commands for the selected database go
+ * first, then one SELECT, then those for the next database. Commands for the same database keep their order.
  *
- * A connection fails for good: nobody there (5 s), no sign of life for 30 s while an answer is due (longer for commands
- * that wait for something), an answer that takes ten minutes to arrive, one that breaks the limits of reply_reader.c,
- * one that nobody asked for. Callbacks may do anything, closing the connection included: its memory is then given back
- * when the outermost of its own functions returns (`busy`).
+ * A connection fails for good: no connection within 5 s; no progress for 30 s while a reply is due (longer for commands
+ * that wait for an event); a reply that takes ten minutes to arrive, or exceeds the limits of reply_reader.c; a reply
+ * without a command. Callbacks may do anything, closing the connection included: its memory is freed when the outermost
+ * of its own functions returns (`busy`).
  *
- * Names are looked up without waiting for them (resolver.c).
+ * docs/design.md says why this is not libevent's bufferevents.
  */
 #include "connection.h"
 
@@ -48,14 +47,14 @@
 
 #define READ_CHUNK    (64 << 10)
 #define READS_AT_ONCE 16
-#define WRITTEN_AHEAD ((size_t)1 << 20) /* commands beyond that stay in the queue */
+#define WRITTEN_AHEAD ((size_t)1 << 20) /* bytes; further commands stay in the queue */
 #define ERROR_ROOM    400
 
 struct pending {
     struct pending *next;
     struct formatted command;
-    char *own_bytes; /* of commands that the connection itself makes up */
-    bool holds;      /* what follows back, until it is answered */
+    char *own_bytes; /* of the connection's own commands */
+    bool holds;      /* holds back what follows until it is answered */
     answered *answer;
     void *context;
 };
@@ -71,11 +70,11 @@ struct connection {
     enum state state;
     char *host;
     struct lookup *lookup;
-    const struct addrinfo *address; /* the one that is tried */
+    const struct addrinfo *address; /* the one that is being tried */
     int descriptor, database, port;
     struct watch *watch;
     struct timer *deadline;
-    uint64_t alive_at, reply_began_at; /* the latter 0 between replies */
+    uint64_t alive_at, reply_began_at; /* reply_began_at: 0 between replies */
     struct tls *tls;
     struct reply_reader *reader;
     struct byte_buffer out;
@@ -88,7 +87,7 @@ struct connection {
     char error[ERROR_ROOM];
 };
 
-/* ---- what connections have in common ----------------------------------------------------------------------------- */
+/* ---- shared by connections --------------------------------------------------------------------------------------- */
 
 bool access_open(struct access *access, struct event_loop *loop, struct server_name *name,
                  const struct connection_options *options)
@@ -101,7 +100,7 @@ bool access_open(struct access *access, struct event_loop *loop, struct server_n
                               .timeout = options->timeout ? options->timeout : ANSWER_TIMEOUT,
                               .lookup_timeout = LOOKUP_TIMEOUT};
     *name = (struct server_name){0};
-    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is then an error that a write reports */
+    signal(SIGPIPE, SIG_IGN); /* a write to a closed connection then returns an error */
     if (!access->resolver)
         return complain(access->name.host, "%s", strerror(errno));
     if (access->name.tls)
@@ -133,7 +132,7 @@ static void queue_put(struct queue *queue, struct pending *pending)
     queue->end = &pending->next;
 }
 
-/* Takes out the one that `link` points to. */
+/* Removes the element that `link` points to. */
 static struct pending *queue_take(struct queue *queue, struct pending **link)
 {
     struct pending *pending = *link;
@@ -195,8 +194,8 @@ static void end(struct connection *connection)
     answer_all(&connection->unsent, connection->error);
 }
 
-/* Every function that the loop calls stands between these two. Once the owner has closed the connection, nothing that
-   belongs to the owner is touched any more. */
+/* Every function that the loop calls is between these two. Once the owner has closed the connection, nothing that
+   belongs to the owner is used any more. */
 static void enter(struct connection *connection)
 {
     connection->busy++;
@@ -213,7 +212,7 @@ static void leave(struct connection *connection)
     connection_free(connection);
 }
 
-/* The rest happens when all that is on the way has returned. The first trouble is the one that counts. */
+/* The connection ends when all of its functions have returned. The first error is the one that is reported. */
 static void fail(struct connection *connection, const char *format, ...)
 {
     va_list values;
@@ -262,7 +261,7 @@ static uint64_t timeout(const struct connection *connection)
 
 static void begin_connecting(struct connection *connection);
 
-/* A name may stand for several. */
+/* A name may have several addresses. */
 static bool next_address(struct connection *connection)
 {
     if (!connection->address->ai_next)
@@ -320,7 +319,7 @@ static bool fits_database(const struct connection *connection, const struct pend
     return pending->command.database == ANY_DATABASE || pending->command.database == connection->database;
 }
 
-/* A command of our own, before all others. The bytes are taken over. */
+/* Sends a command of the connection itself before all others. Takes over the bytes. */
 static void send_first(struct connection *connection, char *bytes, size_t size, answered *answer, bool holds)
 {
     struct pending *pending = bytes ? calloc(1, sizeof *pending) : NULL;
@@ -362,7 +361,7 @@ static void select_database(struct connection *connection, int database)
     send_first(connection, bytes, size, database_selected, true);
 }
 
-/* From the queue to the wire, as far as may be. */
+/* Moves commands from the queue to the output buffer, as far as the limits allow. */
 static void send_queued(struct connection *connection)
 {
     struct pending **link = &connection->unsent.first;
@@ -485,7 +484,7 @@ static bool read_chunk(struct connection *connection)
     return true;
 }
 
-/* Others have their turn after some pieces; but what TLS keeps in memory would never be told of again. */
+/* Other connections have their turn after some chunks; but the socket does not signal bytes that TLS has buffered. */
 static void read_in(struct connection *connection)
 {
     for (int i = 0; connection->state == OPEN; i++) {
@@ -498,7 +497,7 @@ static void read_in(struct connection *connection)
 
 /* ---- logging in -------------------------------------------------------------------------------------------------- */
 
-/* What the server says to AUTH is not repeated: it might repeat the password. */
+/* The reply to AUTH is not shown: it might contain the password. */
 static void logged_in(void *context, const struct redisReply *reply, const char *error)
 {
     struct connection *connection = context;
@@ -583,7 +582,7 @@ static void connected(struct connection *connection)
         fail(connection, "no memory");
 }
 
-/* TLS counts its bytes itself. */
+/* OpenSSL counts the bytes of TLS. */
 static void count_bytes(struct connection *connection, uint64_t sent, uint64_t received)
 {
     if (!connection->tls)
@@ -652,7 +651,7 @@ static void looked_up(void *context, const struct addrinfo *addresses, const cha
     leave(connection);
 }
 
-/* From the loop, so that whoever opened a connection has it before it can fail. */
+/* Called from the loop, so that connection_open has returned before the connection can fail. */
 static void begin(void *context)
 {
     struct connection *connection = context;
@@ -699,6 +698,6 @@ void connection_send(struct connection *connection, struct formatted command, an
     }
     *pending = (struct pending){.command = command, .answer = answer, .context = context};
     queue_put(&connection->unsent, pending);
-    connection->wants_room = true; /* the loop calls us soon */
+    connection->wants_room = true; /* so that the loop calls `ready` */
     update_watch(connection);
 }

@@ -1,6 +1,6 @@
 /*
- * One connection to one server: connected, logged in, commands sent one after the other without waiting, answers handed
- * back in that order. Once it fails it is over; whoever has it makes another.
+ * One connection to one server: it connects, logs in, sends commands without waiting for replies, and delivers the
+ * replies in order. A connection that failed stays failed; the owner opens another one.
  */
 #ifndef CLIENT_CONNECTION_H
 #define CLIENT_CONNECTION_H
@@ -14,46 +14,46 @@ struct event_loop;
 struct resolver;
 struct tls_context;
 
-/* What the connections of a deployment have in common. */
+/* What the connections of a deployment share. */
 struct access {
     struct event_loop *loop;
-    struct server_name name;         /* the login, and the host that certificates are for */
+    struct server_name name;         /* the login, and the host of the URL */
     struct tls_context *tls_context; /* NULL: without TLS */
     struct resolver *resolver;
-    uint64_t timeout;        /* milliseconds without a sign of life */
-    uint64_t lookup_timeout; /* the same, for the addresses of a name; what is found later is kept for the next one */
+    uint64_t timeout;        /* milliseconds without progress */
+    uint64_t lookup_timeout; /* of look-ups; a late answer is kept for the next one */
     uint64_t sent, received; /* bytes on the wire */
 };
 
-/* Complains where there is no trust to be had for rediss://, or no memory. Release it in any case. The name is taken
- * over. */
+/* False, with a message, if certificates cannot be read or without memory. To be released in any case. Takes over
+   the name. */
 bool access_open(struct access *access, struct event_loop *loop, struct server_name *name,
                  const struct connection_options *options);
 void access_release(struct access *access);
 
 /*
- * `closed` is called once, when the connection failed, from the loop: its commands have been answered with trouble by
- * then, and it is gone after the call. NULL without memory.
+ * `closed` is called once from the loop when the connection failed: its commands have failed by then, and it is freed
+ * after the call. NULL without memory.
  */
 struct connection *connection_open(struct access *access, const char *host, int port,
                                    void (*closed)(void *context, const char *error), void *context);
-/* Its commands are answered with trouble; `closed` is not called. NULL is fine. */
+/* Its commands fail; `closed` is not called. NULL is fine. */
 void connection_close(struct connection *connection);
 
-/* Not once it failed, though `closed` may not have been called yet. */
+/* False once it failed, even if `closed` was not called yet. */
 bool connection_works(const struct connection *connection);
 
 #define ANY_DATABASE (-1)
 
-/* A command as it goes over the wire. The bytes stay until it is answered. */
+/* A command in the Redis protocol. The bytes must stay valid until it is answered. */
 struct formatted {
     const char *bytes;
     size_t size;
-    int database; /* is selected before, if another one is; what comes of that is the answer if it fails */
-    bool waits;   /* for something to happen there */
+    int database; /* selected before the command; if that fails, its error is the reply */
+    bool waits;   /* for an event at the server */
 };
 
-/* Sent as the loop runs, and when the server has let us in. */
+/* Sent as the loop runs, after the login. */
 void connection_send(struct connection *connection, struct formatted command, answered *answer, void *context);
 
 #endif

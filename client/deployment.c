@@ -2,7 +2,7 @@
  * A deployment is a list of known servers. Some are primaries, to which we keep connections at all times. There are two
  * ways to find the primaries:
  *
- *   a server, or a primary with replicas   The known servers are tried in turn until one replies that it is the primary.
+ *   a server, or a primary with replicas   Known servers are tried in turn until one replies that it is the primary.
  *                                          A replica names its primary, and the primary its replicas, which are tried
  *                                          when it is down. Repeated every few seconds, and when a command is refused
  *                                          with READONLY.

@@ -1,9 +1,9 @@
 /*
- * OpenSSL does the work; here stands what we ask of it.
+ * TLS by OpenSSL.
  *
- * The chain of certificates is verified by OpenSSL. Whose certificate it is we look at ourselves, since a deployment
- * has many servers: its other nodes are told to us as addresses, while certificates often have nothing but the name
- * that is in the URL. So a certificate is good if it is for the host that we connect to, or for the host in the URL.
+ * OpenSSL verifies the chain of certificates. The owner of the certificate is checked here, since a deployment has many
+ * servers: a server names the other nodes by address, while certificates often contain only the name in the URL. So a
+ * certificate is accepted if it is for the host that we connect to, or for the host in the URL.
  */
 #include "tls.h"
 
@@ -128,7 +128,7 @@ static ssize_t failed(struct tls *tls, const char *what)
     return TRANSFER_ERROR;
 }
 
-/* What a call of OpenSSL that did not go through has come to. */
+/* The meaning of a call of OpenSSL that did not succeed. */
 static ssize_t outcome(struct tls *tls, int result)
 {
     int error = SSL_get_error(tls->ssl, result);

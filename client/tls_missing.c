@@ -1,4 +1,4 @@
-/* Takes the place of tls.c where there is no OpenSSL: no trust can be had, so that the rest is never called. */
+/* Takes the place of tls.c without OpenSSL: no context can be created, so the other functions are never called. */
 #include "tls.h"
 
 #include "cli/base/messages.h"

@@ -321,7 +321,7 @@ static void answered_message(void *context, const redisReply *reply, const char 
 {
     struct addressee *addressee = context;
     struct engine *engine = addressee->region->engine;
-    (void)error; /* the deployment tells it */
+    (void)error; /* the deployment reports it */
     for (struct listener *listener = engine->stopping ? NULL : addressee->region->listeners; listener && reply;
          listener = listener->next)
         if (strcmp(listener->greeting.key, addressee->key) == 0)

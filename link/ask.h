@@ -50,8 +50,8 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
 bool is_answer(struct work *work, unsigned region, int other, const struct redisReply *reply);
 void refuse_nonsense(struct work *work, unsigned region);
 
-/* Updates a view from a reply or a summary, unless a newer state is known. False if the order of the two cannot be
-   told; then the view becomes unknown. */
+/* Updates a view from a reply or a summary, unless a newer state is known. False if the order of the two is not
+   known; then the view becomes unknown. */
 bool take_view(struct row *row, unsigned region, const struct view *view, bool is_summary);
 void take_reply(struct work *work, unsigned region, const struct view *view);
 void forget_view(struct work *work, unsigned region);

@@ -26,7 +26,7 @@
 
 #define COMPARE_EVERY 5000 /* milliseconds */
 #define WRONG_BY      1000 /* at least, for a clock to be called wrong */
-#define SAME_BY       2000 /* two measurements of a clock that nobody has set */
+#define SAME_BY       2000 /* at most, between two measurements of a clock that was not set */
 
 struct clock {
     bool known;

@@ -87,7 +87,7 @@ static bool same_incarnation(const char *change_cursor, const char *other)
 
 /* ---- listings ---------------------------------------------------------------------------------------------------- */
 
-/* All primaries tell everything; the marks of those that are away are forgotten, too. */
+/* All primaries report everything; the change cursors of those that are down are dropped, too. */
 void region_relist(struct region *region)
 {
     region->listing++;

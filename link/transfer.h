@@ -4,7 +4,7 @@
 
 #include "engine_state.h"
 
-/* All mark the work as failed without memory. The generation is that of the value. */
+/* Without memory the work has failed. The generation is that of the value. */
 void transfer_delta(struct work *work, unsigned source, region_set destinations, uint64_t generation,
                     roost_cursor since);
 void transfer_whole(struct work *work, unsigned source, region_set destinations, uint64_t generation);

@@ -1,11 +1,10 @@
 /*
- * The server answers each message of a sync with one command, ROOST.SYNC, and keeps what it has learnt before it
- * replies: nothing is left to be finished here.
+ * The server answers each message of a sync with one command, ROOST.SYNC, and applies its changes before it replies:
+ * nothing is left to be done at the end.
  *
- * The connection is one that never blocks (connection.h); here the loop runs for one command at a time, until that is
- * answered.
+ * The connection never blocks (connection.h); the loop runs for one command at a time, until it is answered.
  *
- * A password never shows in a message of ours, nor in what a file remembers of its peers.
+ * A password never shows in a message, nor in what a file remembers of its peers.
  */
 #include "server_key.h"
 
@@ -27,14 +26,14 @@
 struct server_talk {
     struct event_loop *loop;
     struct access access;
-    struct connection *connection; /* NULL once it failed */
+    struct connection *connection; /* NULL after a failure */
 };
 
-/* ---- talking ----------------------------------------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 struct answer {
     struct server_key *server;
-    struct byte_buffer *text; /* where a string goes; NULL: nowhere */
+    struct byte_buffer *text; /* receives a string; NULL: it is dropped */
     long long integer;
     bool came, fine;
 };
@@ -60,11 +59,11 @@ static void take_answer(void *context, const struct redisReply *reply, const cha
 static void forget_connection(void *context, const char *error)
 {
     struct server_talk *talk = context;
-    (void)error; /* whoever asked has been told */
+    (void)error; /* take_answer has reported it */
     talk->connection = NULL;
 }
 
-/* A command about the key, with one more word if there is one. Complains where there is no good answer. */
+/* Sends a command about the key, with one more word if there is one. False, with a message, if it fails. */
 static bool ask(struct server_key *server, struct answer *answer, const char *command, roost_bytes argument)
 {
     struct server_talk *talk = server->talk;
@@ -78,7 +77,7 @@ static bool ask(struct server_key *server, struct answer *answer, const char *co
         connection_send(talk->connection, (struct formatted){bytes, size, ANY_DATABASE, true}, take_answer, answer);
     if (bytes && talk->connection && !answer->came)
         event_loop_run(talk->loop);
-    if (!answer->came) { /* a signal came: nobody is to write there any more */
+    if (!answer->came) { /* a signal came: the answer must not be written any more */
         connection_close(talk->connection);
         talk->connection = NULL;
     }
