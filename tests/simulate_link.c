@@ -1,29 +1,29 @@
 /*
- * A deterministic simulation of `roost link`: the engine as it is, between servers that are models, in a time that is
- * ours.
+ * A deterministic simulation of `roost link`: the real engine, between models of servers, in simulated time.
  *
  *     simulate-link [EPISODES]        ROOST_TEST_SEED=N repeats a run
  *
- * A server here holds for each name an exact set of at most 64 elements with a generation and a journal, and answers
- * the commands that a link sends as the module does. Its summaries come in pages of two names, with the module's own
- * change cursors; names that hold nothing are forgotten now and then. In each episode clients add and delete everywhere
- * while connections break (with commands carried out or not), servers fall silent, restart, go back to a backup, lose
- * names without a word, evict names, give them away as MIGRATE does, have no memory, another link carries whole states
- * to and fro, and our link is stopped and begun again. In some episodes a server has an older module, which may answer
- * the same page for ever. In some clocks are wrong, too: what was added where the clock is ahead is taken nowhere else.
+ * A server here holds for each key an exact set of at most 64 elements with a generation and a journal, and replies to
+ * the commands of a link as the module does. Its summaries have pages of two keys, with the module's own change
+ * cursors; keys without a value are forgotten now and then. In each episode clients add and delete everywhere while
+ * connections break (with commands carried out or not) and servers fall silent, restart, go back to a backup, lose keys
+ * without a trace, evict keys, move them away as MIGRATE does, or run out of memory. Another link carries whole states,
+ * and our link is stopped and started again. In some episodes a server has an older module, which may reply with the
+ * same page for ever. In some, clocks are wrong, too: values from a region whose clock is ahead are refused elsewhere.
  * Then all that ends, the clocks last, and the link has an hour, which takes some milliseconds.
  *
- * In some episodes a server has no room for all names in the end: it evicts one for each that is brought there, or
- * refuses it. Then the link has to come to rest all the same; after half an hour there is room, and all must be equal.
+ * In some episodes a server has no room for all keys at the end: it evicts a key for each that is sent there, or
+ * refuses it. The link has to come to rest all the same; after half an hour there is room, and all regions must become
+ * equal.
  *
  * What must hold:
- * - always, but for episodes in which we set cursors too far ourselves: no cursor is too far. Where the engine believes
- * that one region has all that another had at a cursor, in lives that still last, it is so. This is the only thing that
- * could lose elements silently.
- * - when nothing but clocks is wrong any more: those that are ahead have all that others have.
- * - without changes: few summaries are asked for, and nearly nothing is evicted.
- * - at the end: all regions hold the same generation and the same set of every name; no element is there that was added
- *   to a generation that was deleted; and none is missing that was added to the last one where nothing was lost since.
+ * - always, except in episodes that set cursors too far on purpose: no cursor is too far. Where the engine believes
+ *   that a region has everything that another one had at a cursor, in incarnations that still last, it is so. This is
+ *   the only thing that could lose elements silently.
+ * - when only clocks are still wrong: the regions that are ahead have all that others have.
+ * - without changes: few summaries are requested, and almost nothing is evicted.
+ * - at the end: all regions hold the same generation and the same set of every key; no element of a deleted generation
+ *   is there; and no element is missing that was added to the last one where nothing was lost since.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -45,9 +45,9 @@ enum {
     ELEMENTS = 64,
     JOURNAL_ROOM = 12,
     STEPS = 400,
-    PATIENCE = 3600000, /* milliseconds in which all must be in step */
-    NARROW = 1800000,   /* in which a server may have too little room */
-    REST = 900000,      /* after which it must be at rest */
+    PATIENCE = 3600000, /* milliseconds within which all regions must be equal */
+    NARROW = 1800000,   /* for which a server may have too little room */
+    REST = 900000,      /* after which the link must be at rest */
 };
 
 enum { USUAL, STORMY, SPOILING, EPISODE_KINDS };
@@ -66,7 +66,7 @@ enum { USUAL, STORMY, SPOILING, EPISODE_KINDS };
 
 struct key {
     uint64_t generation, mask, incarnation, next, sequence;
-    bool value, evicted;            /* it is in the list of changes if its sequence is not 0 */
+    bool value, evicted;            /* in the list of changes if its sequence is not 0 */
     uint8_t journal[2 * ELEMENTS];  /* the element of each change */
     uint64_t mask_at[2 * ELEMENTS]; /* the set before each change */
 };
@@ -74,8 +74,8 @@ struct key {
 struct server {
     uint64_t incarnation, sequence, floor, frozen_until;
     unsigned room; /* for so many values */
-    bool evicts;   /* others, or refuses what is too much */
-    bool old;      /* its module pages as the first version did */
+    bool evicts;   /* evicts other keys, or else refuses new ones */
+    bool old;      /* its module has the pages of the first version */
     uint64_t evictions, refusals, summaries;
     bool ahead; /* its clock */
     struct key keys[KEYS];
@@ -88,7 +88,7 @@ static struct {
     uint64_t random;
     unsigned servers, steps, interval;
     bool quiet, clocks_wrong;
-    uint64_t future[KEYS]; /* elements that were added where the clock was ahead */
+    uint64_t future[KEYS]; /* elements added where the clock was ahead */
     struct server server[MOST_SERVERS];
     struct engine *engine;
     unsigned elements[KEYS]; /* how many were ever added */
@@ -114,7 +114,7 @@ static uint64_t draw(uint64_t below)
     return (z ^ z >> 31) % below;
 }
 
-/* In the place of the system's: the order of the engine's table is part of a run. */
+/* Replaces the system's function: the order of the engine's table is part of a run. */
 ssize_t getrandom(void *bytes, size_t size, unsigned flags)
 {
     (void)flags;
@@ -291,7 +291,7 @@ static redisReply *key_cursor(const struct key *key)
 
 static void wake_waiters(struct server *server);
 
-/* One of the names that hold nothing is forgotten. */
+/* Forgets one of the keys without a value. */
 static void sweep(struct server *server)
 {
     struct key *key = &server->keys[draw(KEYS)];
@@ -319,7 +319,7 @@ static unsigned values(const struct server *server)
 
 static void doubt(unsigned number, unsigned first, unsigned last);
 
-/* The value is gone, and whoever listens hears of it. */
+/* Removes a value; listeners are notified. */
 static void leave(struct server *server, struct key *key, bool evicted)
 {
     unsigned number = (unsigned)(server - world.server), i = (unsigned)(key - server->keys);
@@ -339,7 +339,7 @@ static void evict_one(struct server *server, const struct key *other)
     leave(server, key, true);
 }
 
-/* Whether there is room for one more value, or there will be. */
+/* Whether there is room for one more value, or there will be after an eviction. */
 static bool has_room(const struct server *server, const struct key *key)
 {
     return key->value || values(server) < server->room || (server->evicts && server->room > 0);
@@ -524,7 +524,7 @@ static redisReply *do_pull(struct key *key, char **words, size_t count)
     return reply;
 }
 
-/* A server whose clock is not ahead does not take what is. */
+/* A server whose clock is not ahead refuses elements that are. */
 static bool is_refused(const struct server *server, const struct key *key, uint64_t mask)
 {
     bool refused = !server->ahead && mask & world.future[key - server->keys];
@@ -601,7 +601,8 @@ static redisReply *do_push(struct server *server, struct key *key, char **words,
     return reply;
 }
 
-/* One message each way: what the asking side has, and what the other one has. The session is the life of the value. */
+/* One message each way: the set of the initiator, and that of the responder. The session is the incarnation of the
+   value. */
 static redisReply *do_ask(struct server *server, struct key *key, char **words, size_t count)
 {
     char session[24];
@@ -1024,7 +1025,7 @@ static void server_goes_back(unsigned number)
     world.deaths++;
 }
 
-/* Another link carries a whole state, or a burial. */
+/* Another link carries a whole state, or a deletion. */
 static void another_link(unsigned from, unsigned to)
 {
     unsigned i = (unsigned)draw(KEYS);
@@ -1035,7 +1036,7 @@ static void another_link(unsigned from, unsigned to)
         push_outcome(&world.server[to], &world.server[to].keys[i], key->generation, frame, key->value ? 9 : 0);
 }
 
-/* How often, of a thousand: in a usual world, and in one where servers come and go all the time. */
+/* How often in a thousand steps: usually, and in episodes where servers come and go all the time. */
 enum happening {
     ADD,
     DELETE,
@@ -1130,7 +1131,7 @@ static void check_pair(struct work *work, unsigned source, unsigned destination)
     world.checks++;
 }
 
-/* The memory of the engine is wrong in the worst way: the end must be right all the same. */
+/* Sets the engine's cursors too far: the end must be right all the same. */
 static void spoil_a_cursor(void)
 {
     struct work *work = world.engine->works;
@@ -1213,7 +1214,7 @@ static void print_state(void)
         }
 }
 
-/* Of each name, nobody has anything that one whose clock is ahead does not have. */
+/* Whether the regions whose clocks are ahead have all elements that others have. */
 static bool those_ahead_have_all(void)
 {
     for (unsigned i = 0; i < KEYS; i++)
@@ -1227,7 +1228,7 @@ static bool those_ahead_have_all(void)
     return true;
 }
 
-/* Whether that is so, or clocks are right; clocks are set right then. */
+/* Whether that is so, or clocks are right; then clocks are set right. */
 static bool clocks_are_over(uint64_t quiet_since)
 {
     if (!world.clocks_wrong)
@@ -1245,7 +1246,7 @@ static bool clocks_are_over(uint64_t quiet_since)
     return true;
 }
 
-/* From now on nothing happens any more; but where there is too little room, that stays so for a while. */
+/* From now on clients and failures pause; a server with too little room keeps that for a while. */
 static void begin_quiet(void)
 {
     world.quiet = true;
@@ -1335,9 +1336,9 @@ static void run_episode(uint64_t episode)
 }
 
 /*
- * What a push wrote at B is known to A, which took the same frame, later than what the pair B to A speaks of. When
- * the cursor is moved over it, it must not be claimed that A had it before: C, to whom A told its earlier state,
- * has not.
+ * A push wrote a span at B, and A accepted the same frame later than the point that the pair B to A is about. When the
+ * cursor moves past the span, the pair must not claim that A had it before: C, which has A's earlier state, does not
+ * have it.
  */
 static void check_spans(void)
 {

@@ -1,6 +1,6 @@
 /*
- * The parts of a deployment that need no server (cli/): the loop, names of servers, slots, and the reader of replies,
- * all but the first with input that means ill. What needs servers is in tests/module/deployment.py.
+ * The parts of client/ that need no server: the loop, the resolver, names of servers, slots, and the parser of replies,
+ * with hostile input for all but the first. What needs servers is in tests/module/deployment.py.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -80,13 +80,13 @@ static void timers_come_in_order(void **state)
     struct stage stage;
     (void)state;
     stage_open(&stage);
-    /* Those with the longest delay last: a machine that pauses in between does not change the order. */
+    /* The longest delays last, so that a machine that pauses in between does not change the order. */
     for (int i = 0; i < 3; i++)
         timer_add(stage.loop, 5, say_a, &stage);
     timer_add(stage.loop, 10, say_b_and_remove, &stage);
     stage.victim = timer_add(stage.loop, 20, say_victim, &stage);
     timer_add(stage.loop, 30, stop, &stage);
-    timer_add(stage.loop, 3600000, say_victim, &stage); /* is freed with the loop */
+    timer_add(stage.loop, 3600000, say_victim, &stage); /* freed with the loop */
     timer_remove(timer_add(stage.loop, 1, say_victim, &stage));
     event_loop_run(stage.loop);
     assert_string_equal(stage.said, "aaabstop");
@@ -108,7 +108,7 @@ static void check_draw(void *context)
     draw->stage->chain++;
 }
 
-/* Against the order itself: many timers, many of them removed again. */
+/* Many timers, many of them removed again, come in order. */
 static void many_timers(void **state)
 {
     struct stage stage;
@@ -123,7 +123,7 @@ static void many_timers(void **state)
     for (size_t i = 0; i < COUNT_OF(draws); i++) {
         uint64_t delay = random_next(&random) % 40, before = event_loop_now(stage.loop) - begin;
         timers[i] = timer_add(stage.loop, delay, check_draw, &draws[i]);
-        /* Added between two looks at the clock: those of one moment may be told apart only where it did not move. */
+        /* The time of a timer is known only if the clock did not advance while it was added. */
         draws[i] = (struct draw){&stage, event_loop_now(stage.loop) - begin == before ? before + delay : 0};
         if (draws[i].when == 0 || random_next(&random) % 3 == 0)
             timer_remove(timers[i]);
@@ -137,8 +137,8 @@ static void many_timers(void **state)
     stage_close(&stage);
 }
 
-/* Whoever is called first removes all, itself included, and puts another in its place on the same descriptor. */
-static void second_life(void *context, unsigned events)
+/* The first callback removes all watches, its own included, and adds another one on the same descriptor. */
+static void second_watch(void *context, unsigned events)
 {
     struct stage *stage = context;
     assert_true(events & READABLE);
@@ -155,7 +155,7 @@ static void remove_all(void *context, unsigned events)
         watch_remove(stage->watches[i]);
         stage->watches[i] = NULL;
     }
-    assert_non_null(watch_add(stage->loop, stage->pipes[2][0], READABLE, second_life, stage));
+    assert_non_null(watch_add(stage->loop, stage->pipes[2][0], READABLE, second_watch, stage));
 }
 
 static void watches_are_removed_within_callbacks(void **state)
@@ -202,7 +202,7 @@ static void nobody_starves(void **state)
     stage_close(&stage);
 }
 
-/* ---- addresses of names ---------------------------------------------------------------------------------------- */
+/* ---- the resolver ---------------------------------------------------------------------------------------------- */
 
 /*
  * A name server that answers when it is told to. Takes the place of the C library's function for the whole program:
@@ -298,7 +298,8 @@ static void run_for(struct event_loop *loop, uint64_t milliseconds)
     event_loop_run(loop);
 }
 
-/* A name server that says nothing: the loop runs on, addresses are found as ever, and who gives up is not called. */
+/* With a name server that does not answer, the loop goes on, numeric addresses are found, and look-ups that ended
+   are not called. */
 static void names_that_nobody_answers_hold_up_nobody(void **state)
 {
     struct event_loop *loop = event_loop_new();
@@ -316,7 +317,7 @@ static void names_that_nobody_answers_hold_up_nobody(void **state)
     assert_int_equal(quick.answers, 3);
     assert_int_equal(silent.answers, 0);
     lookup_end(silent.lookup);
-    /* Whoever tries again waits for the same answer. */
+    /* A second look-up waits for the same answer. */
     while (name_server_was_asked() == asked)
         run_for(loop, 1);
     late.lookup = lookup_begin(dead, "a.slow", 6379, note_answer, &late);
@@ -335,7 +336,7 @@ static void names_that_nobody_answers_hold_up_nobody(void **state)
     event_loop_free(loop);
 }
 
-/* Of many names of one deployment four are asked at a time; those of another one do not wait for them. */
+/* Four names of one deployment are looked up at a time; those of another one do not wait for them. */
 static void look_ups_are_bounded(void **state)
 {
     struct event_loop *loop = event_loop_new();
@@ -351,7 +352,7 @@ static void look_ups_are_bounded(void **state)
         lookups[i] = lookup_begin(resolver, name, 6379, note_answer, &many);
     }
     lookups[20] = lookup_begin(other, "other.slow", 6379, note_answer, &many);
-    while (most_at_once() < 5) /* four, and that of the other */
+    while (most_at_once() < 5) /* four, and one of the other */
         run_for(loop, 1);
     name_server_answers(true);
     event_loop_run(loop);
@@ -383,7 +384,7 @@ static void answers_of_name_servers(void **state)
     lookup_end(again);
     lookup_end(none);
 
-    /* An answer for which nobody waits any more is kept for the next one, and for one only. */
+    /* An answer that no look-up waits for is kept for the next one, and for one only. */
     name_server_answers(false);
     struct lookup *left = lookup_begin(resolver, "kept.slow", 1, note_answer, &never);
     int asked;
@@ -505,7 +506,7 @@ static void what_is_no_name(void **state)
     }
 }
 
-/* Whatever stands where the password is, neither the plain name nor the hidden one has it. */
+/* Whatever the password is, neither the plain name nor the hidden one contains it. */
 static void passwords_stay_hidden(void **state)
 {
     static const char letters[] = "ab:/@%[]?# 4142\\\n";
@@ -559,7 +560,7 @@ static unsigned slot_of(const char *key)
 static void keys_fall_into_slots(void **state)
 {
     (void)state;
-    assert_int_equal(slot_of("123456789"), 0x31c3); /* as the standard of clusters has it */
+    assert_int_equal(slot_of("123456789"), 0x31c3); /* from the cluster specification */
     assert_int_equal(slot_of("foo"), 12182);
     assert_int_equal(slot_of("bar"), 5061);
     assert_int_equal(slot_of(""), 0);
@@ -678,7 +679,7 @@ static const char *fed(struct reply_reader *reader, const char *text, size_t siz
     return error;
 }
 
-static void replies_come_in_any_pieces(void **state)
+static void replies_come_in_any_chunks(void **state)
 {
     static const char text[] = "+OK\r\n:5\r\n$3\r\na\nb\r\n*2\r\n*1\r\n$-1\r\n-ERR x\r\n*0\r\n$0\r\n\r\n*-1\r\n";
     (void)state;
@@ -720,8 +721,7 @@ static void replies_have_limits(void **state)
     assert_string_equal(error_of("*4194305\r\n", 1), "its reply has more than 4 million elements");
     assert_string_equal(error_of("*2147483647\r\n", 1), "its reply has more than 4 million elements");
     assert_string_equal(error_of("*3\r\n*2097152\r\n", 1), "");
-    assert_string_equal(error_of("*2\r\n*2\r\n*2\r\n*4194300\r\n", 1),
-                        "its reply has more than 4 million elements");
+    assert_string_equal(error_of("*2\r\n*2\r\n*2\r\n*4194300\r\n", 1), "its reply has more than 4 million elements");
     assert_string_equal(error_of("*1\r\n", 100), "its reply is nested too deeply");
     assert_string_equal(error_of("*-2\r\n", 1), "does not speak the protocol of Redis");
     assert_string_equal(error_of("$-2\r\n", 1), "does not speak the protocol of Redis");
@@ -730,10 +730,10 @@ static void replies_have_limits(void **state)
     assert_string_equal(error_of("*1000\r\n", 1), "");
 }
 
-/* Pieces of the protocol in any order: read or refused, and never more than that. */
+/* Fragments of the protocol in any order are parsed or refused, without other effects. */
 static void replies_of_any_kind(void **state)
 {
-    static const char *const pieces[] = {"*", "$",  ":", "+", "-",  "\r\n",       "1",
+    static const char *const chunks[] = {"*", "$",  ":", "+", "-",  "\r\n",       "1",
                                          "3", "-1", "0", "a", "\n", "9999999999", "\r"};
     struct random_source random = random_from_seed(test_seed(13));
     unsigned replies = 0, refused = 0;
@@ -742,8 +742,8 @@ static void replies_of_any_kind(void **state)
         struct reply_reader *reader = reply_reader_new();
         const char *error = NULL;
         for (uint64_t i = random_next(&random) % 30; !error && i > 0; i--) {
-            const char *piece = pieces[random_next(&random) % COUNT_OF(pieces)];
-            error = fed(reader, piece, strlen(piece), &replies);
+            const char *chunk = chunks[random_next(&random) % COUNT_OF(chunks)];
+            error = fed(reader, chunk, strlen(chunk), &replies);
         }
         refused += error != NULL;
         reply_reader_free(reader);
@@ -767,7 +767,7 @@ int main(void)
         cmocka_unit_test(keys_fall_into_slots),
         cmocka_unit_test(redirections),
         cmocka_unit_test(maps_are_checked),
-        cmocka_unit_test(replies_come_in_any_pieces),
+        cmocka_unit_test(replies_come_in_any_chunks),
         cmocka_unit_test(replies_have_limits),
         cmocka_unit_test(replies_of_any_kind),
     };
