@@ -1,40 +1,50 @@
 /*
- * The page is served by libevent's HTTP server, on the loopback address alone, one answer a connection:
+ * As much of HTTP/1.0 as a scraper needs, on libevent's listener and buffered streams: a request is read up to its empty
+ * line, answered, and the connection is closed. It listens on the loopback address alone.
  *
- *     GET /metrics   200 and the metrics;   another path 404;   another method 405 or 501;   no request 400
+ *     GET /metrics   200 and the metrics;   another path 404;   another method 405;   no request 400
  *
- * A client may send anything. A request has a size limit, and a client that is silent for some seconds is cut off. What
- * libevent 2.1 does not have is a limit on the number of clients, so there is one here: when all places are taken, the
- * oldest client is cut off in favour of the new one. A scraper sends its request with the connection and has its answer
- * at once, so a client that is still connected after sixteen others have come is not a scraper. When the process has no
- * descriptor left for a new client, all clients are cut off.
+ * A client may send anything. The size of a request, the time of a connection and the number of connections are limited;
+ * nothing that a client does makes the link wait. When all places are taken, the oldest client is closed in favour of
+ * the new one: a scraper sends its request with the connection and has its answer at once, so a client that is still
+ * connected after sixteen others have come is not a scraper. When the process has no descriptor left for a new client,
+ * all clients are closed.
+ *
+ * libevent's own HTTP server (evhttp of 2.1) has no such limits and no way to add them: see docs/design.md.
  */
 #include "metrics.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/http.h>
+#include <event2/event.h>
 #include <event2/listener.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "cli/base/messages.h"
 #include "report.h"
 
 #define MOST_CLIENTS    16
 #define LONGEST_REQUEST 4096
-#define TIMEOUT         5    /* seconds of silence */
-#define PAUSE           1000 /* milliseconds */
+#define BACKLOG         128
+#define TIMEOUT         5000 /* milliseconds */
+#define PAUSE           1000
+
+struct client {
+    struct bufferevent *stream; /* NULL: a free place */
+    struct timer *timeout;
+    uint64_t number; /* in the order of arrival */
+    struct engine *engine;
+};
 
 struct metrics {
     struct engine *engine;
-    struct evhttp *server;
     struct evconnlistener *listener;
     struct timer *pause;
-    struct bufferevent *clients[MOST_CLIENTS]; /* a ring; a closed one has no descriptor */
-    unsigned next;
+    uint64_t accepted;
+    struct client clients[MOST_CLIENTS];
 };
 
 /* ---- the metrics ------------------------------------------------------------------------------------------------- */
@@ -162,26 +172,110 @@ static void append_all(struct evbuffer *to, struct engine *engine)
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-static void cut_off(struct bufferevent **client)
+static void close_client(struct client *client)
 {
-    if (!*client)
-        return;
-    if (bufferevent_getfd(*client) >= 0)
-        shutdown(bufferevent_getfd(*client), SHUT_RDWR);
-    bufferevent_decref(*client);
-    *client = NULL;
+    timer_remove(client->timeout);
+    if (client->stream)
+        bufferevent_free(client->stream);
+    *client = (struct client){0};
 }
 
-/* Called by libevent for each new client; the oldest one is cut off. */
-static struct bufferevent *new_client(struct event_base *base, void *context)
+static void timed_out(void *context)
+{
+    struct client *client = context;
+    client->timeout = NULL;
+    close_client(client);
+}
+
+static void ended(struct bufferevent *stream, short what, void *context)
+{
+    (void)stream, (void)what;
+    close_client(context);
+}
+
+static void written(struct bufferevent *stream, void *context)
+{
+    (void)stream;
+    close_client(context);
+}
+
+static const char *status_of(const char *request)
+{
+    static const char *const methods[] = {"POST ", "PUT ", "HEAD "};
+    if (strncmp(request, "GET /metrics ", 13) == 0 || strncmp(request, "GET /metrics\r", 13) == 0 ||
+        strncmp(request, "GET / ", 6) == 0)
+        return "200 OK";
+    if (strncmp(request, "GET ", 4) == 0)
+        return "404 Not Found";
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strncmp(request, methods[i], strlen(methods[i])) == 0)
+            return "405 Method Not Allowed";
+    return "400 Bad Request";
+}
+
+static void answer(struct client *client)
+{
+    char request[16] = {0};
+    struct evbuffer *output = bufferevent_get_output(client->stream), *body = evbuffer_new();
+    evbuffer_copyout(bufferevent_get_input(client->stream), request, sizeof request - 1);
+    const char *status = status_of(request);
+    if (!body) {
+        close_client(client);
+        return;
+    }
+    if (strncmp(status, "200", 3) == 0)
+        append_all(body, client->engine);
+    else
+        evbuffer_add_printf(body, "%s\n", status);
+    evbuffer_add_printf(output,
+                        "HTTP/1.0 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+                        "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                        status, evbuffer_get_length(body));
+    evbuffer_add_buffer(output, body);
+    evbuffer_free(body);
+    bufferevent_disable(client->stream, EV_READ);
+    bufferevent_setcb(client->stream, NULL, written, ended, client);
+}
+
+/* A request that is too long is answered as it is. */
+static void readable(struct bufferevent *stream, void *context)
+{
+    struct evbuffer *input = bufferevent_get_input(stream);
+    if (evbuffer_get_length(input) >= LONGEST_REQUEST || evbuffer_search(input, "\r\n\r\n", 4, NULL).pos >= 0 ||
+        evbuffer_search(input, "\n\n", 2, NULL).pos >= 0)
+        answer(context);
+}
+
+/* A free place, or that of the oldest client. */
+static struct client *place_of_next(struct metrics *metrics)
+{
+    struct client *oldest = metrics->clients;
+    for (struct client *client = oldest; client < metrics->clients + MOST_CLIENTS; client++) {
+        if (!client->stream)
+            return client;
+        oldest = client->number < oldest->number ? client : oldest;
+    }
+    return oldest;
+}
+
+static void accepted(struct evconnlistener *listener, evutil_socket_t descriptor, struct sockaddr *address, int size,
+                     void *context)
 {
     struct metrics *metrics = context;
-    struct bufferevent **client = &metrics->clients[metrics->next++ % MOST_CLIENTS];
-    cut_off(client);
-    *client = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-    if (*client)
-        bufferevent_incref(*client);
-    return *client;
+    struct client *client = place_of_next(metrics);
+    (void)address, (void)size;
+    close_client(client);
+    client->number = ++metrics->accepted;
+    client->engine = metrics->engine;
+    client->stream = bufferevent_socket_new(evconnlistener_get_base(listener), descriptor, BEV_OPT_CLOSE_ON_FREE);
+    if (!client->stream) {
+        evutil_closesocket(descriptor);
+        return;
+    }
+    bufferevent_setcb(client->stream, readable, NULL, ended, client);
+    client->timeout = timer_add(metrics->engine->loop, TIMEOUT, timed_out, client);
+    if (!client->timeout || bufferevent_enable(client->stream, EV_READ | EV_WRITE) != 0)
+        close_client(client);
 }
 
 static void listen_again(void *context)
@@ -191,65 +285,42 @@ static void listen_again(void *context)
     evconnlistener_enable(metrics->listener);
 }
 
-/* There is no descriptor for a new client. */
+/* There is no descriptor for a new client: all others are closed; if there are none, we try again later. */
 static void accept_failed(struct evconnlistener *listener, void *context)
 {
     struct metrics *metrics = context;
-    for (unsigned i = 0; i < MOST_CLIENTS; i++)
-        cut_off(&metrics->clients[i]);
-    if (!metrics->pause)
-        metrics->pause = timer_add(metrics->engine->loop, PAUSE, listen_again, metrics);
+    bool any = false;
+    for (size_t i = 0; i < MOST_CLIENTS; i++) {
+        any |= metrics->clients[i].stream != NULL;
+        close_client(&metrics->clients[i]);
+    }
+    if (any || metrics->pause)
+        return;
+    metrics->pause = timer_add(metrics->engine->loop, PAUSE, listen_again, metrics);
     if (metrics->pause)
         evconnlistener_disable(listener);
 }
 
-static void answer(struct evhttp_request *request, void *context)
-{
-    struct metrics *metrics = context;
-    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    evhttp_add_header(headers, "Connection", "close");
-    if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
-        evhttp_send_error(request, HTTP_BADMETHOD, NULL);
-    } else if (!path || (strcmp(path, "/metrics") != 0 && strcmp(path, "/") != 0)) {
-        evhttp_send_error(request, HTTP_NOTFOUND, NULL);
-    } else {
-        evhttp_add_header(headers, "Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-        append_all(evhttp_request_get_output_buffer(request), metrics->engine);
-        evhttp_send_reply(request, HTTP_OK, "OK", NULL);
-    }
-}
-
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
-
-static bool serve(struct metrics *metrics, uint16_t port)
-{
-    metrics->server = evhttp_new(event_loop_base(metrics->engine->loop));
-    if (!metrics->server)
-        return complain_plainly("no memory");
-    evhttp_set_max_headers_size(metrics->server, LONGEST_REQUEST);
-    evhttp_set_max_body_size(metrics->server, LONGEST_REQUEST);
-    evhttp_set_timeout(metrics->server, TIMEOUT);
-    evhttp_set_bevcb(metrics->server, new_client, metrics);
-    evhttp_set_gencb(metrics->server, answer, metrics);
-    struct evhttp_bound_socket *bound = evhttp_bind_socket_with_handle(metrics->server, "127.0.0.1", port);
-    if (!bound)
-        return complain("--metrics", "cannot listen on port %u of 127.0.0.1: %s", port, strerror(errno));
-    metrics->listener = evhttp_bound_socket_get_listener(bound);
-    evconnlistener_set_error_cb(metrics->listener, accept_failed);
-    return true;
-}
 
 struct metrics *metrics_open(struct engine *engine, uint16_t port)
 {
     struct metrics *metrics = calloc(1, sizeof *metrics);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     if (!metrics) {
         complain_plainly("no memory");
         return NULL;
     }
     metrics->engine = engine;
-    if (serve(metrics, port))
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    metrics->listener = evconnlistener_new_bind(event_loop_base(engine->loop), accepted, metrics,
+                                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
+                                                BACKLOG, (struct sockaddr *)&address, sizeof address);
+    if (metrics->listener) {
+        evconnlistener_set_error_cb(metrics->listener, accept_failed);
         return metrics;
+    }
+    complain("--metrics", "cannot listen on port %u of 127.0.0.1: %s", port, strerror(errno));
     metrics_close(metrics);
     return NULL;
 }
@@ -258,10 +329,10 @@ void metrics_close(struct metrics *metrics)
 {
     if (!metrics)
         return;
+    for (size_t i = 0; i < MOST_CLIENTS; i++)
+        close_client(&metrics->clients[i]);
     timer_remove(metrics->pause);
-    for (unsigned i = 0; i < MOST_CLIENTS; i++)
-        cut_off(&metrics->clients[i]);
-    if (metrics->server)
-        evhttp_free(metrics->server);
+    if (metrics->listener)
+        evconnlistener_free(metrics->listener);
     free(metrics);
 }

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -601,7 +602,7 @@ def scrape(port, request=b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
 
 def figures(port):
     head, body = scrape(port)
-    assert head.startswith("HTTP/1.1 200 OK"), head
+    assert head.startswith("HTTP/1.0 200 OK"), head
     lines = [line for line in body.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
@@ -643,12 +644,34 @@ def test_figures_for_prometheus():
             for s in slow:
                 s.close()
             assert answered >= 55, answered
-            assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.1 404")
+            assert scrape(port, b"GET /other HTTP/1.0\r\n\r\n")[0].startswith("HTTP/1.0 404")
             a.kill()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 0, "a peer to be down")
             a.start()
             wait_for(lambda: figures(port)[name % ("up", a.port)] == 1, "a peer to be up")
             wait_in_step([a, b], ["key"])
+
+
+def test_silent_clients_and_no_descriptors():
+    """Clients that send nothing do not shut out a scraper, even when they have taken all descriptors of the process."""
+    port, regions = free_port(), [f"redis://127.0.0.1:{free_port()}" for _ in range(2)]
+    link = subprocess.Popen([ROOST, "link", *regions, "--metrics", str(port)], stderr=subprocess.DEVNULL,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+
+    def answers():
+        with contextlib.suppress(OSError, AssertionError):
+            return figures(port)["roost_link_keys"] == 0
+    try:
+        wait_for(answers, "the endpoint")
+        silent = [socket.create_connection(("127.0.0.1", port), PATIENCE) for _ in range(60)]
+        for _ in range(5):
+            wait_for(answers, "an answer among silent clients")
+        for s in silent:
+            s.close()
+        assert link.poll() is None
+    finally:
+        link.terminate()
+        assert link.wait(PATIENCE) == 0, link.returncode
 
 
 def figure(port, name, s):
