@@ -1,8 +1,8 @@
 /*
- * roost link: the filters, windows and counters of several Redis or Valkey deployments are kept in step.
+ * roost link: keeps the filters, windows and counters of several Redis or Valkey deployments in step.
  *
- * It has no state of its own: started anywhere, stopped at any moment, run twice, it comes to the same end. How is told
- * in link/engine.c.
+ * It has no state of its own: it may be started anywhere, stopped at any moment and run twice. link/engine.h describes
+ * its parts, link/engine.c why it works.
  */
 #include <string.h>
 
@@ -24,28 +24,28 @@ static const struct option options[] = {
      .type = OPTION_TEXT,
      .place = &settings.match,
      .value = "GLOB",
-     .help = "only keys with such names: * ? [a-z], as KEYS has them"},
+     .help = "only keys that match: * ? [a-z], as in KEYS"},
     {.name = "interval",
      .type = OPTION_DURATION,
      .place = &settings.interval,
      .value = "TIME",
-     .help = "a key that keeps changing is told once in this time (default 100ms)"},
-    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "bring everything in step, and end"},
+     .help = "send a key that keeps changing once in this time (default 100ms)"},
+    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "make all regions equal, and end"},
     {.name = "refill",
      .type = OPTION_BOOLEAN,
      .place = &settings.refill,
-     .help = "bring keys back, once, that a region evicted or has no room for"},
+     .help = "send keys again, once, that a region evicted or has no room for"},
     {.name = "json",
      .type = OPTION_BOOLEAN,
      .place = &settings.json,
-     .help = "print what happens, one JSON object a line"},
+     .help = "print events, one JSON object a line"},
     {.name = "metrics",
      .type = OPTION_COUNT,
      .place = &settings.metrics,
      .value = "PORT",
      .least = 1,
      .most = 65535,
-     .help = "figures for Prometheus at http://127.0.0.1:PORT/metrics"},
+     .help = "metrics for Prometheus at http://127.0.0.1:PORT/metrics"},
     {.name = "password-file",
      .type = OPTION_TEXT,
      .place = &settings.password_file,
@@ -67,18 +67,18 @@ static const struct option options[] = {
      .letter = 'q',
      .type = OPTION_BOOLEAN,
      .place = &settings.quiet,
-     .help = "no line on the terminal"},
+     .help = "no status line on the terminal"},
     {0},
 };
 
 static bool settings_make_sense(const struct arguments *arguments)
 {
     if (arguments->count > MOST_REGIONS)
-        return complain("link", "%d regions are the most", MOST_REGIONS);
+        return complain("link", "at most %d regions", MOST_REGIONS);
     if (settings.match && !glob_is_valid(settings.match))
-        return complain("--match", "%s is no pattern", settings.match);
+        return complain("--match", "%s is not a valid pattern", settings.match);
     if (settings.interval < 1000 || settings.interval / 1000 > MOST_INTERVAL)
-        return complain("--interval", "from 1ms to 1h");
+        return complain("--interval", "must be from 1ms to 1h");
     return true;
 }
 
@@ -125,7 +125,7 @@ const struct verb verb_link = {
     .details =
         "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a server,\n"
         "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
-        "in one region arrives in all others, and digests are equal when clients pause. Nothing is kept here:\n"
+        "in one region arrives in all others, and digests are equal when clients pause. The link keeps no data:\n"
         "stop it, start it, run it twice.\n"
         "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL, where others\n"
         "on this machine can read it in the instant in which roost starts.\n"
