@@ -110,7 +110,7 @@ static int run_link(const struct arguments *arguments)
 static int run_link(const struct arguments *arguments)
 {
     if (settings_make_sense(arguments))
-        complain("link", "this roost was built without hiredis, and cannot talk to servers");
+        complain("link", "this roost was built without hiredis and libevent, and cannot talk to servers");
     return EXIT_ERROR;
 }
 

@@ -1,8 +1,8 @@
 /*
  * A hash table with chains, which doubles as it fills. A row without work takes 64 bytes for each region and about 60
- * more with its name:
+ * more with its key:
  *
- *     row | view of region 0 | view of region 1 | ... | name
+ *     row | view of region 0 | view of region 1 | ... | key
  */
 #include "rows.h"
 

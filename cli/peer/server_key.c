@@ -176,7 +176,7 @@ bool server_key_open(struct server_key *server, const char *name, const roost_fi
     (void)server;
     (void)name;
     (void)ours;
-    return complain(WHAT_A_KEY_IS, "this roost was built without hiredis, and cannot talk to servers");
+    return complain(WHAT_A_KEY_IS, "this roost was built without hiredis and libevent, and cannot talk to servers");
 }
 
 bool server_key_ask(struct server_key *server, struct byte_buffer *reply, roost_bytes request)
