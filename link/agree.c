@@ -1,5 +1,5 @@
 /*
- * See agree.h; the servers' side is in links.h of the module.
+ * See agree.h; the servers' side is in module/registry/links.h.
  *
  * A link sends HELLO to every primary before anything from it is merged. From then on the server keeps tombstones. The
  * reply has the number of the region, the time before which it has dropped tombstones, and for each other region the

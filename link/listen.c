@@ -18,7 +18,7 @@
  * A listing is complete when the server says so (`listed`): everything that existed when it began has been reported.
  * Changes since then come in later pages, as always. So a region can be worked on however fast it changes.
  *
- * Pages advance (see change_cursor.h of the module), but a server with an older module may reply with the same page for
+ * Pages advance (module/registry/change_cursor.h), but a server with an older module may reply with the same page for
  * ever. So each page is checked: a change cursor that is not further than the one that was sent, or a page whose
  * entries were all reported before in this listing, is a *stall*. It is reported, and after a pause that doubles the
  * region is listed again in pages twice as large, until a page is large enough. If a server reports that changes may
