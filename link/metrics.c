@@ -1,14 +1,14 @@
 /*
- * As much of HTTP/1.0 as a scraper needs, on libevent's listener and buffered streams: a request is read up to its empty
- * line, answered, and the connection is closed. It listens on the loopback address alone.
+ * As much of HTTP/1.0 as a scraper needs, on libevent's listener and buffered streams: a request is read up to its
+ * empty line, answered, and the connection is closed. It listens on the loopback address alone.
  *
  *     GET /metrics   200 and the metrics;   another path 404;   another method 405;   no request 400
  *
- * A client may send anything. The size of a request, the time of a connection and the number of connections are limited;
- * nothing that a client does makes the link wait. When all places are taken, the oldest client is closed in favour of
- * the new one: a scraper sends its request with the connection and has its answer at once, so a client that is still
- * connected after sixteen others have come is not a scraper. When the process has no descriptor left for a new client,
- * all clients are closed.
+ * A client may send anything. The size of a request, the time of a connection and the number of connections are
+ * limited; nothing that a client does makes the link wait. When all places are taken, the oldest client is closed in
+ * favour of the new one: a scraper sends its request with the connection and has its answer at once, so a client that
+ * is still connected after sixteen others have come is not a scraper. When the process has no descriptor left for a new
+ * client, all clients are closed.
  *
  * libevent's own HTTP server (evhttp of 2.1) has no such limits and no way to add them: see docs/design.md.
  */
