@@ -39,8 +39,8 @@ refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --
 
 refuses "link without a region" '^roost: link: URL is missing' link
 refuses "link with a single region" '^roost: link: URL is missing' link redis://amsterdam
-refuses "link with a pattern that is none" '^roost: --match: \[a is no pattern$' link redis://amsterdam redis://tokyo --match '[a'
-refuses "link with no interval" '^roost: --interval: from 1ms to 1h$' link redis://amsterdam redis://tokyo --interval 1us
+refuses "link with a pattern that is none" '^roost: --match: \[a is not a valid pattern$' link redis://amsterdam redis://tokyo --match '[a'
+refuses "link with no interval" '^roost: --interval: must be from 1ms to 1h$' link redis://amsterdam redis://tokyo --interval 1us
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done
