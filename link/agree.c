@@ -192,14 +192,6 @@ static void gather(struct region *region)
 
 /* ---- outdated regions -------------------------------------------------------------------------------------------- */
 
-static bool has_keys(const struct region *region)
-{
-    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
-        if (listener->greeting.keys)
-            return true;
-    return false;
-}
-
 /* Whether a region has missed tombstones that the other one has dropped. */
 static bool has_missed(const struct region *region, const struct region *other)
 {
@@ -271,19 +263,45 @@ static void judge(struct region *region)
         engine->activity++;
 }
 
-/* A region without keys holds nothing that was deleted elsewhere. */
-static void let_join(struct region *region)
+/* When it last had reported all changes: the earliest time of its primaries. */
+static uint64_t time_of(const struct region *region)
 {
-    struct engine *engine = region->engine;
+    uint64_t time = UINT64_MAX;
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        time = listener->greeting.time < time ? listener->greeting.time : time;
+    return region->listeners ? time : 0;
+}
+
+/*
+ * A server without keys holds nothing that was deleted elsewhere, up to now. (It may be given a key that is deleted in
+ * one region and not yet in another. The first one drops the tombstone only when the other one has it, which then has
+ * a later tombstone of its own.) A server that was emptied accepts no keys before it has joined.
+ */
+static void let_join(struct listener *listener)
+{
+    struct region *region = listener->region;
+    const struct engine *engine = region->engine;
     struct message message;
-    message_begin(&message, "", "JOIN");
-    for (unsigned i = 0; i < engine->count; i++)
-        if (&engine->regions[i] != region && engine->regions[i].dropped) {
-            message_number(&message, engine->regions[i].number);
-            message_number(&message, engine->regions[i].dropped);
-        }
-    if (message.count > 3)
-        send_to_all(region, &message, false, 0);
+    message_begin(&message, listener->greeting.key, "JOIN");
+    for (unsigned i = 0; i < engine->count; i++) {
+        const struct region *other = &engine->regions[i];
+        uint64_t time = time_of(other);
+        if (other == region || !other->number)
+            continue;
+        message_number(&message, other->number);
+        message_number(&message, time > other->dropped ? time : other->dropped);
+    }
+    send(region, &message, listener->greeting.key, false, 0);
+}
+
+static void greeted(struct listener *listener)
+{
+    struct greeting *greeting = &listener->greeting;
+    if (!greeting->answered || greeting->done)
+        return;
+    greeting->done = true;
+    if (!greeting->keys)
+        let_join(listener);
 }
 
 static void judge_all(struct engine *engine)
@@ -292,16 +310,11 @@ static void judge_all(struct engine *engine)
         gather(&engine->regions[i]);
     for (unsigned i = 0; i < engine->count; i++) {
         struct region *region = &engine->regions[i];
-        bool newly = false;
         if (!is_greeted(region))
             continue;
         judge(region);
-        for (struct listener *listener = region->listeners; listener; listener = listener->next) {
-            newly |= listener->greeting.answered && !listener->greeting.done;
-            listener->greeting.done |= listener->greeting.answered;
-        }
-        if (newly && !has_keys(region))
-            let_join(region);
+        for (struct listener *listener = region->listeners; listener; listener = listener->next)
+            greeted(listener);
         region->engine->events->region_changed(region);
     }
 }
@@ -393,15 +406,6 @@ static uint64_t pause_of(const struct engine *engine)
             pause = part && part < pause ? part : pause;
         }
     return pause < SHORTEST_PAUSE ? SHORTEST_PAUSE : pause;
-}
-
-/* When it last had reported all changes: the earliest time of its primaries. */
-static uint64_t time_of(const struct region *region)
-{
-    uint64_t time = UINT64_MAX;
-    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
-        time = listener->greeting.time < time ? listener->greeting.time : time;
-    return region->listeners ? time : 0;
 }
 
 static bool all_take_part(const struct engine *engine)

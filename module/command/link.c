@@ -26,7 +26,7 @@ static int reply_state(RedisModuleCtx *ctx)
     RedisModule_ReplyWithArray(ctx, 7);
     RedisModule_ReplyWithLongLong(ctx, (long long)state->number);
     RedisModule_ReplyWithLongLong(ctx, (long long)links_time());
-    RedisModule_ReplyWithLongLong(ctx, (long long)registry.keys);
+    RedisModule_ReplyWithLongLong(ctx, links_emptied() ? 0 : (long long)registry.keys); /* that may be outdated */
     RedisModule_ReplyWithLongLong(ctx, (long long)state->dropped);
     RedisModule_ReplyWithLongLong(ctx, settings.tombstone_retention);
     RedisModule_ReplyWithLongLong(ctx, (long long)state->trusted);
@@ -64,7 +64,7 @@ static const char *join(const uint64_t *numbers, int count)
 {
     if (count % 2)
         return ERROR_UNKNOWN;
-    if (registry.keys)
+    if (registry.keys && !links_emptied())
         return "ERR there are keys already";
     links_join(numbers, count);
     return NULL;

@@ -286,6 +286,8 @@ int push_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, ERROR_UNKNOWN);
     if (!argument_number(argv[2], &generation, 0, LAST_GENERATION))
         return RedisModule_ReplyWithError(ctx, "ERR the generation must be from 0 to 281474976710656");
+    if (links_emptied())
+        return RedisModule_ReplyWithError(ctx, "TRYAGAIN the server was emptied, and a link has not joined it yet");
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.filter && !target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);

@@ -69,10 +69,10 @@ static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModul
 
 /* ---- all keys at once -------------------------------------------------------------------------------------------- */
 
-static void begin_incarnation(int database)
+static void begin_incarnation(int database, bool emptied)
 {
     if (database == ALL_DATABASES || database == 0)
-        links_forget();
+        links_forget(emptied);
     tombstones_leave_all(database);
     registry_restart(database);
 }
@@ -81,14 +81,15 @@ static void begin_incarnation(int database)
 static void on_flush(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
 {
     (void)ctx, (void)event;
+    int database = ((RedisModuleFlushInfo *)data)->dbnum;
     if (moment == REDISMODULE_SUBEVENT_FLUSHDB_START)
-        begin_incarnation(((RedisModuleFlushInfo *)data)->dbnum);
+        begin_incarnation(database, database == ALL_DATABASES);
 }
 
 static void on_exchange_of_data(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t moment, void *data)
 {
     (void)ctx, (void)event, (void)moment, (void)data;
-    begin_incarnation(ALL_DATABASES);
+    begin_incarnation(ALL_DATABASES, false);
     registry_set_incomplete();
 }
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "module/base/checksum.h"
 #include "module/base/context.h"
@@ -25,7 +26,10 @@ static struct link_state known;
 static const struct links *home; /* the value at our key; NULL: none */
 static RedisModuleString *home_key;
 static bool seen;
-static uint64_t latest;       /* the latest time that was ever seen */
+static bool emptied;       /* links.h */
+static uint64_t latest;    /* the latest time that was ever seen; 0: none */
+static uint64_t latest_at; /* when that was, by a clock that cannot be set */
+static bool clock_was_read;
 static uint64_t last_message; /* of a link, by our clock; 0: none since the server was started */
 
 bool links_seen(void)
@@ -43,17 +47,62 @@ const struct link_state *links_state(void)
     return &known;
 }
 
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- time -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Time is counted from the latest time that was ever written, in seconds during which this process runs. The clock of
+ * the machine may be set ahead or back; if it counted, a tombstone could be older than the retention a second after it
+ * was written, while a link still carries the key that was deleted. So the clock is read once, when the server has
+ * started, and moves the time by a quarter of the retention at most. (Without any record it is the time.)
+ */
+static uint64_t monotonic_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+static void set_time(uint64_t time)
+{
+    latest = time;
+    latest_at = monotonic_seconds();
+}
+
+static uint64_t time_now(void)
+{
+    return latest + (latest ? monotonic_seconds() - latest_at : 0);
+}
 
 void links_saw_time(uint64_t time)
 {
-    latest = time > latest ? time : latest;
+    if (time > time_now())
+        set_time(time);
+}
+
+static uint64_t most_leap(void)
+{
+    return higher((uint64_t)settings.tombstone_retention / 4, 1);
 }
 
 uint64_t links_time(void)
 {
-    links_saw_time((uint64_t)RedisModule_Milliseconds() / 1000);
-    return latest;
+    uint64_t clock = (uint64_t)RedisModule_Milliseconds() / 1000;
+    if (!latest)
+        set_time(clock);
+    else if (!clock_was_read)
+        links_saw_time(lower(clock, time_now() + most_leap()));
+    clock_was_read = true;
+    return time_now();
 }
 
 /* The clock of a server that is started, or of a replica that is promoted, may be behind the clock by which the state
@@ -110,16 +159,6 @@ static struct link_region *find_or_add(struct link_state *state, uint64_t number
     return &state->regions[place];
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t higher(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /*
  * Linked time: seconds during which links spoke to this server. The silence of a region counts only while a link could
  * have named it. So each message advances this clock by the time since the last message, but by a quarter of the
@@ -136,7 +175,7 @@ static uint64_t linked_time(void)
 
 static uint64_t next_linked_time(void)
 {
-    uint64_t now = links_time(), most = higher((uint64_t)settings.tombstone_retention / 4, 1);
+    uint64_t now = links_time(), most = most_leap();
     uint64_t passed = last_message ? lower(now - last_message, most) : 0;
     last_message = now;
     return linked_time() + passed;
@@ -300,6 +339,7 @@ static void links_arrive(struct value *value, RedisModuleString *key, int databa
     if (!is_reserved_for(key, LINKS_KEY))
         return;
     seen = true;
+    emptied = false;
     saw_times_of(&links->state);
     combine(&known, &links->state);
     move_home(links, key);
@@ -321,9 +361,10 @@ const struct value_class links_class = {.code = 3,
                                         .leave = links_leave,
                                         .make = links_make};
 
-void links_forget(void)
+void links_forget(bool all_keys)
 {
     known = (struct link_state){0};
+    emptied = seen && all_keys;
     move_home(NULL, NULL);
 }
 
@@ -404,11 +445,18 @@ void links_agreed(uint64_t time, const uint64_t *pairs, int count)
 {
     take_pairs(pairs, count, time);
     known.trusted = 0;
+    emptied = false;
 }
 
 void links_join(const uint64_t *pairs, int count)
 {
     take_pairs(pairs, count, 0);
+    emptied = false;
+}
+
+bool links_emptied(void)
+{
+    return emptied;
 }
 
 void links_hold(const uint64_t *regions, int count)
@@ -438,6 +486,7 @@ bool links_apply(RedisModuleCtx *ctx, RedisModuleString *key, const void *bytes,
     value_free(value);
     if (!valid)
         return false;
+    emptied = false;
     saw_times_of(&known);
     copy_to_key(ctx, key);
     return true;

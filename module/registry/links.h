@@ -68,10 +68,13 @@ void links_note_seen(void);
 /* The key that a link should name; to be freed. */
 RedisModuleString *links_key(RedisModuleCtx *ctx);
 
-/* All data are gone, and with them what was agreed on. */
-void links_forget(void);
+/* The data are gone, and with them what was agreed on. */
+void links_forget(bool all_keys);
+/* Whether this happened to all keys since a link last said JOIN or AGREED. Whatever is here was made by our own clients since then,
+   so the region may still join. No link pushes keys before that: they would look as if they had been here all along. */
+bool links_emptied(void);
 
-/* Seconds; never goes back, nor behind any time that was ever written. */
+/* Seconds; never goes back, nor behind any time that was ever written, and does not follow a clock that is set. */
 uint64_t links_time(void);
 void links_saw_time(uint64_t time);
 
