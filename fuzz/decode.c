@@ -174,8 +174,7 @@ static void try_body(const uint8_t *body, size_t size, uint8_t type)
     roost_buffer_release(&frame);
 }
 
-/* ---- filters that are there already ---------------------------------------------------------------------------------
- */
+/* ---- filters that are there already ------------------------------------------------------------------------------ */
 
 static roost_config timed_config(roost_kind kind, bool grows)
 {
@@ -281,8 +280,7 @@ static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t
     bit_writer_release(&replica);
 }
 
-/* ---- multisets and gossip ------------------------------------------------------------------------------------------
- */
+/* ---- multisets and gossip ---------------------------------------------------------------------------------------- */
 
 enum { GOSSIP_HERE = 1, GOSSIP_THERE = 2 };
 

@@ -74,8 +74,7 @@ static bool has_dots(const struct world *world)
     return world->config.kind == ROOST_ORCUCKOO;
 }
 
-/* ---- the model of dots ----------------------------------------------------------------------------------------------
- */
+/* ---- the model of dots ------------------------------------------------------------------------------------------- */
 
 static enum standing standing_of(const struct world *world, const roost_filter *base, uint32_t i)
 {
@@ -133,8 +132,7 @@ static void check_dots(const struct world *world, int at)
     }
 }
 
-/* ---- operations -----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static void add(struct world *world, int at, uint8_t key)
 {

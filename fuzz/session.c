@@ -32,8 +32,7 @@ static void must_do(roost_status status)
     must(status == ROOST_OK);
 }
 
-/* ---- two replicas -------------------------------------------------------------------------------------------------
- */
+/* ---- two replicas ------------------------------------------------------------------------------------------------ */
 
 struct world {
     roost_filter *a, *b; /* the one that asks, the one that answers */
@@ -174,8 +173,7 @@ static void nap(struct world *world, roost_filter **filter, bool as_the_same)
     roost_buffer_release(&replica);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void seal(const roost_filter *filter, uint8_t *message, size_t size, uint64_t request)
 {
@@ -281,8 +279,7 @@ static void exchange_disturbed(struct world *world, uint8_t where, uint8_t how, 
     roost_filter_free(b);
 }
 
-/* ---- the two ways -------------------------------------------------------------------------------------------------
- */
+/* ---- the two ways ------------------------------------------------------------------------------------------------ */
 
 static void operate(struct world *world, uint8_t operation, uint8_t argument)
 {

@@ -256,8 +256,7 @@ static void pull(struct transfer *transfer)
     ask(work, transfer->serial, transfer->source, (struct words){words, 3 + count}, take_pull, transfer);
 }
 
-/* ---- the ways ------------------------------------------------------------------------------------------------------
- */
+/* ---- the ways ---------------------------------------------------------------------------------------------------- */
 
 void transfer_delta(struct work *work, unsigned source, region_set destinations, uint64_t generation,
                     roost_cursor since)

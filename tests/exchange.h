@@ -90,8 +90,7 @@ static inline void take(roost_filter *filter, uint64_t key, bool one)
     assert_true(status == ROOST_OK || status == ROOST_UNSUPPORTED);
 }
 
-/* ---- what is remembered --------------------------------------------------------------------------------------------
- */
+/* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
 struct cursors {
     roost_cursor peer, own;
@@ -135,8 +134,7 @@ static inline void assert_memory_is_sound(roost_filter *asking, roost_filter *an
         assert_tells_all(asking, &cursors.own, answering);
 }
 
-/* ---- an exchange ---------------------------------------------------------------------------------------------------
- */
+/* ---- an exchange ------------------------------------------------------------------------------------------------- */
 
 struct exchange {
     roost_filter *asking, **answering;            /* the latter may be replaced on the way */
@@ -249,8 +247,7 @@ static inline struct exchange sync_alone(roost_filter *asking, roost_filter *ans
     return exchange;
 }
 
-/* ---- replicas asleep -----------------------------------------------------------------------------------------------
- */
+/* ---- replicas asleep --------------------------------------------------------------------------------------------- */
 
 struct asleep {
     roost_buffer frame, replica;
@@ -279,8 +276,7 @@ static inline void asleep_release(struct asleep *asleep)
     roost_buffer_release(&asleep->replica);
 }
 
-/* ---- scenes: two replicas, asleep, in a certain relation -----------------------------------------------------------
- */
+/* ---- scenes: two replicas, asleep, in a certain relation --------------------------------------------------------- */
 
 enum relation {
     FIRST_MEETING, /* never heard of each other */

@@ -21,8 +21,7 @@
 
 enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, KICKS = 3 };
 
-/* ---- worlds
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 struct layout {
     uint32_t slots, stash, model; /* the slots' bits; sets of class numbers */
@@ -128,8 +127,7 @@ static struct layout take_layout(const struct universe *universe, uint32_t repli
     return layout;
 }
 
-/* ---- the laws, for one replica's new layout
- * ------------------------------------------------------------------------------ */
+/* ---- the laws, for one replica's new layout ---------------------------------------------------------------------- */
 
 static void check_bytes(struct universe *universe, roost_filter *filter, uint32_t model)
 {
@@ -173,8 +171,7 @@ static void check_order(const struct universe *universe, uint32_t a, uint32_t mo
          "digests are equal where states are");
 }
 
-/* ---- visited worlds
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- visited worlds ---------------------------------------------------------------------------------------------- */
 
 struct visited {
     struct world *worlds; /* in order of discovery; the frontier is the tail */
@@ -217,8 +214,7 @@ static bool visit(struct visited *visited, const struct world *world)
     return true;
 }
 
-/* ---- operations
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Adds class `number` at a replica, from one of its two buckets; returns the model after it. */
 static uint32_t run_add(struct universe *universe, const struct world *world, uint32_t replica, uint32_t number,
@@ -313,8 +309,7 @@ static void explore(struct universe *universe, uint32_t depth)
     free(visited.index);
 }
 
-/* ---- the whole
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static uint64_t refused, overflowed, merged, checked;
 

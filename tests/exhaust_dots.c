@@ -41,8 +41,7 @@ enum {
 
 typedef uint32_t dots; /* a set: dot d is bit d, actor d / COUNTERS, counter d % COUNTERS + 1 */
 
-/* ---- worlds --------------------------------------------------------------------------------------------------------
- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 /* One replica. Its live dots are those of the slots and of the stash. */
 struct layout {
@@ -196,8 +195,7 @@ static bool draw_actor(void *context, void *bytes, size_t size)
     return true;
 }
 
-/* ---- worlds that were seen ------------------------------------------------------------------------------------------
- */
+/* ---- worlds that were seen --------------------------------------------------------------------------------------- */
 
 static size_t world_bytes(const struct universe *universe)
 {
@@ -219,8 +217,7 @@ static bool visit(struct universe *universe, const struct world *world)
     return true;
 }
 
-/* ---- layouts into filters, and back --------------------------------------------------------------------------------
- */
+/* ---- layouts into filters, and back ------------------------------------------------------------------------------ */
 
 static uint32_t fingerprint_of(const struct universe *universe, uint32_t class)
 {
@@ -471,8 +468,7 @@ static dots noted_since(const struct universe *universe, uint32_t replica, dots 
     return noted;
 }
 
-/* ---- the laws, for a new layout of one replica ---------------------------------------------------------------------
- */
+/* ---- the laws, for a new layout of one replica ------------------------------------------------------------------- */
 
 static void states_put(struct universe *universe, const struct known_state *state)
 {
@@ -578,8 +574,7 @@ static void check_layout(struct universe *universe, roost_filter *filter, const 
     universe->overflowed += layout->stash[0] != 0;
 }
 
-/* ---- the laws, for a new combination of states ---------------------------------------------------------------------
- */
+/* ---- the laws, for a new combination of states ------------------------------------------------------------------- */
 
 static dots merged_live(dots seen, dots live, dots other_seen, dots other_live)
 {
@@ -666,8 +661,7 @@ static void check_world(struct universe *universe, const struct world *world, ui
     check_laws(universe);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t content_hash(const struct message *message)
 {
@@ -772,8 +766,7 @@ static struct message make_state(const struct universe *universe, const struct w
     return message;
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum verb {
     ADD,
@@ -1193,8 +1186,7 @@ static void run_all(struct universe *universe, const struct world *world)
     }
 }
 
-/* ---- a universe ----------------------------------------------------------------------------------------------------
- */
+/* ---- a universe -------------------------------------------------------------------------------------------------- */
 
 /* Two classes that share both buckets, and one that has but the first. */
 static void find_classes(struct universe *universe)
@@ -1279,8 +1271,7 @@ static void explore(struct universe *universe, uint32_t depth)
     }
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static const struct setting settings[] = {
     /* name, multiset, entry, bucket, classes, replicas, capacity, deltas, messages, restarts, depth, deep */

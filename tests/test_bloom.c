@@ -230,7 +230,7 @@ static void sparse_filters_encode_short(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- in steps ------------------------------------------------------------------------------------------------------ */
+/* ---- in steps ---------------------------------------------------------------------------------------------------- */
 
 static roost_filter *large_filter(roost_layout layout, bool scalable, double fill)
 {

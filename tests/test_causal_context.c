@@ -310,8 +310,7 @@ static void reserved_room_lets_adds_succeed(void **state)
     assert_int_equal(meter.outstanding, 0);
 }
 
-/* ---- two causal contexts
-   ----------------------------------------------------------------------------------------------- */
+/* ---- two causal contexts ----------------------------------------------------------------------------------------- */
 
 typedef bool set_operation(struct causal_context *result, const struct causal_context *first,
                            const struct causal_context *second, const roost_allocator *allocator);

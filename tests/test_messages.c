@@ -13,8 +13,7 @@
 
 enum { MOST_STEPS = 12, COMMON = 24 };
 
-/* ---- the course of an exchange, recorded ---------------------------------------------------------------------------
- */
+/* ---- the course of an exchange, recorded ------------------------------------------------------------------------- */
 
 struct course {
     struct scene scene;
@@ -77,8 +76,7 @@ static roost_sync *replay(struct course *course, unsigned step, roost_filter **a
     return sync;
 }
 
-/* ---- what is done to messages --------------------------------------------------------------------------------------
- */
+/* ---- what is done to messages ------------------------------------------------------------------------------------ */
 
 /* As somebody would who knows the configuration. */
 static void seal(const roost_filter *filter, roost_buffer *message, const roost_buffer *request)
@@ -128,8 +126,7 @@ static size_t next_place(size_t bit, size_t size, struct random_source *random)
     return (byte + pace) * 8 + random_choice(random, 8);
 }
 
-/* ---- replies -------------------------------------------------------------------------------------------------------
- */
+/* ---- replies ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t refused, taken;
 
@@ -233,8 +230,7 @@ static void replies_to_other_questions(void **state)
     printf("%llu refused, %llu taken\n", (unsigned long long)refused, (unsigned long long)taken);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static void assert_same_replica(const roost_buffer *before, const roost_filter *filter)
 {
@@ -345,8 +341,7 @@ static void bad_requests_do_no_harm(void **state)
     assert_true(refused > 1000 && taken > 1000);
 }
 
-/* ---- made by hand --------------------------------------------------------------------------------------------------
- */
+/* ---- made by hand ------------------------------------------------------------------------------------------------ */
 
 static void send_by_hand(roost_filter *filter, struct bit_writer *writer, roost_buffer *reply, roost_status expected)
 {
@@ -464,8 +459,7 @@ static void news_must_be_what_was_wanted(void **state)
     }
 }
 
-/* ---- time and memory -----------------------------------------------------------------------------------------------
- */
+/* ---- time and memory --------------------------------------------------------------------------------------------- */
 
 struct weighed {
     uint64_t now, most;
@@ -599,8 +593,7 @@ static void many_runs_take_no_square(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- memory that runs out ------------------------------------------------------------------------------------------
- */
+/* ---- memory that runs out ---------------------------------------------------------------------------------------- */
 
 static uint64_t failed_and_changed; /* answers for which there was no memory once the request was merged */
 

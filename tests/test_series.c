@@ -30,8 +30,7 @@ static uint64_t allowance(const roost_filter *filter, uint32_t index)
     return plan.capacity;
 }
 
-/* ---- laws ----------------------------------------------------------------------------------------------------------
- */
+/* ---- laws -------------------------------------------------------------------------------------------------------- */
 
 enum { PEERS = 4, ADDITIONS = 2000 };
 
@@ -240,8 +239,7 @@ static void rows_are_single_calls(void **state)
     }
 }
 
-/* ---- removal -------------------------------------------------------------------------------------------------------
- */
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
 
 /* DESIGN 2, fault 3: what was seen, removed and shrunk away stays away. */
 static void removed_stays_removed_when_tables_sleep(void **state)
@@ -435,8 +433,7 @@ static void many_copies_of_one(void **state)
     FREE_ALL(a, decoded);
 }
 
-/* ---- the promise ---------------------------------------------------------------------------------------------------
- */
+/* ---- the promise ------------------------------------------------------------------------------------------------- */
 
 /* Two writers. The first fills its tables, the second hears of it; then the first removes all of it, while the second
    adds it again. */
@@ -698,8 +695,7 @@ static void transfers_comes_to_rest(void **state)
     }
 }
 
-/* ---- nesting and spreading -----------------------------------------------------------------------------------------
- */
+/* ---- nesting and spreading --------------------------------------------------------------------------------------- */
 
 static void classes_nest(void **state)
 {
@@ -973,8 +969,7 @@ static void spreading_shows_nowhere(void **state)
         }
 }
 
-/* ---- frames from strangers -----------------------------------------------------------------------------------------
- */
+/* ---- frames from strangers --------------------------------------------------------------------------------------- */
 
 /* A filter with several tables, an actor and a journal. */
 static roost_filter *victim_of(const roost_config *config, roost_cursor *cursor)
@@ -1282,8 +1277,7 @@ static void broken_frames_are_refused(void **state)
         }
 }
 
-/* ---- deltas, syncs, sleep ------------------------------------------------------------------------------------------
- */
+/* ---- deltas, syncs, sleep ---------------------------------------------------------------------------------------- */
 
 static void replicas_that_grow_keep_in_touch(void **state)
 {
@@ -1415,8 +1409,7 @@ static void journals_grow_along(void **state)
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 struct meter {
     int64_t allowed, outstanding;

@@ -243,8 +243,7 @@ bool causal_add(struct causal_context *causal, const roost_allocator *allocator,
     return true;
 }
 
-/* ---- the walk along two causal contexts
-   -------------------------------------------------------------------------------- */
+/* ---- the walk along two causal contexts -------------------------------------------------------------------------- */
 
 #define END_OF_LINE (~(uint128)0)
 

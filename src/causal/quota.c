@@ -30,8 +30,7 @@ static bool is_at(const struct quota *quota, size_t i, const struct quota_entry 
     return i < quota->count && compare_entries(&quota->entries[i], wanted) == 0;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 void quota_release(struct quota *quota, const roost_allocator *allocator)
 {
@@ -72,8 +71,7 @@ static uint64_t add_capped(uint64_t sum, uint64_t amount)
     return amount < UINT64_MAX - sum ? sum + amount : UINT64_MAX;
 }
 
-/* ---- questions -----------------------------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 uint64_t quota_left(const struct quota *quota, uint32_t table, uint64_t actor, uint64_t share)
 {
@@ -153,8 +151,7 @@ bool quota_lacks(const struct quota *quota, const struct quota *other)
     return false;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------------
- */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static void insert_at(struct quota *quota, size_t i, const struct quota_entry *entry)
 {
@@ -206,8 +203,7 @@ bool quota_merge(struct quota *quota, const struct quota *other, quota_visitor *
     return grew;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 void quota_write_entry(struct bit_writer *writer, const struct quota_entry *entry)
 {

@@ -196,8 +196,7 @@ static roost_status bloom_open(roost_filter **filter, const roost_config *config
     return ROOST_OK;
 }
 
-/* ---- chunks in use -------------------------------------------------------------------------------------------------
- */
+/* ---- chunks in use ----------------------------------------------------------------------------------------------- */
 
 #define GROUP 64 /* chunks whose bits of use share a word */
 
@@ -255,8 +254,7 @@ static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
     return ROOST_OK;
 }
 
-/* ---- elements, classic layout -------------------------------------------------------------------------------------
- */
+/* ---- elements, classic layout ------------------------------------------------------------------------------------ */
 
 /* Two keys share no cache lines, so a batch asks for all lines of the key that comes this many keys later. */
 #define CLASSIC_AHEAD 8
@@ -295,8 +293,7 @@ static bool classic_holds(const struct bloom *bloom, roost_hash hash)
     return true;
 }
 
-/* ---- elements, both layouts ---------------------------------------------------------------------------------------
- */
+/* ---- elements, both layouts -------------------------------------------------------------------------------------- */
 
 static void add_some(struct bloom *bloom, bool *changed, const roost_hash *hashes, size_t count)
 {
@@ -950,8 +947,7 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     return false;
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- in parts ---------------------------------------------------------------------------------------------------- */
 
 static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
                           uint64_t set)

@@ -58,8 +58,7 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
     return scale_to_range(mixed ^ mixed >> 32, bits);
 }
 
-/* ---- for those who keep Bloom filters as parts: bloom.c ------------------------------------------------------------
- */
+/* ---- for those who keep Bloom filters as parts: bloom.c ---------------------------------------------------------- */
 
 /* An estimate of the elements that it holds, from the bits. */
 double bloom_elements(const roost_filter *filter);
@@ -73,8 +72,7 @@ bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader);
 /* Whether a frame may state these sizes. */
 bool bloom_is_sound_geometry(roost_layout layout, uint64_t bits, uint64_t probes);
 
-/* ---- the blocked pattern: one place for all kernels ---------------------------------------------------------------
- */
+/* ---- the blocked pattern: one place for all kernels -------------------------------------------------------------- */
 
 static inline uint64_t block_of(roost_hash hash, uint64_t blocks)
 {

@@ -37,8 +37,7 @@ uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate);
 #define BLOCK_RATES 5535
 extern const uint64_t bloom_block_rates[BLOCK_RATES];
 
-/* ---- rates: in floating point, for what is reported ---------------------------------------------------------------
- */
+/* ---- rates: in floating point, for what is reported -------------------------------------------------------------- */
 
 /* The exact false-positive rate of a blocked filter whose blocks hold Poisson(keys_a_block) keys. */
 double bloom_blocked_rate(uint32_t probes, double keys_a_block);

@@ -90,8 +90,7 @@ enum form {
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
 #define AHEAD                 32
 
-/* ---- slots and buckets ---------------------------------------------------------------------------------------------
- */
+/* ---- slots and buckets ------------------------------------------------------------------------------------------- */
 
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
@@ -255,8 +254,7 @@ static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum fo
     return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t slot_bytes(struct cuckoo_geometry geometry)
 {
@@ -484,8 +482,7 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     return true;
 }
 
-/* ---- copies in steps -----------------------------------------------------------------------------------------------
- */
+/* ---- copies in steps --------------------------------------------------------------------------------------------- */
 
 /* Pages of a table that has slept, or has another layout now, are not those that were copied. */
 static bool begin_copy(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
@@ -535,8 +532,7 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
     return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 static ALWAYS_INLINE struct place in_more_rows(struct place place, uint32_t spread, uint32_t lift)
 {
@@ -756,8 +752,7 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
     }
 }
 
-/* ---- insertion -----------------------------------------------------------------------------------------------------
- */
+/* ---- insertion --------------------------------------------------------------------------------------------------- */
 
 /*
  * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
@@ -934,8 +929,7 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
     return stash_insert(&table->stash, allocator, class_key(*place, table->geometry), 0);
 }
 
-/* ---- tags ----------------------------------------------------------------------------------------------------------
- */
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 /* Both buckets are full of one class: displacing its entries would only swap them. */
 static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
@@ -1034,8 +1028,7 @@ void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint6
         words[slot] = slot_read(table, bucket, slot * slot_width(table->shape));
 }
 
-/* ---- walks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row)
 {
@@ -1147,8 +1140,7 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
     return found;
 }
 
-/* ---- other layouts -------------------------------------------------------------------------------------------------
- */
+/* ---- other layouts ----------------------------------------------------------------------------------------------- */
 
 /*
  * A folded table has a next layout that it was made for, and gets it before insertions become slow. Spreading is for
@@ -1255,8 +1247,7 @@ bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *rand
     return lay_out(table, spread, random, allocator);
 }
 
-/* ---- invariants ----------------------------------------------------------------------------------------------------
- */
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 /* Is this entry of a row the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)

@@ -108,8 +108,7 @@ enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place 
 /* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 
-/* ---- tables with tags ----------------------------------------------------------------------------------------------
- */
+/* ---- tables with tags -------------------------------------------------------------------------------------------- */
 
 /* One slot that holds an entry of some class. */
 struct slot_match {
@@ -148,8 +147,7 @@ static inline uint32_t word_fingerprint(uint64_t word, struct cuckoo_geometry sh
     return (uint32_t)(word & ((UINT64_C(1) << shape.bits) - 1));
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------------
- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* Asks for the memory of places that entries will soon be put into; nothing to do while the table fits the caches. */
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count);

@@ -54,8 +54,7 @@ roost_config roost_config_default(void)
         .kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .fpr = 0.01, .seed = ROOST_DEFAULT_SEED, .bucket_size = 4};
 }
 
-/* ---- configuration -------------------------------------------------------------------------------------------------
- */
+/* ---- configuration ----------------------------------------------------------------------------------------------- */
 
 void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -133,8 +132,7 @@ roost_hash configuration_hash(const roost_filter *filter)
     return hash_bytes(filter->config.seed, bytes, size);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)
 {
@@ -164,8 +162,7 @@ const roost_config *roost_filter_config(const roost_filter *filter)
     return &filter->config;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
 {
@@ -324,8 +321,7 @@ roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const 
     return roost_filter_remove_dot_hash(filter, changed, roost_filter_hash(filter, key, size), dot);
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
@@ -338,8 +334,7 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
     return status;
 }
 
-/* ---- journal -------------------------------------------------------------------------------------------------------
- */
+/* ---- journal ----------------------------------------------------------------------------------------------------- */
 
 /* How many changes are worth being remembered. */
 static uint64_t most_changes(const roost_filter *filter)
@@ -412,8 +407,7 @@ roost_status begin_journal(roost_filter *filter)
     return journal_begin(filter->journal, room, incarnation, filter) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* ---- more of replication -------------------------------------------------------------------------------------------
- */
+/* ---- more of replication ----------------------------------------------------------------------------------------- */
 
 roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 {
@@ -476,8 +470,7 @@ void roost_digest_text(roost_digest digest, char text[33])
     text[32] = '\0';
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 void roost_filter_info(const roost_filter *filter, roost_info *info)
 {

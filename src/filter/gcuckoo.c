@@ -48,8 +48,7 @@ static inline const struct gcuckoo *as_const_gcuckoo(const roost_filter *filter)
     return (const struct gcuckoo *)filter;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool is_width(uint32_t bits)
 {
@@ -101,8 +100,7 @@ static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entr
            gcuckoo->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void gcuckoo_close(roost_filter *filter)
 {
@@ -186,8 +184,7 @@ static roost_status gcuckoo_copy_rest(roost_filter *filter, roost_filter *copy)
                                                                                                : ROOST_NO_MEMORY;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static void note_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
@@ -290,8 +287,7 @@ static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, con
     cuckoo_table_contains_nested(&as_const_gcuckoo(filter)->table, found, places, count);
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 /*
  * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
@@ -426,8 +422,7 @@ static uint128 gcuckoo_digest(roost_filter *filter)
     return as_gcuckoo(filter)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /*
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
@@ -592,8 +587,7 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- deltas --------------------------------------------------------------------------------------------------------
- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
 {
@@ -749,8 +743,7 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
     return false;
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- in parts ---------------------------------------------------------------------------------------------------- */
 
 /* Those of one slice of the key space, sorted, go out a few at a time. */
 static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys, uint64_t count, uint64_t at_once,
@@ -867,8 +860,7 @@ static bool gcuckoo_is_change(const roost_filter *filter, uint8_t table, struct 
     return change.tag == 0 && is_class_key(change.key, as_const_gcuckoo(filter)->table.geometry);
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void gcuckoo_info(const roost_filter *filter, roost_info *info)
 {

@@ -63,8 +63,7 @@
 #define INDEX_BITS        16
 #define MOST_COUNTER_BITS 32
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool is_width(const roost_config *config, uint32_t bits)
 {
@@ -137,8 +136,7 @@ bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
     return orcuckoo_bytes(filter) + more <= filter->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void orcuckoo_close(roost_filter *base)
 {
@@ -269,8 +267,7 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
                : ROOST_NO_MEMORY;
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 uint128 entry_hash(const struct orcuckoo *filter, struct entry entry)
 {
@@ -474,8 +471,7 @@ bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry
     return true;
 }
 
-/* ---- the actor of this replica -------------------------------------------------------------------------------------
- */
+/* ---- the actor of this replica ----------------------------------------------------------------------------------- */
 
 void leave_shared_actor(struct orcuckoo *filter)
 {
@@ -550,8 +546,7 @@ static inline void count_own_dot(struct orcuckoo *filter)
     filter->run = causal_run_of(causal, filter->actor, counter);
 }
 
-/* ---- add -----------------------------------------------------------------------------------------------------------
- */
+/* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* What the capacity is about. */
 static uint64_t elements_of(const struct orcuckoo *filter)
@@ -679,8 +674,7 @@ static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_h
     return status;
 }
 
-/* ---- remove and look up --------------------------------------------------------------------------------------------
- */
+/* ---- remove and look up ------------------------------------------------------------------------------------------ */
 
 /* Removals make room in the slots: each one gives an entry of the stash the chance to take it. */
 static void draw_from_stash(struct orcuckoo *filter)
@@ -793,8 +787,7 @@ static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
     return base->config.multiset ? copies : copies > 0;
 }
 
-/* ---- digest, replica, report ---------------------------------------------------------------------------------------
- */
+/* ---- digest, replica, report ------------------------------------------------------------------------------------- */
 
 static uint128 orcuckoo_digest(roost_filter *base)
 {

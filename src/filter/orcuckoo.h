@@ -50,8 +50,7 @@ static inline uint32_t most_counter(const struct orcuckoo *filter)
     return (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
 }
 
-/* ---- tags: in a slot the index of the actor above the counter, in the stash its number above 32 bits of counter ----
- */
+/* ---- tags: in a slot the actor's index above the counter, in the stash its number above 32 bits of counter ------- */
 
 static inline uint64_t slot_tag(const struct orcuckoo *filter, uint32_t index, uint32_t counter)
 {
@@ -87,8 +86,7 @@ static inline struct entry entry_of_node(const struct stash_node *node)
 /* What an entry weighs in the digest. */
 uint128 entry_hash(const struct orcuckoo *filter, struct entry entry);
 
-/* ---- changes: what the journal notes ------------------------------------------------------------------------------
- */
+/* ---- changes: what the journal notes ----------------------------------------------------------------------------- */
 
 enum change_kind {
     CHANGE_LIVE = 0, /* an addition was seen: class key, number and counter */
@@ -114,8 +112,7 @@ static inline void note_change(struct orcuckoo *filter, enum change_kind kind, u
     note(&filter->base, (uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(number, counter));
 }
 
-/* ---- entries: orcuckoo.c -------------------------------------------------------------------------------------------
- */
+/* ---- entries: orcuckoo.c ----------------------------------------------------------------------------------------- */
 
 /* Room for so many more entries, whatever becomes of them, so that as many take_entry cannot fail. */
 roost_status reserve_entries(struct orcuckoo *filter, uint64_t count);
@@ -168,8 +165,7 @@ bool has_memory_for(const struct orcuckoo *filter, uint64_t more);
 /* An empty filter of the same configuration and geometry. */
 roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter);
 
-/* ---- merge: orcuckoo_merge.c ---------------------------------------------------------------------------------------
- */
+/* ---- merge: orcuckoo_merge.c ------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other);
 roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *other);
@@ -181,8 +177,7 @@ roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *c
 /* Notes dots that are new here; those that are not noted live beside it were removed before they came. */
 void note_runs(struct orcuckoo *filter, const struct causal_context *unseen);
 
-/* ---- bytes: orcuckoo_bytes.c ---------------------------------------------------------------------------------------
- */
+/* ---- bytes: orcuckoo_bytes.c ------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader);

@@ -26,8 +26,7 @@
 #include "cuckoo_size.h"
 #include "../base/sort.h"
 
-/* ---- classes -------------------------------------------------------------------------------------------------------
- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 /* Truncated binary: numbers below `short_ones` take `bits`, the others one bit more. */
 struct class_code {
@@ -63,8 +62,7 @@ static uint64_t read_class(struct bit_reader *reader, const struct class_code *c
     return pair << code->fingerprint_bits | read_bits(reader, code->fingerprint_bits);
 }
 
-/* ---- sets of ranks -------------------------------------------------------------------------------------------------
- */
+/* ---- sets of ranks ----------------------------------------------------------------------------------------------- */
 
 /* Ranks with their classes, ascending: in a row, or, where most ranks are taken, each class at the place of its rank.
  */
@@ -172,8 +170,7 @@ static void finish_ranks(struct rank_reader *ranks)
         read_skipped(ranks);
 }
 
-/* ---- a part of a state, being written ------------------------------------------------------------------------------
- */
+/* ---- a part of a state, being written ---------------------------------------------------------------------------- */
 
 /* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
 static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry geometry,
@@ -205,8 +202,7 @@ static unsigned rank_bits(const struct causal_context *causal)
     return causal->dots ? highest_bit(causal->dots) + 1 : 1;
 }
 
-/* ---- the state -----------------------------------------------------------------------------------------------------
- */
+/* ---- the state --------------------------------------------------------------------------------------------------- */
 
 /*
  * The ranks of a filter's dots in some causal context. An actor with a single run, as nearly all have, needs no search
@@ -330,8 +326,7 @@ roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *w
     return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->causal);
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- in parts ---------------------------------------------------------------------------------------------------- */
 
 /* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
 struct cutting {
@@ -472,8 +467,7 @@ roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context 
     return status;
 }
 
-/* ---- a delta -------------------------------------------------------------------------------------------------------
- */
+/* ---- a delta ----------------------------------------------------------------------------------------------------- */
 
 #define DEAD_FLAG (UINT64_C(1) << 63)
 
@@ -568,8 +562,7 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
     return status;
 }
 
-/* ---- a part of a state, being read ---------------------------------------------------------------------------------
- */
+/* ---- a part of a state, being read ------------------------------------------------------------------------------- */
 
 /* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the causal context, once. */
 struct part_reader {
@@ -730,8 +723,7 @@ static bool part_ends(struct part_reader *part, struct bit_reader *reader)
     return !part->positions.failed && !part->classes.failed && reader_bits_left(&part->positions) == 0;
 }
 
-/* ---- a state, being read -------------------------------------------------------------------------------------------
- */
+/* ---- a state, being read ----------------------------------------------------------------------------------------- */
 
 static roost_status take_live(struct orcuckoo *filter, struct part_reader *part, uint64_t count, uint32_t *kicks)
 {
@@ -792,8 +784,7 @@ roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
     return status;
 }
 
-/* ---- a delta, being read -------------------------------------------------------------------------------------------
- */
+/* ---- a delta, being read ----------------------------------------------------------------------------------------- */
 
 /* All of it, before anything is done. */
 static bool part_is_sound(struct part_reader *part, struct bit_reader *reader)
@@ -1056,8 +1047,7 @@ roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_
     return status;
 }
 
-/* ---- without cursors -----------------------------------------------------------------------------------------------
- */
+/* ---- without cursors --------------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy)
 {

@@ -57,8 +57,7 @@ static struct actor_map *map_actors(const struct orcuckoo *filter, const struct 
     return known;
 }
 
-/* ---- what was removed over there -----------------------------------------------------------------------------------
- */
+/* ---- what was removed over there --------------------------------------------------------------------------------- */
 
 /*
  * A walk over the entries of `filter` that the other one has seen and no longer holds. It goes over the slots first, a
@@ -186,8 +185,7 @@ static bool next_removal(const struct orcuckoo *filter, struct removal_walk *wal
     return next_removed_slot(filter, walk, removal) || next_removed_node(filter, walk, removal);
 }
 
-/* ---- what is new over there ----------------------------------------------------------------------------------------
- */
+/* ---- what is new over there -------------------------------------------------------------------------------------- */
 
 /* A walk over the entries of `other` whose dots are unseen here, in rows of slots, then of the stash. */
 struct unseen_walk {
@@ -244,8 +242,7 @@ static bool next_unseen(const struct orcuckoo *filter, struct unseen_walk *walk)
     return walk->count > 0;
 }
 
-/* ---- merge ---------------------------------------------------------------------------------------------------------
- */
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
 
 static void drop(struct orcuckoo *filter, const struct removal *removal)
 {
@@ -499,8 +496,7 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
     return ROOST_OK;
 }
 
-/* ---- compare -------------------------------------------------------------------------------------------------------
- */
+/* ---- compare ----------------------------------------------------------------------------------------------------- */
 
 /* The same walk for those who have no memory for a table of actors: each is asked for again. */
 struct slow_walk {

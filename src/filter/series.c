@@ -52,8 +52,7 @@
 /* Of a table, for an estimate. */
 #define SAMPLED_ROWS 1024
 
-/* ---- tables --------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static bool plan_of(const struct series *series, uint32_t index, struct table_plan *plan)
 {
@@ -148,8 +147,7 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
     return status;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static const struct filter_kind *series_kind_of(roost_kind code)
 {
@@ -337,8 +335,7 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
     return place < series->count;
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 static bool may_hold(const struct series *series, uint32_t index)
 {
@@ -432,8 +429,7 @@ static uint64_t series_count(const roost_filter *filter, roost_hash hash)
     return filter->config.multiset ? copies : copies > 0;
 }
 
-/* ---- add -----------------------------------------------------------------------------------------------------------
- */
+/* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* How many additions this replica may still make to a table. */
 static uint64_t room_in(const struct series *series, uint32_t index, const struct table_plan *plan)
@@ -536,8 +532,7 @@ static roost_status series_add(roost_filter *filter, bool *changed, size_t *done
     return status;
 }
 
-/* ---- add and remove, where elements can be removed -----------------------------------------------------------------
- */
+/* ---- add and remove, where elements can be removed --------------------------------------------------------------- */
 
 /* The finest table that holds the element, or `none`. */
 static uint32_t finest_holder(const struct series *series, roost_hash hash, uint32_t none)
@@ -721,8 +716,7 @@ static uint64_t series_actor(const roost_filter *filter)
     return series->actor;
 }
 
-/* ---- merge and compare ---------------------------------------------------------------------------------------------
- */
+/* ---- merge and compare ------------------------------------------------------------------------------------------- */
 
 static bool is_missing(const struct series *series, uint32_t index)
 {
@@ -859,8 +853,7 @@ static bool series_precompute_digest(roost_filter *filter, uint64_t *effort)
     return more;
 }
 
-/* ---- lending -------------------------------------------------------------------------------------------------------
- */
+/* ---- lending ----------------------------------------------------------------------------------------------------- */
 
 /*
  * The actor that has used two thirds or more of what it has of this table, and went on farthest beyond; 0: none. Not
@@ -917,8 +910,7 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
     return ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void add_table_info(roost_info *info, const roost_info *table)
 {

@@ -46,8 +46,7 @@ void series_shrink(struct series *series);
 /* Takes in what another quota has more, notes it, and tells whether there was any; it must have been reserved. */
 bool series_take_quota(struct series *series, const struct quota *other);
 
-/* ---- bytes and deltas: series_bytes.c ------------------------------------------------------------------------------
- */
+/* ---- bytes and deltas: series_bytes.c ---------------------------------------------------------------------------- */
 
 void series_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer);

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* ---- the state -----------------------------------------------------------------------------------------------------
- */
+/* ---- the state --------------------------------------------------------------------------------------------------- */
 
 static bool is_present(const struct series *series, uint32_t index)
 {
@@ -99,8 +98,7 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
     return status == ROOST_OK && has_quota(series) ? read_quota(series, &series->quota, reader) : status;
 }
 
-/* ---- deltas --------------------------------------------------------------------------------------------------------
- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 /* Which tables have changes to tell, a bit for each. */
 static uint64_t changed_tables(const struct series *series, struct selection told)
@@ -296,8 +294,7 @@ roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_
     return status;
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- in parts ---------------------------------------------------------------------------------------------------- */
 
 /* A part of a table becomes one of the series. */
 struct table_sink {
@@ -365,8 +362,7 @@ roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost
     return status;
 }
 
-/* ---- without cursors -----------------------------------------------------------------------------------------------
- */
+/* ---- without cursors --------------------------------------------------------------------------------------------- */
 
 #define POSITIONS_A_KEY 256 /* no Bloom filter of ours has as many bits a key */
 #define SOME_POSITIONS  65536
@@ -572,8 +568,7 @@ bool series_take_extra(roost_filter *filter, const struct quota *extra)
     return series_take_quota(as_series(filter), extra);
 }
 
-/* ---- causal contexts
-   ----------------------------------------------------------------------------------------------------- */
+/* ---- causal contexts --------------------------------------------------------------------------------------------- */
 
 typedef roost_status causal_reader(const roost_filter *table, struct causal_context *causal, uint64_t record);
 
@@ -657,8 +652,7 @@ roost_status series_write_part_of(const roost_filter *filter, struct bit_writer 
     return status;
 }
 
-/* ---- replica -------------------------------------------------------------------------------------------------------
- */
+/* ---- replica ----------------------------------------------------------------------------------------------------- */
 
 void series_write_replica(const roost_filter *filter, struct bit_writer *writer)
 {

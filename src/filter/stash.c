@@ -9,8 +9,7 @@ static uint64_t entry_number(uint64_t key, uint64_t tag)
     return key ^ multiply_and_fold(tag, UINT64_C(0xa0761d6478bd642f));
 }
 
-/* ---- indexes -------------------------------------------------------------------------------------------------------
- */
+/* ---- indexes ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t number_of(const struct stash *stash, const uint32_t *index, uint32_t entry)
 {
@@ -49,8 +48,7 @@ static void index_remove(const struct stash *stash, uint32_t *index, uint64_t ho
     index[hole] = 0;
 }
 
-/* ---- room ----------------------------------------------------------------------------------------------------------
- */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t room_for(const struct stash *stash, uint64_t more)
 {
@@ -126,8 +124,7 @@ bool stash_reserve(struct stash *stash, const roost_allocator *allocator, uint64
     return true;
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 uint64_t stash_copies(const struct stash *stash, uint64_t key)
 {
@@ -223,8 +220,7 @@ void stash_remove(struct stash *stash, uint64_t node)
     stash->count--;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 bool stash_copy(struct stash *copy, const struct stash *stash, const roost_allocator *allocator)
 {
@@ -253,8 +249,7 @@ void stash_release(struct stash *stash, const roost_allocator *allocator)
     *stash = (struct stash){.tagged = stash->tagged};
 }
 
-/* ---- invariants ----------------------------------------------------------------------------------------------------
- */
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 static bool chain_is_sound(const struct stash *stash, uint64_t head)
 {

@@ -88,8 +88,7 @@ void roost_merging_free(roost_merging *merging)
     memory_release(&allocator, merging);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static bool make_room(roost_merging *merging)
 {
@@ -190,8 +189,7 @@ roost_status roost_merging_open(const roost_merging *merging, roost_filter **fil
     return open_configured(filter, &reader, &complete);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static roost_status step_part(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *told)
 {

@@ -47,8 +47,7 @@ struct roost_gossip {
     struct gossip_set set;
 };
 
-/* ---- life and set --------------------------------------------------------------------------------------------------
- */
+/* ---- life and set ------------------------------------------------------------------------------------------------ */
 
 roost_gossip_config roost_gossip_config_default(void)
 {
@@ -104,8 +103,7 @@ roost_bytes roost_gossip_element(const roost_gossip *gossip, uint64_t number)
     return gossip->set.elements[number];
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* What both ends know of a contact. */
 struct contact {
@@ -213,8 +211,7 @@ roost_status roost_gossip_begin(const roost_gossip *gossip, roost_buffer *messag
                                    : size_message(gossip, message, contact);
 }
 
-/* ---- receiving -----------------------------------------------------------------------------------------------------
- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 /* A message, looked through to its end. Pointers go into it. */
 struct incoming {

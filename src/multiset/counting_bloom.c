@@ -58,8 +58,7 @@ static inline const struct counting_bloom *as_const_counting_bloom(const roost_m
     return (const struct counting_bloom *)multiset;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool sizes_are_sound(const roost_multiset_config *config)
 {
@@ -108,8 +107,7 @@ static uint64_t own_bytes(const roost_multiset_config *config)
     return cell_bytes(config) + CACHE_LINE + sizeof(struct counting_bloom);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static roost_status read_sizes(struct bit_reader *sizes, roost_multiset_config *config)
 {
@@ -165,8 +163,7 @@ static roost_status counting_bloom_clone(const roost_multiset *multiset, roost_m
     return ROOST_OK;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t largest_counter(const struct counting_bloom *filter)
 {
@@ -217,8 +214,7 @@ static uint64_t least_of(const struct counting_bloom *filter, const uint64_t *ce
     return least;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_bloom_add(roost_multiset *multiset, uint64_t *count, roost_hash hash, uint64_t copies)
 {
@@ -253,8 +249,7 @@ static uint64_t counting_bloom_count(const roost_multiset *multiset, roost_hash 
     return least_of(filter, cells, cells_of(filter, hash, cells));
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_bloom_merge(roost_multiset *multiset, bool *changed, const roost_multiset *other)
 {
@@ -286,8 +281,7 @@ static uint128 counting_bloom_digest(const roost_multiset *multiset)
     return as_const_counting_bloom(multiset)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void counting_bloom_write_sizes(const roost_multiset *multiset, struct bit_writer *writer)
 {
@@ -343,8 +337,7 @@ static roost_status counting_bloom_read_state(roost_multiset *multiset, struct b
     return reader->failed || counts != parameter_for(filter) ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- differences ---------------------------------------------------------------------------------------------------
- */
+/* ---- differences ------------------------------------------------------------------------------------------------- */
 
 static roost_finding query(const roost_multiset *there, const roost_copies *element)
 {
@@ -380,8 +373,7 @@ static roost_status counting_bloom_identify(const roost_multiset *here, roost_fi
     return ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_report *info)
 {

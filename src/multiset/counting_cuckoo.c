@@ -51,8 +51,7 @@ static inline struct counting_cuckoo *as_counting_cuckoo(roost_multiset *multise
     return (struct counting_cuckoo *)multiset;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* In the terms in which cuckoo_size.h knows a configuration. */
 static roost_config as_filter_config(const roost_multiset_config *config)
@@ -104,8 +103,7 @@ static bool has_memory_for_overflow(const struct counting_cuckoo *filter)
            filter->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void counting_cuckoo_close(roost_multiset *multiset)
 {
@@ -174,8 +172,7 @@ static roost_status counting_cuckoo_clone(const roost_multiset *multiset, roost_
     return ROOST_OK;
 }
 
-/* ---- one class -----------------------------------------------------------------------------------------------------
- */
+/* ---- one class --------------------------------------------------------------------------------------------------- */
 
 /* Where a class is held: in a slot, in a node of the stash, or nowhere (count 0). */
 struct holding {
@@ -282,8 +279,7 @@ static roost_status set_class(struct counting_cuckoo *filter, const struct place
     return status;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_cuckoo_add(roost_multiset *multiset, uint64_t *count, roost_hash hash, uint64_t copies)
 {
@@ -320,8 +316,7 @@ static uint64_t counting_cuckoo_count_hash(const roost_multiset *multiset, roost
     return counting_cuckoo_count(filter, &place);
 }
 
-/* ---- walks and merges ----------------------------------------------------------------------------------------------
- */
+/* ---- walks and merges -------------------------------------------------------------------------------------------- */
 
 static bool visit_row(const struct cuckoo_table *table, uint32_t row, class_visitor *visit, void *context)
 {
@@ -408,8 +403,7 @@ static uint128 counting_cuckoo_digest(const roost_multiset *multiset)
     return as_const_counting_cuckoo(multiset)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void counting_cuckoo_write_sizes(const roost_multiset *multiset, struct bit_writer *writer)
 {
@@ -489,8 +483,7 @@ static roost_status counting_cuckoo_read_state(roost_multiset *multiset, struct 
     return reader->failed || counts != count_parameter(&costs) ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static bool count_up(void *context, const struct place *place, uint64_t count)
 {

@@ -31,8 +31,7 @@ static struct place place_here(const struct counting_cuckoo *filter, roost_hash 
     return place_of_hash(hash, filter->table.geometry);
 }
 
-/* ---- by query ------------------------------------------------------------------------------------------------------
- */
+/* ---- by query ---------------------------------------------------------------------------------------------------- */
 
 static roost_finding query(const struct counting_cuckoo *here, const struct counting_cuckoo *there,
                            const roost_copies *element)
@@ -47,8 +46,7 @@ static roost_finding query(const struct counting_cuckoo *here, const struct coun
     return (roost_finding){.missing_there = theirs != ours};
 }
 
-/* ---- by decoding ---------------------------------------------------------------------------------------------------
- */
+/* ---- by decoding ------------------------------------------------------------------------------------------------- */
 
 /* What is left of one's own filter: class to copies that it lacks, 0 where the other has none. */
 struct remainder {
@@ -88,8 +86,7 @@ static roost_status decode_all(const struct counting_cuckoo *here, roost_finding
     return labelled ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------------
- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 roost_status counting_cuckoo_identify(const roost_multiset *here, roost_finding *findings, const roost_multiset *there,
                                       const roost_copies *elements, size_t count, roost_identification method)

@@ -33,8 +33,7 @@ struct multiset_exchange {
     roost_allocator allocator;
 };
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 void multiset_exchange_close(struct multiset_exchange *exchange)
 {
@@ -90,8 +89,7 @@ roost_status multiset_exchange_open(struct multiset_exchange **exchange, const r
     return status;
 }
 
-/* ---- round one -----------------------------------------------------------------------------------------------------
- */
+/* ---- round one --------------------------------------------------------------------------------------------------- */
 
 static uint64_t checksum_of_frame(const uint8_t *frame, size_t size)
 {
@@ -107,8 +105,7 @@ roost_status multiset_exchange_offer(struct multiset_exchange *exchange, roost_b
     return status;
 }
 
-/* ---- round two -----------------------------------------------------------------------------------------------------
- */
+/* ---- round two --------------------------------------------------------------------------------------------------- */
 
 static uint64_t count_missing(const struct multiset_exchange *exchange)
 {

@@ -13,8 +13,7 @@
 
 #include "roost/incremental.h"
 
-/* ---- parts of replies ----------------------------------------------------------------------------------------------
- */
+/* ---- parts of replies -------------------------------------------------------------------------------------------- */
 
 static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roost_status status)
 {
@@ -44,8 +43,7 @@ static void write_standing(struct bit_writer *writer, roost_filter *filter, uint
     write_varint(writer, filter->journal->next);
 }
 
-/* ---- hello ---------------------------------------------------------------------------------------------------------
- */
+/* ---- hello ------------------------------------------------------------------------------------------------------- */
 
 static roost_status equal(roost_filter *filter, roost_buffer *reply)
 {
@@ -118,8 +116,7 @@ static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, stru
     return known ? delta(filter, reply, since) : lost(filter, reply);
 }
 
-/* ---- push, trade, state --------------------------------------------------------------------------------------------
- */
+/* ---- push, trade, state ------------------------------------------------------------------------------------------ */
 
 static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
@@ -213,8 +210,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
-/* ---- ranges and leaves ---------------------------------------------------------------------------------------------
- */
+/* ---- ranges and leaves ------------------------------------------------------------------------------------------- */
 
 /* What a request about ranges begins with, and what it takes to answer. */
 struct range_request {
@@ -493,8 +489,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     return status;
 }
 
-/* ---- any request ---------------------------------------------------------------------------------------------------
- */
+/* ---- any request ------------------------------------------------------------------------------------------------- */
 
 static roost_status answer(roost_filter *filter, roost_buffer *reply, const void *request, size_t size)
 {

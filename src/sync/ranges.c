@@ -100,8 +100,7 @@ void ranges_release(struct ranges *ranges, const roost_allocator *allocator)
     *ranges = (struct ranges){0};
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 roost_status list_append(struct number_list *list, uint64_t number, const roost_filter *filter)
 {
@@ -128,8 +127,7 @@ void list_release(struct number_list *list, const roost_filter *filter)
     *list = (struct number_list){.most = list->most};
 }
 
-/* ---- leaves --------------------------------------------------------------------------------------------------------
- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static bool by_others(uint64_t count, uint64_t width)
 {

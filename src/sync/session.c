@@ -66,8 +66,7 @@ struct roost_sync {
     roost_sync_result result;
 };
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void read_memory(struct roost_sync *sync, const void *memory, size_t size)
 {
@@ -139,8 +138,7 @@ roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory)
     return failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static roost_status end(struct roost_sync *sync, bool equal)
 {
@@ -163,8 +161,7 @@ static uint64_t own_digest(struct roost_sync *sync)
     return short_digest(sync->filter);
 }
 
-/* ---- hello ---------------------------------------------------------------------------------------------------------
- */
+/* ---- hello ------------------------------------------------------------------------------------------------------- */
 
 static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
 {
@@ -267,8 +264,7 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
     return say_hello(sync, request);
 }
 
-/* ---- ranges --------------------------------------------------------------------------------------------------------
- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 static const struct causal_context *space_or_null(const struct roost_sync *sync)
 {
@@ -485,8 +481,7 @@ static roost_status after_state(struct roost_sync *sync, struct bit_reader *read
     return end(sync, digest == own_digest(sync));
 }
 
-/* ---- lost cursors --------------------------------------------------------------------------------------------------
- */
+/* ---- lost cursors ------------------------------------------------------------------------------------------------ */
 
 static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, const struct causal_context *wanted,
                                 const struct causal_context *given)
@@ -581,8 +576,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     return is_lopsided(info.entries, entries) ? send_state(sync, request) : ask_about_all(sync, request);
 }
 
-/* ---- any reply -----------------------------------------------------------------------------------------------------
- */
+/* ---- any reply --------------------------------------------------------------------------------------------------- */
 
 static roost_status read_trouble(struct bit_reader *reader)
 {

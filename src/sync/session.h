@@ -48,8 +48,7 @@ enum reply_flags {
     REPLY_UNDISTURBED = 2, /* nobody else changed the filter since the last reply */
 };
 
-/* ---- envelope: messages.c ------------------------------------------------------------------------------------------
- */
+/* ---- envelope: messages.c ---------------------------------------------------------------------------------------- */
 
 void message_begin(struct bit_writer *writer, const roost_filter *filter, enum message_type type);
 
@@ -82,8 +81,7 @@ uint32_t space_hash(const struct causal_context *space, uint64_t incarnation);
 roost_status resolve_all_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
                                    const uint64_t *positions, uint64_t count, struct bit_reader *reader);
 
-/* ---- ranges of positions: ranges.c ---------------------------------------------------------------------------------
- */
+/* ---- ranges of positions: ranges.c ------------------------------------------------------------------------------- */
 
 /*
  * The positions are cut into ranges of 2^shift; a range is named by its number. At the widest shift there are at most

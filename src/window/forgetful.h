@@ -145,8 +145,7 @@ bool window_is_sound_time(const roost_config *config, uint32_t most_past);
 /* windows take no additions without a time. */
 roost_status window_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
 
-/* ---- windows that grow: growing.c, growing_bytes.c -----------------------------------------------------------------
- */
+/* ---- windows that grow: growing.c, growing_bytes.c --------------------------------------------------------------- */
 
 roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                          uint64_t time);
@@ -179,8 +178,7 @@ roost_status growing_cut(const roost_filter *filter, const struct causal_context
                          struct part_sink *sink);
 bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
-/* ---- bytes and deltas: forgetful_bytes.c --------------------------------------------------------------------------
- */
+/* ---- bytes and deltas: forgetful_bytes.c ------------------------------------------------------------------------- */
 
 /* Slots and entries that a merge is about to bring. */
 struct window_unseen {
