@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/bitstream.h"
+#include "filter/configuration.h"
 #include "filter/orcuckoo.h"
 #include "multiset/multiset.h"
 #include "gossip/distributed_bloom.h"

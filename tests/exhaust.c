@@ -17,6 +17,7 @@
 
 #include "exhaustive.h"
 #include "base/hash.h"
+#include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 
 enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, KICKS = 3 };

@@ -25,6 +25,8 @@
 
 #include "exhaustive.h"
 #include "base/hash.h"
+#include "filter/configuration.h"
+#include "filter/journal_policy.h"
 #include "filter/orcuckoo.h"
 
 enum {

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "cost.h"
+#include "filter/journal_policy.h"
 #include "filter/series.h"
 #include "forge.h"
 #include "reconciling.h"

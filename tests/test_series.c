@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 #include "filter/series.h"
 

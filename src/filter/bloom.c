@@ -180,13 +180,9 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     return bloom;
 }
 
-static roost_status bloom_open(roost_filter **filter, const roost_config *config, const roost_environment *environment,
-                               struct bit_reader *frame)
+roost_status bloom_open_sized(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                              struct bloom_geometry geometry)
 {
-    struct bloom_geometry geometry;
-    roost_status status = frame ? read_geometry(frame, config, &geometry) : size_for(config, &geometry);
-    if (status != ROOST_OK)
-        return status;
     if (bytes_needed(divide_up(geometry.bits, 8)) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct bloom *bloom = bloom_allocate(config, environment, geometry);
@@ -194,6 +190,14 @@ static roost_status bloom_open(roost_filter **filter, const roost_config *config
         return ROOST_NO_MEMORY;
     *filter = &bloom->base;
     return ROOST_OK;
+}
+
+static roost_status bloom_open(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                               struct bit_reader *frame)
+{
+    struct bloom_geometry geometry;
+    roost_status status = frame ? read_geometry(frame, config, &geometry) : size_for(config, &geometry);
+    return status == ROOST_OK ? bloom_open_sized(filter, config, environment, geometry) : status;
 }
 
 /* ---- chunks in use ----------------------------------------------------------------------------------------------- */

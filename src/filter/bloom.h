@@ -60,6 +60,9 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
 
 /* ---- for those who keep Bloom filters as parts: bloom.c ---------------------------------------------------------- */
 
+/* An empty filter of these sizes, which are sound (bloom_is_sound_geometry), whatever its configuration would ask for. */
+roost_status bloom_open_sized(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                              struct bloom_geometry geometry);
 /* An estimate of the elements that it holds, from the bits. */
 double bloom_elements(const roost_filter *filter);
 /* The bits of a key, in no order; how many. Whether one is set. */

@@ -4,146 +4,16 @@
  * Batches of keys are hashed a few hundred at a time, so that the hashes stay in the first cache and the kinds can look
  * ahead in them.
  */
-#include "kind.h"
+#include "configuration.h"
 #include "roost/incremental.h"
 
-#include <assert.h>
 #include <string.h>
 
-#include "../base/binary64.h"
-#include "../base/entropy.h"
 #include "../base/hash.h"
 
-#define HASHES_AT_ONCE    512
-#define SCALABLE          0x10 /* beside the kind */
-#define FEWEST_CHANGES    4096
-#define CAPACITY_A_CHANGE 8
-#define FIRST_CHANGES     64    /* in a journal that begins */
-#define FEWEST_IN_PART    256   /* however small the filter, */
-#define MOST_WANTED       16384 /* and so many where they are asked for */
+#define HASHES_AT_ONCE 512
 
-static const struct filter_kind *const filter_kinds[][2] = {{&bloom_kind, &series_bloom_kind},
-                                                            {&gcuckoo_kind, &series_gcuckoo_kind},
-                                                            {&orcuckoo_kind, &series_orcuckoo_kind},
-                                                            {&window_kind, &growing_window_kind},
-                                                            {&counter_kind, &growing_counter_kind}};
-
-const struct filter_kind *filter_kind_of(roost_kind code, bool scalable)
-{
-    for (size_t i = 0; i < sizeof filter_kinds / sizeof *filter_kinds; i++)
-        if (filter_kinds[i][0]->code == code)
-            return filter_kinds[i][scalable];
-    return NULL;
-}
-
-roost_environment environment_or_default(const roost_environment *environment)
-{
-    roost_environment complete = environment ? *environment : (roost_environment){0};
-    complete.allocator = allocator_or_default(complete.allocator);
-    if (complete.memory_limit == 0)
-        complete.memory_limit = SIZE_MAX / 2;
-    if (complete.kicks == 0)
-        complete.kicks = ROOST_DEFAULT_KICKS;
-    complete.entropy = entropy_or_default(complete.entropy);
-    return complete;
-}
-
-roost_config roost_config_default(void)
-{
-    return (roost_config){
-        .kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .fpr = 0.01, .seed = ROOST_DEFAULT_SEED, .bucket_size = 4};
-}
-
-/* ---- configuration ----------------------------------------------------------------------------------------------- */
-
-void write_configuration(const roost_filter *filter, struct bit_writer *writer)
-{
-    const roost_config *config = &filter->config;
-    write_byte(writer, (uint8_t)config->kind | (config->scalable ? SCALABLE : 0));
-    write_byte(writer, (uint8_t)config->layout);
-    write_varint(writer, config->capacity);
-    write_fixed64(writer, bits_of_double(config->fpr));
-    write_varint(writer, config->seed ^ ROOST_DEFAULT_SEED);
-    write_byte(writer, (uint8_t)config->fingerprint_bits);
-    write_byte(writer, (uint8_t)config->bucket_size);
-    if (config->scalable) {
-        write_varint(writer, config->writers);
-        write_byte(writer, (uint8_t)config->growth);
-        write_byte(writer, (uint8_t)config->schedule);
-    }
-    filter->kind->write_geometry(filter, writer);
-}
-
-static roost_config read_configuration(struct bit_reader *reader)
-{
-    roost_config config = {0};
-    uint8_t kind = read_byte(reader);
-    config.kind = kind & ~SCALABLE;
-    config.scalable = (kind & SCALABLE) != 0;
-    config.layout = read_byte(reader);
-    config.capacity = read_varint(reader);
-    config.fpr = double_of_bits(read_fixed64(reader));
-    config.seed = read_varint(reader) ^ ROOST_DEFAULT_SEED;
-    config.fingerprint_bits = read_byte(reader);
-    config.bucket_size = read_byte(reader);
-    if (config.scalable) {
-        uint64_t writers = read_varint(reader);
-        config.writers = writers <= UINT32_MAX ? (uint32_t)writers : 0;
-        config.growth = read_byte(reader);
-        config.schedule = read_byte(reader);
-    }
-    return config;
-}
-
-static roost_status resolve(roost_config *config)
-{
-    const struct filter_kind *kind = filter_kind_of(config->kind, config->scalable);
-    return !kind || config->capacity == 0 ? ROOST_INVALID : kind->resolve(config);
-}
-
-roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
-{
-    roost_config config = read_configuration(reader);
-    const struct filter_kind *kind = filter_kind_of(config.kind, config.scalable);
-    if (reader->failed || !kind || config.capacity == 0 || !kind->is_resolved(&config))
-        return ROOST_CORRUPT;
-    return kind->open(filter, &config, environment, reader);
-}
-
-size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM])
-{
-    struct bit_writer writer = bit_writer_over(bytes, CONFIGURATION_ROOM);
-    write_configuration(filter, &writer);
-    assert(!writer.failed);
-    return writer.buffer.size;
-}
-
-bool same_configuration(const roost_filter *filter, const roost_filter *other)
-{
-    uint8_t bytes[CONFIGURATION_ROOM], other_bytes[CONFIGURATION_ROOM];
-    size_t size = configuration_bytes(filter, bytes);
-    return size == configuration_bytes(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
-}
-
-roost_hash configuration_hash(const roost_filter *filter)
-{
-    uint8_t bytes[CONFIGURATION_ROOM];
-    size_t size = configuration_bytes(filter, bytes);
-    return hash_bytes(filter->config.seed, bytes, size);
-}
-
-/* ---- life -------------------------------------------------------------------------------------------------------- */
-
-roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)
-{
-    *filter = NULL;
-    roost_config resolved = *config;
-    roost_environment complete = environment_or_default(environment);
-    roost_status status = resolve(&resolved);
-    return status != ROOST_OK
-               ? status
-               : filter_kind_of(resolved.kind, resolved.scalable)->open(filter, &resolved, &complete, NULL);
-}
+/* ---- objects ----------------------------------------------------------------------------------------------------- */
 
 void roost_filter_free(roost_filter *filter)
 {
@@ -333,81 +203,6 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
         *changed = grew;
     return status;
 }
-
-/* ---- journal ----------------------------------------------------------------------------------------------------- */
-
-/* How many changes are worth being remembered. */
-static uint64_t most_changes(const roost_filter *filter)
-{
-    uint64_t capacity = filter->config.capacity;
-    if (filter->environment.journal)
-        return filter->environment.journal;
-    if (filter->kind->capacity && filter->kind->capacity(filter) > capacity)
-        capacity = filter->kind->capacity(filter);
-    return capacity / CAPACITY_A_CHANGE > FEWEST_CHANGES ? capacity / CAPACITY_A_CHANGE : FEWEST_CHANGES;
-}
-
-static uint64_t changes_in(uint64_t bytes)
-{
-    return bytes / journal_bytes(&(struct journal){.room = 1});
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t largest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/*
- * As many of them as the journal's part of the memory holds. Those who ask get more, so that they keep their cursors:
- * twice as many as they have been behind, unless that were more than the filter itself and more than a little.
- */
-static uint64_t most_changes_here(const roost_filter *filter)
-{
-    uint64_t held = changes_in(filter->kind->bytes(filter) - journal_bytes(filter->journal));
-    uint64_t wanted = least(2 * filter->journal->behind, largest(held, MOST_WANTED));
-    if (!filter->environment.journal_part)
-        return most_changes(filter);
-    uint64_t part = largest(held / filter->environment.journal_part, FEWEST_IN_PART);
-    return least(most_changes(filter), largest(part, wanted));
-}
-
-static uint64_t bytes_left(const roost_filter *filter)
-{
-    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->bytes(filter);
-    return taken < limit ? limit - taken : 0;
-}
-
-/* Twice as long, or as long as it may be. Half of the memory that is left stays for elements. */
-bool journal_outgrow(struct journal *journal)
-{
-    const roost_filter *filter = journal->owner;
-    uint64_t room = least(2 * journal->room, most_changes_here(filter));
-    room = least(room, changes_in(bytes_left(filter) / 2));
-    if (room > journal->room && journal_lengthen(journal, room))
-        return true;
-    journal->content = journal->next + journal->room;
-    return false;
-}
-
-roost_status begin_journal(roost_filter *filter)
-{
-    uint64_t incarnation, room;
-    if (journal_is_on(filter->journal))
-        return ROOST_OK;
-    room = least(least(FIRST_CHANGES, most_changes(filter)), changes_in(bytes_left(filter)));
-    if (room == 0)
-        return ROOST_TOO_LARGE;
-    if (!entropy_number(&filter->environment.entropy, &incarnation))
-        return ROOST_EXHAUSTED;
-    return journal_begin(filter->journal, room, incarnation, filter) ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-/* ---- more of replication ----------------------------------------------------------------------------------------- */
 
 roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 {

@@ -20,7 +20,9 @@
 
 #include "../base/memory.h"
 
-struct roost_filter;
+struct journal;
+/* Makes the ring longer, as far as its filter allows (journal_policy.c). False: it is as long as before. */
+typedef bool journal_extension(struct journal *journal);
 
 struct change {
     uint64_t key, tag; /* what they mean is the kind's business */
@@ -35,14 +37,15 @@ struct journal {
     uint64_t content; /* a full ring stays as long as it is until this record */
     uint64_t behind;  /* as far behind as anybody has come with a cursor */
     uint64_t incarnation;
-    struct roost_filter *owner;
+    journal_extension *extend;
 };
 
-/* Entropy must not be 0. False when there is no memory. */
-bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, struct roost_filter *owner);
+/* `room` is not 0. False when there is no memory. */
+bool journal_begin(struct journal *journal, const roost_allocator *allocator, uint64_t room, uint64_t incarnation,
+                   journal_extension *extend);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */
-bool journal_lengthen(struct journal *journal, uint64_t room);
-/* The same as far as its owner allows (filter.c). False: the ring is as long as before, and content for a while. */
+bool journal_lengthen(struct journal *journal, const roost_allocator *allocator, uint64_t room);
+/* Extends a full ring, or leaves it as it is until as many records have come as it has room for: then false. */
 bool journal_outgrow(struct journal *journal);
 void journal_move(struct journal *journal, const struct memory_mover *mover);
 void journal_release(struct journal *journal, const roost_allocator *allocator);

@@ -222,8 +222,6 @@ static inline struct roost_filter *moved_filter(const struct memory_mover *mover
     filter = memory_moved(mover, filter);
     if (own)
         filter->journal = &filter->own_journal;
-    if (own && journal_is_on(filter->journal))
-        filter->journal->owner = filter;
     return filter;
 }
 
@@ -255,27 +253,6 @@ static inline bool is_noted_here(const struct roost_filter *filter, uint64_t rec
 }
 
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
-extern const struct filter_kind window_kind, counter_kind, growing_window_kind, growing_counter_kind;
 extern const struct filter_kind series_bloom_kind, series_gcuckoo_kind, series_orcuckoo_kind;
-
-/* NULL for a code that is none. */
-const struct filter_kind *filter_kind_of(roost_kind code, bool scalable);
-
-/* Defaults filled in; NULL means all of them. */
-roost_environment environment_or_default(const roost_environment *environment);
-
-/* The configuration as bytes: what frames carry, what merge compares, what the digest covers. */
-void write_configuration(const roost_filter *filter, struct bit_writer *writer);
-roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment);
-
-#define CONFIGURATION_ROOM 96
-size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM]);
-
-bool same_configuration(const roost_filter *filter, const roost_filter *other);
-/* What two filters of the same configuration, and hardly any others, agree upon. */
-roost_hash configuration_hash(const roost_filter *filter);
-
-/* Begins the journal if it has not begun. */
-roost_status begin_journal(roost_filter *filter);
 
 #endif

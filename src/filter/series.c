@@ -156,6 +156,11 @@ static const struct filter_kind *series_kind_of(roost_kind code)
                                   : &series_orcuckoo_kind;
 }
 
+static const struct filter_kind *table_kind_of(roost_kind code)
+{
+    return code == ROOST_BLOOM ? &bloom_kind : code == ROOST_CUCKOO ? &gcuckoo_kind : &orcuckoo_kind;
+}
+
 static roost_status series_resolve(roost_config *config)
 {
     return series_resolve_plan(config);
@@ -211,7 +216,7 @@ static roost_status series_open(roost_filter **filter, const roost_config *given
     if (!series)
         return ROOST_NO_MEMORY;
     init_base(&series->base, series_kind_of(config.kind), &config, environment);
-    series->table_kind = filter_kind_of(config.kind, false);
+    series->table_kind = table_kind_of(config.kind);
     series->buckets = geometry.buckets;
     series->nesting = plan.geometry;
     *filter = &series->base;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/sort.h"
+#include "../filter/journal_policy.h"
 
 static roost_cursor cursor_of_now(const roost_filter *filter)
 {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "kinds.h"
 #include "roost/incremental.h"
 #include "../base/hash.h"
 

@@ -2,7 +2,7 @@
 #ifndef FRAME_FRAME_H
 #define FRAME_FRAME_H
 
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 enum frame_type {
     STATE_FRAME = 1,

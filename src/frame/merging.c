@@ -19,6 +19,7 @@
  * A kind that cannot be cut (windows and counters, which are small) is one part: the frame as it came.
  */
 #include "frame.h"
+#include "kinds.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "frame.h"
 
 #include "../base/hash.h"
+#include "../filter/journal_policy.h"
 
 #define REPLICA_VERSION 1
 #define CHECKSUM_BYTES  8

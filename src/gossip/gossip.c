@@ -32,7 +32,7 @@
 #include "../base/element_list.h"
 #include "gossip_set.h"
 #include "../base/hash.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 #define CHECKSUM_BYTES   8
 #define BELIEVED_TIMES   16 /* one's own set, and so many more */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 static const struct multiset_kind *const multiset_kinds[] = {&counting_cuckoo_kind, &counting_bloom_kind};
 

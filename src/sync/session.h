@@ -20,7 +20,8 @@
 #define SYNC_SESSION_H
 
 #include "roost/sync.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
+#include "../filter/journal_policy.h"
 
 #define SYNC_VERSION 1
 

@@ -157,12 +157,7 @@ roost_status window_new_bits(const struct window *window, roost_filter **bits, s
                          .capacity = divide_up(config->capacity, config->past + 1),
                          .fpr = slot_rate(window),
                          .seed = config->seed};
-    uint8_t sizes[CONFIGURATION_ROOM];
-    struct bit_writer writer = bit_writer_over(sizes, sizeof sizes);
-    write_varint(&writer, window->geometry.bits);
-    write_varint(&writer, window->geometry.probes);
-    struct bit_reader reader = bit_reader_over(sizes, writer.buffer.size);
-    roost_status status = bloom_kind.open(bits, &slot, &environment, &reader);
+    roost_status status = bloom_open_sized(bits, &slot, &environment, window->geometry);
     if (status == ROOST_OK && slot_bytes(window) * (config->past + 2) > CACHED_BYTES)
         bloom_expect_misses(*bits);
     return status;
@@ -620,7 +615,7 @@ static roost_status window_open(roost_filter **filter, const roost_config *given
     struct window *window = memory_allocate(&environment->allocator, WINDOW_BYTES);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, filter_kind_of(config.kind, false), &config, environment);
+    init_base(&window->base, config.kind == ROOST_COUNTER ? &counter_kind : &window_kind, &config, environment);
     window->geometry = (struct bloom_geometry){config.slot_bits, config.slot_probes};
     window_lengths(&window->slot_length, &window->finest, config.window, config.past);
     *filter = &window->base;

@@ -19,6 +19,8 @@
 #define DEAD_TABLE  254 /* a slot that is forgotten */
 #define TALLY_TABLE 255 /* the tally; key is the actor */
 
+extern const struct filter_kind window_kind, counter_kind, growing_window_kind, growing_counter_kind;
+
 struct slot {
     uint64_t start;     /* a multiple of its length */
     uint32_t level;     /* its length is t / 2^level */

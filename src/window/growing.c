@@ -236,7 +236,8 @@ static roost_status growing_open(roost_filter **filter, const roost_config *give
     struct window *window = memory_allocate(&environment->allocator, sizeof *window);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, filter_kind_of(config.kind, true), &config, environment);
+    init_base(&window->base, config.kind == ROOST_COUNTER ? &growing_counter_kind : &growing_window_kind, &config,
+              environment);
     window->slot_length = divide_up(config.window, config.past + 1);
     window->most = most_entries(&config);
     if (!entropy_number(&environment->entropy, &luck))
