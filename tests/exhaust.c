@@ -82,7 +82,7 @@ static void universe_open(struct universe *universe, struct cuckoo_geometry geom
         struct bit_writer writer = bit_writer_over(buckets, sizeof buckets);
         write_varint(&writer, geometry.buckets);
         struct bit_reader reader = bit_reader_over(buckets, writer.buffer.size);
-        must(gcuckoo_kind.open(&universe->scratch[i], &config, &environment, &reader) == ROOST_OK, "open");
+        must(gcuckoo_kind.lifecycle.open(&universe->scratch[i], &config, &environment, &reader) == ROOST_OK, "open");
     }
     universe->frames = calloc((size_t)1 << universe->classes, sizeof *universe->frames);
 }
@@ -166,7 +166,7 @@ static roost_order order_of(uint32_t a, uint32_t b)
 
 static void check_order(const struct universe *universe, uint32_t a, uint32_t model_a, uint32_t b, uint32_t model_b)
 {
-    roost_order order = gcuckoo_kind.compare(universe->scratch[a], universe->scratch[b]);
+    roost_order order = gcuckoo_kind.lattice.compare(universe->scratch[a], universe->scratch[b]);
     must(order == order_of(model_a, model_b), "compare is inclusion");
     must((scratch_of(universe, a)->sum == scratch_of(universe, b)->sum) == (model_a == model_b),
          "digests are equal where states are");

@@ -1216,7 +1216,7 @@ static roost_filter *open_filter(struct universe *universe)
     const roost_environment given = {
         .kicks = 2, .journal = JOURNAL, .entropy = {.context = universe, .draw = draw_actor}};
     const roost_environment environment = environment_or_default(&given);
-    must(orcuckoo_kind.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
+    must(orcuckoo_kind.lifecycle.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
     must(causal_reserve(&as_orcuckoo(filter)->causal, &environment.allocator, MOST_DOTS), "memory");
     if (setting->deltas)
         must(begin_journal(filter) == ROOST_OK, "memory");

@@ -51,7 +51,7 @@ static void blocked_rate_is_exact(void **state)
         roost_environment environment = environment_or_default(NULL);
         roost_filter *filter;
         config.bucket_size = 0;
-        assert_ok(bloom_kind.open(&filter, &config, &environment, &reader));
+        assert_ok(bloom_kind.lifecycle.open(&filter, &config, &environment, &reader));
         fill(filter, 0, (uint64_t)(keys_a_block * blocks));
         roost_info info;
         roost_filter_info(filter, &info);

@@ -513,10 +513,10 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
 static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, unsigned shift)
 {
     struct summary summary;
-    struct causal_context own = {0}, *space = filter->kind->causal ? &own : NULL;
+    struct causal_context own = {0}, *space = filter->kind->causal.context ? &own : NULL;
     if (space)
-        assert_ok(filter->kind->causal(filter, &own));
-    assert_ok(filter->kind->summarize(filter, &summary, space));
+        assert_ok(filter->kind->causal.context(filter, &own));
+    assert_ok(filter->kind->sync.summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
     struct ranges ranges = {shift, calloc(count, sizeof *ranges.numbers), count};

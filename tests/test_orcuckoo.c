@@ -420,7 +420,7 @@ static void removing_what_was_not_added(void **state)
         config.capacity = capacity;
         config.fpr = 0;
         roost_config resolved = config;
-        assert_ok(orcuckoo_kind.resolve(&resolved));
+        assert_ok(orcuckoo_kind.lifecycle.resolve(&resolved));
         assert_int_equal(resolved.fingerprint_bits, 24);
         assert_int_equal(resolved.entry_bits, 64);
         assert_false(resolved.multiset);

@@ -123,7 +123,7 @@ static void assert_within_plan(const roost_filter *filter)
         if (filter->config.kind == ROOST_BLOOM)
             assert_true(quota_spent_in(&series->quota, i) <= allowance(filter, i));
         else if (series->tables[i])
-            assert_true(series->table_kind->elements(series->tables[i]) <=
+            assert_true(series->table_kind->table.elements(series->tables[i]) <=
                         allowance(filter, i) * filter->config.writers);
     }
 }
@@ -326,7 +326,7 @@ static roost_filter *held_in_two_tables(uint64_t others, roost_filter **second)
 static uint64_t entries_in(const roost_filter *filter, uint32_t table, uint64_t key)
 {
     roost_hash hash = hash_for_key(key);
-    return as_const_series(filter)->table_kind->count(as_const_series(filter)->tables[table], hash);
+    return as_const_series(filter)->table_kind->removal.count(as_const_series(filter)->tables[table], hash);
 }
 
 /* In a set an addition takes the place of what finer tables hold of the element; a table that is past its capacity
@@ -369,7 +369,7 @@ static void adding_again_hides_nothing(void **state)
         if (past)
             merge(a, b);
         assert_int_equal(info_of(a).tables, 1);
-        struct cuckoo_geometry first = orcuckoo_kind.geometry(as_const_series(a)->tables[0]);
+        struct cuckoo_geometry first = orcuckoo_kind.table.geometry(as_const_series(a)->tables[0]);
         roost_hash hash = hash_for_key(5), twin = hash;
         for (uint32_t bit = 0;
              class_for(as_const_series(a)->tables[0], twin) != class_for(as_const_series(a)->tables[0], hash) ||
@@ -1066,7 +1066,7 @@ static void assert_tables_refused(roost_filter *victim, uint64_t count, uint64_t
 {
     struct bit_writer writer = new_writer(), table = new_writer();
     const struct series *series = as_const_series(victim);
-    assert_ok(series->table_kind->write_state(series->tables[0], &table));
+    assert_ok(series->table_kind->encoding.write_state(series->tables[0], &table));
     write_varint(&writer, count);
     for (uint64_t i = 0; i < first; i++)
         write_byte(&writer, 0);
@@ -1123,11 +1123,11 @@ static void actors_of_other_tables_are_refused(void **state)
         write_varint(&whole, 2);
         write_byte(&whole, 0);
         write_byte(&whole, 1);
-        assert_ok(series->table_kind->write_state(series->tables[0], &whole));
+        assert_ok(series->table_kind->encoding.write_state(series->tables[0], &whole));
         assert_refused(victim, whole.buffer.data, whole.buffer.size, 1);
         struct causal_context seen;
-        assert_ok(series->table_kind->causal(series->tables[0], &seen));
-        assert_ok(series->table_kind->write_part_of(series->tables[0], &part, &seen));
+        assert_ok(series->table_kind->causal.context(series->tables[0], &seen));
+        assert_ok(series->table_kind->causal.write_dots(series->tables[0], &part, &seen));
         for (uint8_t told = 1; told <= 2; told++) {
             roost_status decoded;
             delta.buffer.size = 0;

@@ -42,7 +42,7 @@ void write_configuration(const roost_filter *filter, struct bit_writer *writer)
         write_byte(writer, (uint8_t)config->growth);
         write_byte(writer, (uint8_t)config->schedule);
     }
-    filter->kind->write_geometry(filter, writer);
+    filter->kind->encoding.write_geometry(filter, writer);
 }
 
 roost_config read_configuration(struct bit_reader *reader)

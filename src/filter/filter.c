@@ -18,13 +18,13 @@
 void roost_filter_free(roost_filter *filter)
 {
     if (filter)
-        filter->kind->close(filter);
+        filter->kind->lifecycle.close(filter);
 }
 
 roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
 {
     *copy = NULL;
-    return filter->kind->clone(filter, copy);
+    return filter->kind->lifecycle.clone(filter, copy);
 }
 
 const roost_config *roost_filter_config(const roost_filter *filter)
@@ -44,7 +44,7 @@ roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_ha
     size_t done;
     if (changed)
         *changed = false;
-    return filter->kind->add(filter, changed, &done, &hash, 1);
+    return filter->kind->set.add(filter, changed, &done, &hash, 1);
 }
 
 roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
@@ -56,7 +56,7 @@ roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, siz
                                         size_t count)
 {
     size_t taken;
-    roost_status status = filter->kind->add(filter, changed, &taken, hashes, count);
+    roost_status status = filter->kind->set.add(filter, changed, &taken, hashes, count);
     if (done)
         *done = taken;
     return status;
@@ -78,7 +78,7 @@ roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *
     size_t total = 0;
     while (total < count && status == ROOST_OK) {
         size_t taken, some = hash_some(filter, hashes, keys + total, count - total);
-        status = filter->kind->add(filter, changed ? changed + total : NULL, &taken, hashes, some);
+        status = filter->kind->set.add(filter, changed ? changed + total : NULL, &taken, hashes, some);
         total += taken;
     }
     if (done)
@@ -89,7 +89,7 @@ roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *
 bool roost_filter_contains_hash(const roost_filter *filter, roost_hash hash)
 {
     bool found;
-    filter->kind->contains(filter, &found, &hash, 1);
+    filter->kind->set.contains(filter, &found, &hash, 1);
     return found;
 }
 
@@ -100,7 +100,7 @@ bool roost_filter_contains(const roost_filter *filter, const void *key, size_t s
 
 void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
-    filter->kind->contains(filter, found, hashes, count);
+    filter->kind->set.contains(filter, found, hashes, count);
 }
 
 void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
@@ -108,13 +108,14 @@ void roost_filter_contains_many(const roost_filter *filter, bool *found, const r
     roost_hash hashes[HASHES_AT_ONCE];
     for (size_t total = 0, some; total < count; total += some) {
         some = hash_some(filter, hashes, keys + total, count - total);
-        filter->kind->contains(filter, found + total, hashes, some);
+        filter->kind->set.contains(filter, found + total, hashes, some);
     }
 }
 
 uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
 {
-    return filter->kind->count ? filter->kind->count(filter, hash) : roost_filter_contains_hash(filter, hash);
+    return filter->kind->removal.count ? filter->kind->removal.count(filter, hash)
+                                       : roost_filter_contains_hash(filter, hash);
 }
 
 uint64_t roost_filter_count(const roost_filter *filter, const void *key, size_t size)
@@ -125,7 +126,7 @@ uint64_t roost_filter_count(const roost_filter *filter, const void *key, size_t 
 roost_status roost_filter_add_dot_hash(roost_filter *filter, roost_dot *dot, roost_hash hash)
 {
     *dot = (roost_dot){0, 0};
-    return filter->kind->add_dot ? filter->kind->add_dot(filter, dot, hash) : ROOST_UNSUPPORTED;
+    return filter->kind->removal.add_dot ? filter->kind->removal.add_dot(filter, dot, hash) : ROOST_UNSUPPORTED;
 }
 
 roost_status roost_filter_add_dot(roost_filter *filter, roost_dot *dot, const void *key, size_t size)
@@ -137,7 +138,8 @@ roost_status roost_filter_remove_many_hash(roost_filter *filter, bool *changed, 
 {
     if (changed)
         memset(changed, 0, count * sizeof *changed);
-    return filter->kind->remove ? filter->kind->remove(filter, changed, hashes, count) : ROOST_UNSUPPORTED;
+    return filter->kind->removal.remove ? filter->kind->removal.remove(filter, changed, hashes, count)
+                                        : ROOST_UNSUPPORTED;
 }
 
 roost_status roost_filter_remove_many(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
@@ -165,7 +167,7 @@ roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, r
 {
     bool removed = false;
     roost_status status =
-        filter->kind->remove_one ? filter->kind->remove_one(filter, &removed, hash) : ROOST_UNSUPPORTED;
+        filter->kind->removal.remove_one ? filter->kind->removal.remove_one(filter, &removed, hash) : ROOST_UNSUPPORTED;
     if (changed)
         *changed = removed;
     return status;
@@ -179,8 +181,9 @@ roost_status roost_filter_remove_one(roost_filter *filter, bool *changed, const 
 roost_status roost_filter_remove_dot_hash(roost_filter *filter, bool *changed, roost_hash hash, roost_dot dot)
 {
     bool removed = false;
-    roost_status status =
-        filter->kind->remove_dot ? filter->kind->remove_dot(filter, &removed, hash, dot) : ROOST_UNSUPPORTED;
+    roost_status status = filter->kind->removal.remove_dot
+                              ? filter->kind->removal.remove_dot(filter, &removed, hash, dot)
+                              : ROOST_UNSUPPORTED;
     if (changed)
         *changed = removed;
     return status;
@@ -198,7 +201,7 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
     bool grew = false;
     roost_status status = ROOST_OK;
     if (filter != other)
-        status = same_configuration(filter, other) ? filter->kind->merge(filter, &grew, other) : ROOST_MISMATCH;
+        status = same_configuration(filter, other) ? filter->kind->lattice.merge(filter, &grew, other) : ROOST_MISMATCH;
     if (changed)
         *changed = grew;
     return status;
@@ -207,7 +210,8 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
 roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 {
     bool gave = false;
-    roost_status status = filter->kind->transfer_shares ? filter->kind->transfer_shares(filter, &gave) : ROOST_OK;
+    roost_status status =
+        filter->kind->sync.transfer_shares ? filter->kind->sync.transfer_shares(filter, &gave) : ROOST_OK;
     if (changed)
         *changed = gave;
     return status;
@@ -215,7 +219,7 @@ roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 
 uint64_t roost_filter_actor(const roost_filter *filter)
 {
-    return filter->kind->actor ? filter->kind->actor(filter) : 0;
+    return filter->kind->replica.actor ? filter->kind->replica.actor(filter) : 0;
 }
 
 roost_status roost_filter_compare(const roost_filter *filter, roost_order *order, const roost_filter *other)
@@ -223,7 +227,7 @@ roost_status roost_filter_compare(const roost_filter *filter, roost_order *order
     *order = ROOST_CONCURRENT;
     if (!same_configuration(filter, other))
         return ROOST_MISMATCH;
-    *order = filter == other ? ROOST_EQUAL : filter->kind->compare(filter, other);
+    *order = filter == other ? ROOST_EQUAL : filter->kind->lattice.compare(filter, other);
     return ROOST_OK;
 }
 
@@ -235,7 +239,7 @@ bool roost_filter_equal(const roost_filter *filter, const roost_filter *other)
 
 roost_digest roost_filter_digest(roost_filter *filter)
 {
-    uint128 sum = filter->kind->digest(filter) + hash_to_number(configuration_hash(filter));
+    uint128 sum = filter->kind->lattice.digest(filter) + hash_to_number(configuration_hash(filter));
     roost_digest digest;
     store_double_word(digest.bytes, sum);
     return digest;
@@ -243,17 +247,17 @@ roost_digest roost_filter_digest(roost_filter *filter)
 
 bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort)
 {
-    return filter->kind->precompute_digest && filter->kind->precompute_digest(filter, &effort);
+    return filter->kind->lattice.precompute_digest && filter->kind->lattice.precompute_digest(filter, &effort);
 }
 
 bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)
 {
     const struct memory_mover mover = {move, context};
-    if (!(*filter)->kind->move)
+    if (!(*filter)->kind->incremental.move)
         return false;
     if (*place == 0)
         *filter = moved_filter(&mover, *filter);
-    return (*filter)->kind->move(*filter, &mover, (*place)++);
+    return (*filter)->kind->incremental.move(*filter, &mover, (*place)++);
 }
 
 void roost_digest_text(roost_digest digest, char text[33])
@@ -270,7 +274,7 @@ void roost_digest_text(roost_digest digest, char text[33])
 void roost_filter_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
-    filter->kind->info(filter, info);
+    filter->kind->report.info(filter, info);
     if (!info->inserted)
         info->inserted = info->entries;
 }
@@ -278,7 +282,7 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
 void roost_filter_estimate(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
-    (filter->kind->estimate ? filter->kind->estimate : filter->kind->info)(filter, info);
+    (filter->kind->report.estimate ? filter->kind->report.estimate : filter->kind->report.info)(filter, info);
     if (!info->inserted)
         info->inserted = info->entries;
 }
@@ -286,12 +290,12 @@ void roost_filter_estimate(const roost_filter *filter, roost_info *info)
 void roost_filter_brief(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
-    (filter->kind->brief ? filter->kind->brief : filter->kind->info)(filter, info);
+    (filter->kind->report.brief ? filter->kind->report.brief : filter->kind->report.info)(filter, info);
     if (!info->inserted)
         info->inserted = info->entries;
 }
 
 roost_status roost_filter_check(const roost_filter *filter)
 {
-    return filter->kind->check(filter);
+    return filter->kind->report.check(filter);
 }

@@ -25,8 +25,8 @@ static uint64_t most_changes(const roost_filter *filter)
     uint64_t capacity = filter->config.capacity;
     if (filter->environment.journal)
         return filter->environment.journal;
-    if (filter->kind->capacity && filter->kind->capacity(filter) > capacity)
-        capacity = filter->kind->capacity(filter);
+    if (filter->kind->set.capacity && filter->kind->set.capacity(filter) > capacity)
+        capacity = filter->kind->set.capacity(filter);
     return capacity / CAPACITY_A_CHANGE > FEWEST_CHANGES ? capacity / CAPACITY_A_CHANGE : FEWEST_CHANGES;
 }
 
@@ -52,7 +52,7 @@ static uint64_t largest(uint64_t a, uint64_t b)
  */
 static uint64_t most_changes_here(const roost_filter *filter)
 {
-    uint64_t held = changes_in(filter->kind->bytes(filter) - journal_bytes(filter->journal));
+    uint64_t held = changes_in(filter->kind->report.memory(filter) - journal_bytes(filter->journal));
     uint64_t wanted = least(2 * filter->journal->behind, largest(held, MOST_WANTED));
     if (!filter->environment.journal_part)
         return most_changes(filter);
@@ -62,7 +62,7 @@ static uint64_t most_changes_here(const roost_filter *filter)
 
 static uint64_t bytes_left(const roost_filter *filter)
 {
-    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->bytes(filter);
+    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->report.memory(filter);
     return taken < limit ? limit - taken : 0;
 }
 

@@ -813,7 +813,7 @@ static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct 
     status = fill(as_orcuckoo(other), part);
     if (status == ROOST_OK)
         status = orcuckoo_merge(&filter->base, changed, other);
-    other->kind->close(other);
+    other->kind->lifecycle.close(other);
     return status;
 }
 

@@ -15,7 +15,7 @@
 
 static bool is_present(const struct series *series, uint32_t index)
 {
-    return series->tables[index] && !series->table_kind->is_bottom(series->tables[index]);
+    return series->tables[index] && !series->table_kind->lattice.is_bottom(series->tables[index]);
 }
 
 /* Tables at the end that have seen nothing are left out. */
@@ -41,7 +41,7 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
     for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
         write_byte(writer, is_present(series, i));
         if (is_present(series, i))
-            status = series->table_kind->write_state(series->tables[i], writer);
+            status = series->table_kind->encoding.write_state(series->tables[i], writer);
     }
     if (has_quota(series))
         quota_write(&series->quota, writer);
@@ -60,11 +60,11 @@ static roost_status read_table(struct series *series, uint32_t index, struct bit
     roost_filter *table;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->read_state(table, reader);
-    if (status == ROOST_OK && series->table_kind->is_bottom(table))
+        status = series->table_kind->encoding.read_state(table, reader);
+    if (status == ROOST_OK && series->table_kind->lattice.is_bottom(table))
         status = ROOST_CORRUPT;
-    if (status == ROOST_OK && series->table_kind->sleep)
-        series->table_kind->sleep(table);
+    if (status == ROOST_OK && series->table_kind->table.free_slots)
+        series->table_kind->table.free_slots(table);
     return status;
 }
 
@@ -131,7 +131,7 @@ static roost_status write_table_part(const struct series *series, struct bit_wri
 
 static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *told)
 {
-    return table->kind->write_delta(table, writer, *(const struct selection *)told);
+    return table->kind->delta.write(table, writer, *(const struct selection *)told);
 }
 
 /* Which entries of the quota the journal names: those from an actor in a table. */
@@ -196,11 +196,11 @@ static roost_status prepare_table(struct series *series, struct series_part *par
     bool grew;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->prepare_delta(table, &part->prepared[index], reader);
+        status = series->table_kind->delta.prepare(table, &part->prepared[index], reader);
     if (status != ROOST_OK || part->prepared[index].ready)
         return status;
     status = series_copy_table(series, index, &part->fresh[index]);
-    return status == ROOST_OK ? series->table_kind->merge_delta(part->fresh[index], &grew, &reader) : status;
+    return status == ROOST_OK ? series->table_kind->delta.merge(part->fresh[index], &grew, &reader) : status;
 }
 
 static roost_status read_part(struct series *series, struct series_part *part, uint32_t index,
@@ -241,7 +241,7 @@ static uint64_t tables_there(const struct series *series)
 static void drop_new_tables(struct series *series, uint64_t old)
 {
     for (uint32_t i = 0; i < MOST_TABLES; i++)
-        if (series->tables[i] && !(old >> i & 1) && series->table_kind->is_bottom(series->tables[i])) {
+        if (series->tables[i] && !(old >> i & 1) && series->table_kind->lattice.is_bottom(series->tables[i])) {
             roost_filter_free(series->tables[i]);
             series->tables[i] = NULL;
         }
@@ -255,10 +255,10 @@ static void commit_parts(struct series *series, bool *changed, struct series_par
     const struct filter_kind *kind = series->table_kind;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
         if (part->prepared[i].ready)
-            kind->commit_delta(series->tables[i], changed, &part->prepared[i]);
+            kind->delta.commit(series->tables[i], changed, &part->prepared[i]);
         if (!part->fresh[i])
             continue;
-        *changed |= (kind->compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
+        *changed |= (kind->lattice.compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
         series_replace_table(series, i, part->fresh[i]);
     }
     *changed |= series_take_quota(series, &part->quota);
@@ -269,8 +269,8 @@ static void abandon_parts(struct series *series, struct series_part *part)
 {
     bool noted = false;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
-        if (part->prepared[i].ready && series->table_kind->abandon_delta)
-            series->table_kind->abandon_delta(series->tables[i], &part->prepared[i]);
+        if (part->prepared[i].ready && series->table_kind->delta.abandon)
+            series->table_kind->delta.abandon(series->tables[i], &part->prepared[i]);
         noted |= part->fresh[i] != NULL;
         roost_filter_free(part->fresh[i]);
     }
@@ -339,7 +339,7 @@ roost_status series_cut(const roost_filter *filter, const struct causal_context 
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         struct table_sink table = {{pass_on, false}, sink, series, i};
         if (is_present(series, i))
-            status = series->table_kind->cut(series->tables[i], known, bytes, &table.sink);
+            status = series->table_kind->incremental.cut(series->tables[i], known, bytes, &table.sink);
         sink->removals |= table.sink.removals;
     }
     return status == ROOST_OK && has_quota(series) ? cut_quota(series, sink) : status;
@@ -353,7 +353,7 @@ roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost
     uint32_t index = sweep->table;
     roost_status status = ROOST_OK;
     if (index < other->count && other->tables[index] && series->tables[index])
-        status = series->table_kind->sweep(series->tables[index], sweep, other->tables[index], effort);
+        status = series->table_kind->incremental.sweep(series->tables[index], sweep, other->tables[index], effort);
     else
         sweep->done = true;
     if (status == ROOST_OK && sweep->done)
@@ -398,7 +398,7 @@ static roost_status append_positions(const struct series *series, uint32_t index
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     struct summary summary;
-    roost_status status = series->table_kind->summarize(series->tables[index], &summary, space);
+    roost_status status = series->table_kind->sync.summarize(series->tables[index], &summary, space);
     if (status != ROOST_OK)
         return status;
     uint64_t more = summary_count(&summary, 0, summary.universe);
@@ -429,7 +429,7 @@ static roost_status summarize_bits(const struct series *series, struct summary *
     for (uint32_t i = 0; i < series->count; i++) {
         if (!series->tables[i])
             continue;
-        roost_status status = series->table_kind->summarize(series->tables[i], &table, NULL);
+        roost_status status = series->table_kind->sync.summarize(series->tables[i], &table, NULL);
         if (status != ROOST_OK) {
             summary_release(summary, allocator);
             return status;
@@ -480,7 +480,7 @@ static roost_status settle_table(struct series *series, bool *changed, uint32_t 
         local[i] = positions[i] - offset;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->resolve_positions(table, changed, NULL, local, count);
+        status = series->table_kind->sync.resolve_positions(table, changed, NULL, local, count);
     memory_release(allocator, local);
     return status;
 }
@@ -492,7 +492,7 @@ static roost_status settle_dots(struct series *series, bool *changed, const stru
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (series->tables[i])
-            status = series->table_kind->resolve_positions(series->tables[i], changed, space, positions, count);
+            status = series->table_kind->sync.resolve_positions(series->tables[i], changed, space, positions, count);
     series_shrink(series);
     return status;
 }
@@ -516,7 +516,7 @@ static roost_status check_positions(struct series *series, const uint64_t *posit
         if (here > 0)
             status = open_for_reading(series, i, &table);
         for (uint64_t j = 0; j < here && status == ROOST_OK; j++)
-            if (!series->table_kind->is_change(table, (uint8_t)i, (struct change){positions[j] - offset, 0}))
+            if (!series->table_kind->journal.is_change(table, (uint8_t)i, (struct change){positions[j] - offset, 0}))
                 status = ROOST_CORRUPT;
         positions += here;
         count -= here;
@@ -598,12 +598,12 @@ static roost_status unite(const struct series *series, struct causal_context *al
 static roost_status causal_now(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
     (void)record;
-    return table->kind->causal(table, causal);
+    return table->kind->causal.context(table, causal);
 }
 
 static roost_status causal_at(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
-    return table->kind->causal_then(table, causal, record);
+    return table->kind->causal.context_at(table, causal, record);
 }
 
 roost_status series_causal(const roost_filter *filter, struct causal_context *copy)
@@ -631,7 +631,7 @@ static bool pick_dots(struct causal_context *picked, const struct causal_context
 
 static roost_status write_dots(const roost_filter *table, struct bit_writer *writer, const void *dots)
 {
-    return table->kind->write_part_of(table, writer, dots);
+    return table->kind->causal.write_dots(table, writer, dots);
 }
 
 roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
@@ -660,10 +660,10 @@ void series_write_replica(const roost_filter *filter, struct bit_writer *writer)
     write_fixed64(writer, series->actor);
     write_byte(writer, (uint8_t)series->count);
     for (uint32_t i = 0; i < series->count; i++) {
-        bool has_actor = series->tables[i] && series->table_kind->write_replica;
+        bool has_actor = series->tables[i] && series->table_kind->replica.write;
         write_byte(writer, has_actor);
         if (has_actor)
-            series->table_kind->write_replica(series->tables[i], writer);
+            series->table_kind->replica.write(series->tables[i], writer);
     }
 }
 
@@ -676,10 +676,10 @@ roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader
     for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
         if (!read_byte(reader))
             continue;
-        if (!series->table_kind->read_replica)
+        if (!series->table_kind->replica.read)
             return ROOST_CORRUPT;
         if (series->tables[i])
-            status = series->table_kind->read_replica(series->tables[i], reader);
+            status = series->table_kind->replica.read(series->tables[i], reader);
         else if (read_fixed64(reader) != 0 && reader->failed)
             status = ROOST_CORRUPT;
     }
@@ -694,8 +694,8 @@ void series_forget_replica(roost_filter *filter)
     struct series *series = as_series(filter);
     series->actor = 0;
     for (uint32_t i = 0; i < series->count; i++)
-        if (series->tables[i] && series->table_kind->forget_replica)
-            series->table_kind->forget_replica(series->tables[i]);
+        if (series->tables[i] && series->table_kind->replica.forget)
+            series->table_kind->replica.forget(series->tables[i]);
 }
 
 uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table)
@@ -703,7 +703,7 @@ uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table)
     const struct series *series = as_const_series(filter);
     if (table >= MOST_TABLES || !series->tables[table])
         return NULL;
-    return series->table_kind->numbers_after_decode(series->tables[table], table);
+    return series->table_kind->journal.numbers_after_decode(series->tables[table], table);
 }
 
 uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table)
@@ -711,7 +711,7 @@ uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table
     const struct series *series = as_const_series(filter);
     if (table >= MOST_TABLES || !series->tables[table])
         return NULL;
-    return series->table_kind->numbers_before_decode(series->tables[table], table);
+    return series->table_kind->journal.numbers_before_decode(series->tables[table], table);
 }
 
 bool series_is_change(const roost_filter *filter, uint8_t table, struct change change)
@@ -720,5 +720,5 @@ bool series_is_change(const roost_filter *filter, uint8_t table, struct change c
     if (table == LEDGER_TABLE)
         return change.key != 0 && change.tag < MOST_TABLES;
     return table < MOST_TABLES && series->tables[table] &&
-           series->table_kind->is_change(series->tables[table], table, change);
+           series->table_kind->journal.is_change(series->tables[table], table, change);
 }

@@ -37,8 +37,8 @@ roost_status roost_copying_new(roost_copying **copying, const roost_filter *filt
     *copying = NULL;
     if (made)
         *made = (struct roost_copying){.environment = complete};
-    if (made && filter->kind->copy_open)
-        status = filter->kind->copy_open(filter, &made->copy, &complete);
+    if (made && filter->kind->incremental.copy_open)
+        status = filter->kind->incremental.copy_open(filter, &made->copy, &complete);
     if (status == ROOST_OK)
         *copying = made;
     else if (made)
@@ -59,7 +59,7 @@ static roost_status copy_at_once(roost_copying *copying, const roost_filter *fil
 /* Once all pages there are were copied twice over, and again after each such round, steps get longer. */
 static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, uint64_t effort)
 {
-    uint64_t pages = filter->kind->bytes(filter) / 4096 + 1;
+    uint64_t pages = filter->kind->report.memory(filter) / 4096 + 1;
     if (copying->copied > 2 * pages && copying->doubled < MOST_DOUBLED) {
         copying->copied = 0;
         copying->doubled++;
@@ -71,12 +71,12 @@ roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, ui
 {
     const struct filter_kind *kind = filter->kind;
     *done = true;
-    if (!kind->copy_open)
+    if (!kind->incremental.copy_open)
         return copy_at_once(copying, filter);
     uint64_t most = effort_for(copying, filter, effort), left = most;
-    roost_status status = kind->copy_some(filter, copying->copy, &left, done);
+    roost_status status = kind->incremental.copy_some(filter, copying->copy, &left, done);
     copying->copied += most - left;
-    return status == ROOST_OK && *done ? kind->copy_rest(filter, copying->copy) : status;
+    return status == ROOST_OK && *done ? kind->incremental.copy_rest(filter, copying->copy) : status;
 }
 
 roost_filter *roost_copying_take(roost_copying *copying)

@@ -26,7 +26,7 @@ static roost_status write_told(const roost_filter *filter, roost_buffer *frame, 
 {
     struct bit_writer writer;
     frame_begin(&writer, filter);
-    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->write_delta(filter, &writer, told));
+    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, told));
 }
 
 roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
@@ -101,7 +101,7 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
-        status = filter->kind->merge_delta(filter, &grew, &reader);
+        status = filter->kind->delta.merge(filter, &grew, &reader);
     } else if (status == ROOST_OK) {
         status = roost_filter_decode(&other, frame, size, &filter->environment);
         if (status == ROOST_OK)

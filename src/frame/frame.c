@@ -83,7 +83,7 @@ roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame
 {
     struct bit_writer writer;
     frame_begin(&writer, filter);
-    return frame_end(&writer, frame, STATE_FRAME, filter->kind->write_state(filter, &writer));
+    return frame_end(&writer, frame, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
 }
 
 /* Of a type from `first` to `last`. */
@@ -148,14 +148,14 @@ uint64_t roost_frame_memory(const void *frame, size_t size)
         status = open_configured(&empty, &reader, &environment);
     if (status != ROOST_OK)
         return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? UINT64_MAX : 0;
-    uint64_t bytes = empty->kind->bytes(empty);
+    uint64_t bytes = empty->kind->report.memory(empty);
     roost_filter_free(empty);
     return bytes;
 }
 
 static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
 {
-    roost_status status = filter->kind->read_state(filter, reader);
+    roost_status status = filter->kind->encoding.read_state(filter, reader);
     return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
 }
 
@@ -163,7 +163,7 @@ static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
 static roost_status read_part(roost_filter *filter, struct bit_reader *reader)
 {
     bool changed;
-    return filter->kind->merge_delta(filter, &changed, reader);
+    return filter->kind->delta.merge(filter, &changed, reader);
 }
 
 roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,

@@ -23,16 +23,16 @@ static const struct filter_kind *kind_of(roost_kind code, bool scalable)
 static roost_status resolve(roost_config *config)
 {
     const struct filter_kind *kind = kind_of(config->kind, config->scalable);
-    return !kind || config->capacity == 0 ? ROOST_INVALID : kind->resolve(config);
+    return !kind || config->capacity == 0 ? ROOST_INVALID : kind->lifecycle.resolve(config);
 }
 
 roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
 {
     roost_config config = read_configuration(reader);
     const struct filter_kind *kind = kind_of(config.kind, config.scalable);
-    if (reader->failed || !kind || config.capacity == 0 || !kind->is_resolved(&config))
+    if (reader->failed || !kind || config.capacity == 0 || !kind->lifecycle.is_resolved(&config))
         return ROOST_CORRUPT;
-    return kind->open(filter, &config, environment, reader);
+    return kind->lifecycle.open(filter, &config, environment, reader);
 }
 
 roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)
@@ -41,6 +41,7 @@ roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
     roost_config resolved = *config;
     roost_environment complete = environment_or_default(environment);
     roost_status status = resolve(&resolved);
-    return status != ROOST_OK ? status
-                              : kind_of(resolved.kind, resolved.scalable)->open(filter, &resolved, &complete, NULL);
+    return status != ROOST_OK
+               ? status
+               : kind_of(resolved.kind, resolved.scalable)->lifecycle.open(filter, &resolved, &complete, NULL);
 }

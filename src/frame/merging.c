@@ -54,8 +54,8 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     if (filter)
         made->configuration_size = configuration_bytes(filter, made->configuration);
     roost_status status = ROOST_OK;
-    if (filter && filter->kind->causal)
-        status = filter->kind->causal(filter, &made->known);
+    if (filter && filter->kind->causal.context)
+        status = filter->kind->causal.context(filter, &made->known);
     /* it is released with the allocator of this object, not that of the filter */
     struct causal_context copy = {0};
     if (status == ROOST_OK && !causal_copy(&copy, &made->known, &complete.allocator))
@@ -150,7 +150,8 @@ static bool is_of_configuration(const roost_merging *merging)
 static roost_status cut_other(roost_merging *merging, size_t part_bytes)
 {
     struct frame_sink sink = {{take_part, false}, merging};
-    roost_status status = merging->other->kind->cut(merging->other, &merging->known, part_bytes, &sink.sink);
+    roost_status status =
+        merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
     return status;
 }
@@ -162,7 +163,7 @@ roost_status roost_merging_read(roost_merging *merging, const void *frame, size_
         return status;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    return merging->other->kind->cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
+    return merging->other->kind->incremental.cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
 }
 
 roost_status roost_merging_take(roost_merging *merging, roost_filter *other, size_t part_bytes)
@@ -171,7 +172,7 @@ roost_status roost_merging_take(roost_merging *merging, roost_filter *other, siz
     merging->other = other;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    if (other->kind->cut)
+    if (other->kind->incremental.cut)
         return cut_other(merging, part_bytes);
     roost_status status = roost_filter_encode(other, &frame);
     if (status == ROOST_OK)
@@ -220,7 +221,7 @@ static roost_status step_sweep(roost_merging *merging, roost_filter *filter, boo
     if (!merging->untold.incarnation) {
         status = roost_filter_cursor(filter, &before);
         if (status == ROOST_OK)
-            status = filter->kind->sweep(filter, &merging->sweep, merging->other, effort_for(filter));
+            status = filter->kind->incremental.sweep(filter, &merging->sweep, merging->other, effort_for(filter));
         if (status == ROOST_OK && filter->journal->next != before.sequence)
             merging->untold = before;
     }

@@ -60,7 +60,7 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
     message_begin(&writer, filter, DELTA);
     write_varint(&writer, filter->journal->next);
     return message_end(&writer, filter, reply,
-                       filter->kind->write_delta(filter, &writer, (struct selection){.since = since}));
+                       filter->kind->delta.write(filter, &writer, (struct selection){.since = since}));
 }
 
 /* About: it tells whether one side has many times what the other has. */
@@ -79,14 +79,14 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     write_varint(&writer, filter->journal->next);
     roost_status status = ROOST_OK;
     struct causal_context causal = {0};
-    if (filter->kind->causal)
-        status = filter->kind->causal(filter, &causal);
-    if (filter->kind->causal)
+    if (filter->kind->causal.context)
+        status = filter->kind->causal.context(filter, &causal);
+    if (filter->kind->causal.context)
         causal_write(&causal, &writer);
     else
         write_varint(&writer, entries_of(filter));
-    if (filter->kind->extent)
-        write_varint(&writer, filter->kind->extent(filter));
+    if (filter->kind->sync.extent)
+        write_varint(&writer, filter->kind->sync.extent(filter));
     causal_release(&causal, &filter->environment.allocator);
     return message_end(&writer, filter, reply, status);
 }
@@ -126,7 +126,7 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
         return lost(filter, reply);
     uint64_t known = read_varint(reader), digest = read_fixed64(reader);
     uint8_t flags = undisturbed(filter, known);
-    roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->merge_delta(filter, &changed, reader);
+    roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->delta.merge(filter, &changed, reader);
     if (status != ROOST_OK)
         return trouble(filter, reply, status);
     message_begin(&writer, filter, DONE);
@@ -160,23 +160,23 @@ static roost_status write_unseen(roost_filter *filter, roost_buffer *reply, cons
     message_begin(&writer, filter, CHANGES);
     write_standing(&writer, filter, flags);
     write_fixed64(&writer, short_digest(filter));
-    return message_end(&writer, filter, reply, filter->kind->write_part_of(filter, &writer, wanted));
+    return message_end(&writer, filter, reply, filter->kind->causal.write_dots(filter, &writer, wanted));
 }
 
 static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
     struct causal_context wanted = {0}, own = {0};
     bool changed;
-    if (!filter->kind->causal)
+    if (!filter->kind->causal.context)
         return trouble(filter, reply, ROOST_CORRUPT);
     if (!is_meant_for(filter, reader))
         return lost(filter, reply);
     uint8_t flags = undisturbed(filter, read_varint(reader));
     roost_status status = read_wanted(filter, &wanted, reader);
     if (status == ROOST_OK)
-        status = filter->kind->merge_delta(filter, &changed, reader);
+        status = filter->kind->delta.merge(filter, &changed, reader);
     if (status == ROOST_OK)
-        status = filter->kind->causal(filter, &own);
+        status = filter->kind->causal.context(filter, &own);
     if (status != ROOST_OK)
         status = trouble(filter, reply, status);
     else if (causal_includes(&own, &wanted))
@@ -235,11 +235,11 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
 {
     roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
-    if (filter->kind->causal) {
+    if (filter->kind->causal.context) {
         request->space_or_null = &request->space;
         request->stale = !journal_knows(filter->journal, &then);
         if (!request->stale)
-            status = filter->kind->causal_then(filter, &request->space, record);
+            status = filter->kind->causal.context_at(filter, &request->space, record);
     }
     if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal->incarnation) != hash)
         request->stale = true;
@@ -264,12 +264,12 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
     uint64_t record = read_varint(reader);
     uint32_t hash = read_half(reader);
-    if (reader->failed || !filter->kind->summarize)
+    if (reader->failed || !filter->kind->sync.summarize)
         return ROOST_CORRUPT;
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK)
-        status = filter->kind->summarize(filter, &request->summary, request->space_or_null);
-    if (status == ROOST_OK && filter->kind->extent)
+        status = filter->kind->sync.summarize(filter, &request->summary, request->space_or_null);
+    if (status == ROOST_OK && filter->kind->sync.extent)
         status = read_extent(reader, request);
     if (status == ROOST_OK)
         status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
@@ -334,7 +334,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
 {
     roost_info info;
     roost_filter_brief(filter, &info);
-    struct differences none = {.filter = filter, .dots = filter->kind->causal != NULL};
+    struct differences none = {.filter = filter, .dots = filter->kind->causal.context != NULL};
     uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
     uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
@@ -458,8 +458,8 @@ static roost_status resolve_positions(roost_filter *filter, roost_buffer *reply,
     write_standing(&writer, filter, request->flags);
     write_fixed64(&writer, short_digest(filter));
     write_bytes(&writer, there->buffer.data, there->buffer.size);
-    if (filter->kind->write_extra)
-        filter->kind->write_extra(filter, &writer);
+    if (filter->kind->sync.write_extra)
+        filter->kind->sync.write_extra(filter, &writer);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 

@@ -186,7 +186,7 @@ static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writ
     bit_writer_init(writer, sync->filter->environment.allocator);
     sync->told = sync->filter->journal->next;
     struct selection told = {.since = sync->own.sequence};
-    roost_status status = sync->filter->kind->write_delta(sync->filter, writer, told);
+    roost_status status = sync->filter->kind->delta.write(sync->filter, writer, told);
     if (status != ROOST_OK)
         bit_writer_release(writer);
     return status;
@@ -195,7 +195,7 @@ static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writ
 static roost_status take_part(struct roost_sync *sync, struct bit_reader *reader)
 {
     bool changed;
-    roost_status status = sync->filter->kind->merge_delta(sync->filter, &changed, reader);
+    roost_status status = sync->filter->kind->delta.merge(sync->filter, &changed, reader);
     sync->result.changed |= status == ROOST_OK && changed;
     return status;
 }
@@ -268,7 +268,7 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
 
 static const struct causal_context *space_or_null(const struct roost_sync *sync)
 {
-    return sync->filter->kind->causal ? &sync->space : NULL;
+    return sync->filter->kind->causal.context ? &sync->space : NULL;
 }
 
 static void begin_range_request(struct roost_sync *sync, struct bit_writer *writer, enum message_type type)
@@ -277,7 +277,7 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_varint(writer, sync->known);
     write_varint(writer, sync->lost.sequence);
     write_half(writer, space_hash(space_or_null(sync), sync->lost.incarnation));
-    if (sync->filter->kind->extent)
+    if (sync->filter->kind->sync.extent)
         write_varint(writer, sync->summary.universe);
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
@@ -288,7 +288,7 @@ static roost_status look_again(struct roost_sync *sync)
     struct summary now;
     if (!sync->summary.stretches)
         return ROOST_OK;
-    roost_status status = sync->filter->kind->summarize(sync->filter, &now, space_or_null(sync));
+    roost_status status = sync->filter->kind->sync.summarize(sync->filter, &now, space_or_null(sync));
     if (status != ROOST_OK)
         return status;
     now.universe = sync->summary.universe;
@@ -314,7 +314,7 @@ static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *requ
 /* All of the space, in ranges as wide as can be. */
 static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request)
 {
-    roost_status status = sync->filter->kind->summarize(sync->filter, &sync->summary, space_or_null(sync));
+    roost_status status = sync->filter->kind->sync.summarize(sync->filter, &sync->summary, space_or_null(sync));
     if (status != ROOST_OK)
         return status;
     if (sync->summary.universe < sync->extent)
@@ -347,8 +347,8 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
         }
         memory_release(allocator, members);
     }
-    if (sync->filter->kind->write_extra)
-        sync->filter->kind->write_extra(sync->filter, &writer);
+    if (sync->filter->kind->sync.write_extra)
+        sync->filter->kind->sync.write_extra(sync->filter, &writer);
     sync->stage = AFTER_LEAVES;
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
@@ -430,7 +430,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     if (!read_differing(sync, reader))
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
-    if (differ == 0 && !sync->filter->kind->write_extra)
+    if (differ == 0 && !sync->filter->kind->sync.write_extra)
         return despair(sync, request);
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
@@ -492,7 +492,8 @@ static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, 
     write_varint(&writer, sync->known);
     causal_write(wanted, &writer);
     sync->stage = AFTER_TRADE;
-    return message_end(&writer, sync->filter, request, sync->filter->kind->write_part_of(sync->filter, &writer, given));
+    return message_end(&writer, sync->filter, request,
+                       sync->filter->kind->causal.write_dots(sync->filter, &writer, given));
 }
 
 /* The peer's causal context says which dots it lacks, and which are missing here. */
@@ -501,7 +502,7 @@ static roost_status trade(struct roost_sync *sync, roost_buffer *request)
     const roost_allocator *allocator = &sync->filter->environment.allocator;
     struct causal_context own = {0}, wanted = {0}, given = {0};
     roost_status status = ROOST_NO_MEMORY;
-    status = sync->filter->kind->causal(sync->filter, &own);
+    status = sync->filter->kind->causal.context(sync->filter, &own);
     if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
         return send_state(sync, request);
     if (status == ROOST_OK)
@@ -520,7 +521,7 @@ static roost_status trade(struct roost_sync *sync, roost_buffer *request)
 static roost_status know_space(const struct roost_sync *sync)
 {
     struct causal_context own = {0};
-    roost_status status = sync->filter->kind->causal(sync->filter, &own);
+    roost_status status = sync->filter->kind->causal.context(sync->filter, &own);
     if (status == ROOST_OK && !causal_includes(&own, &sync->space))
         status = ROOST_CORRUPT;
     causal_release(&own, &sync->filter->environment.allocator);
@@ -557,7 +558,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     sync->undisturbed = true;
     if (sync->times_lost++ == MOST_LOST)
         return reader->failed ? ROOST_CORRUPT : send_state(sync, request);
-    if (sync->filter->kind->causal) {
+    if (sync->filter->kind->causal.context) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
         enum causal_read read = causal_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
         if (read != HISTORY_READ)
@@ -565,12 +566,12 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
         return reader_bits_left(reader) == 0 ? trade(sync, request) : ROOST_CORRUPT;
     }
     uint64_t entries = read_varint(reader);
-    sync->extent = sync->filter->kind->extent ? read_varint(reader) : 0;
+    sync->extent = sync->filter->kind->sync.extent ? read_varint(reader) : 0;
     if (sync->extent > MOST_EXTENT)
         return ROOST_CORRUPT;
     if (reader->failed || reader_bits_left(reader) != 0)
         return ROOST_CORRUPT;
-    if (!sync->filter->kind->summarize) /* positions that come and go with time */
+    if (!sync->filter->kind->sync.summarize) /* positions that come and go with time */
         return send_state(sync, request);
     roost_filter_info(sync->filter, &info);
     return is_lopsided(info.entries, entries) ? send_state(sync, request) : ask_about_all(sync, request);

@@ -80,7 +80,7 @@ static roost_status remember(struct window *window, roost_hash hash, uint64_t ti
     roost_status status = window_target(window, &slot, &room, time);
     if (status != ROOST_OK)
         return status;
-    bloom_kind.add(slot->bits, &changed, &done, &hash, 1);
+    bloom_kind.set.add(slot->bits, &changed, &done, &hash, 1);
     slot->held += changed;
     return ROOST_OK;
 }

@@ -133,7 +133,7 @@ static uint64_t window_bytes(const struct window *window)
     uint64_t bytes =
         WINDOW_BYTES + window->tally.room * sizeof *window->tally.entries + journal_bytes(&window->base.own_journal);
     for (uint32_t i = 0; i < window->count; i++)
-        bytes += bloom_kind.bytes(window->slots[i].bits);
+        bytes += bloom_kind.report.memory(window->slots[i].bits);
     return bytes;
 }
 
@@ -211,7 +211,7 @@ void window_forget(struct window *window, uint64_t newest)
         if (is_remembered(window, &window->slots[i], newest))
             window->slots[kept++] = window->slots[i];
         else
-            bloom_kind.close(window->slots[i].bits);
+            bloom_kind.lifecycle.close(window->slots[i].bits);
     }
     window->count = kept;
     reset_limits(window);
@@ -237,7 +237,7 @@ static roost_status begin_slot(struct window *window, struct slot **slot, uint64
     uint64_t limit = window->base.environment.memory_limit;
     for (uint32_t i = 0; i < window->count; i++)
         if (!is_remembered(window, &window->slots[i], newest))
-            window->base.environment.memory_limit += bloom_kind.bytes(window->slots[i].bits);
+            window->base.environment.memory_limit += bloom_kind.report.memory(window->slots[i].bits);
     roost_status status = window_new_bits(window, &bits, level > 0 ? coarse_slots_to_come(window, newest) : 0);
     window->base.environment.memory_limit = limit;
     if (status != ROOST_OK)
@@ -413,7 +413,7 @@ static void look_for(const struct window *window, bool *found, const roost_hash 
         const struct slot *slot = &window->slots[i];
         if (slot == except || !is_remembered(window, slot, time))
             continue;
-        bloom_kind.contains(slot->bits, here, hashes, count);
+        bloom_kind.set.contains(slot->bits, here, hashes, count);
         for (size_t j = 0; j < count; j++)
             found[j] |= here[j];
     }
@@ -434,7 +434,7 @@ static void take_row(struct window *window, struct slot *slot, bool *seen, const
     bool changed[ROW];
     size_t done;
     look_for(window, seen, hashes, count, window_time(window, time), slot);
-    bloom_kind.add(slot->bits, changed, &done, hashes, count);
+    bloom_kind.set.add(slot->bits, changed, &done, hashes, count);
     for (size_t i = 0; i < count; i++) {
         seen[i] |= !changed[i];
         slot->held += changed[i];
@@ -627,7 +627,7 @@ static void window_close(roost_filter *filter)
     struct window *window = as_window(filter);
     const roost_allocator allocator = filter->environment.allocator;
     for (uint32_t i = 0; i < window->count; i++)
-        bloom_kind.close(window->slots[i].bits);
+        bloom_kind.lifecycle.close(window->slots[i].bits);
     tally_release(&window->tally, &allocator);
     journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, window);
@@ -649,7 +649,7 @@ static roost_status window_clone(const roost_filter *filter, roost_filter **copy
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++) {
         roost_filter *bits;
         const struct slot *slot = &window->slots[i];
-        status = bloom_kind.clone(slot->bits, &bits);
+        status = bloom_kind.lifecycle.clone(slot->bits, &bits);
         if (status == ROOST_OK) {
             struct slot *put = window_put(twin, slot->start, slot->level, bits);
             put->held = slot->held;
@@ -679,7 +679,7 @@ roost_status window_stage(const struct window *window, struct window_unseen *uns
 void window_unstage(struct window_unseen *unseen)
 {
     while (unseen->count > 0)
-        bloom_kind.close(unseen->slots[--unseen->count].bits);
+        bloom_kind.lifecycle.close(unseen->slots[--unseen->count].bits);
 }
 
 void window_commit(struct window *window, struct window_unseen *unseen)
@@ -735,7 +735,7 @@ static roost_status window_merge(roost_filter *filter, bool *changed, const roos
         struct slot *slot = window_find(window, other->slots[i].start, other->slots[i].level);
         bool grew = false;
         if (slot)
-            bloom_kind.merge(slot->bits, &grew, other->slots[i].bits);
+            bloom_kind.lattice.merge(slot->bits, &grew, other->slots[i].bits);
         if (grew)
             slot->held_is_known = false;
         *changed |= grew;
@@ -752,7 +752,7 @@ static bool lacks(const struct window *window, const struct window *other)
         if (!is_remembered(window, theirs, newest_start(window)))
             continue;
         const struct slot *mine = window_find(window, theirs->start, theirs->level);
-        if (!mine || (bloom_kind.compare(mine->bits, theirs->bits) & ROOST_BEFORE))
+        if (!mine || (bloom_kind.lattice.compare(mine->bits, theirs->bits) & ROOST_BEFORE))
             return true;
     }
     return tally_lacks(&window->tally, &other->tally);
@@ -771,7 +771,7 @@ static uint128 window_digest(roost_filter *filter)
     for (uint32_t i = 0; i < window->count; i++) {
         const struct slot *slot = &window->slots[i];
         uint8_t bytes[32];
-        store_double_word(bytes, bloom_kind.digest(slot->bits));
+        store_double_word(bytes, bloom_kind.lattice.digest(slot->bits));
         store_word(bytes + 16, slot->start);
         store_word(bytes + 24, slot->level);
         sum += hash_to_number(hash_bytes(filter->config.seed, bytes, sizeof bytes));
@@ -799,7 +799,7 @@ static void window_info(const roost_filter *filter, roost_info *info)
     window_brief(filter, info);
     for (uint32_t i = 0; i < window->count; i++) {
         roost_info slot = {0};
-        bloom_kind.info(window->slots[i].bits, &slot);
+        bloom_kind.report.info(window->slots[i].bits, &slot);
         info->elements += slot.elements;
         info->entries += slot.entries;
         right *= 1 - slot.fpr_now;
@@ -847,7 +847,7 @@ static bool slot_is_sound(const struct window *window, uint32_t i)
         i == 0 || before->start < slot->start || (before->start == slot->start && before->level < slot->level);
     return sorted && slot->level <= window->finest && slot->start % level_length(window, slot->level) == 0 &&
            slot->start <= ROOST_WINDOW_MOST_TIME && is_remembered(window, slot, newest_start(window)) &&
-           !bloom_kind.is_bottom(slot->bits) && bloom_kind.check(slot->bits) == ROOST_OK &&
+           !bloom_kind.lattice.is_bottom(slot->bits) && bloom_kind.report.check(slot->bits) == ROOST_OK &&
            slot->bits->journal == window->base.journal && slot->bits->table == slot->place;
 }
 
@@ -868,20 +868,33 @@ static uint64_t window_kind_bytes(const roost_filter *filter)
 }
 
 #define COMMON_PARTS                                                                                                   \
-    .resolve = window_resolve, .is_resolved = window_is_resolved, .open = window_open, .close = window_close,          \
-    .clone = window_clone, .add = window_add, .contains = window_contains, .merge = window_merge,                      \
-    .compare = window_compare, .digest = window_digest, .write_geometry = window_write_geometry,                       \
-    .write_state = window_write_state, .read_state = window_read_state, .write_delta = window_write_delta,             \
-    .merge_delta = window_merge_delta, .bytes = window_kind_bytes, .table_after_decode = window_table_after_decode,    \
-    .table_before_decode = window_table_before_decode, .is_change = window_is_change, .info = window_info,             \
-    .brief = window_brief, .check = window_check
+    .lifecycle = {.resolve = window_resolve,                                                                           \
+                  .is_resolved = window_is_resolved,                                                                   \
+                  .open = window_open,                                                                                 \
+                  .close = window_close,                                                                               \
+                  .clone = window_clone},                                                                              \
+    .set = {.add = window_add, .contains = window_contains},                                                           \
+    .lattice = {.merge = window_merge, .compare = window_compare, .digest = window_digest},                            \
+    .encoding = {.write_geometry = window_write_geometry,                                                              \
+                 .write_state = window_write_state,                                                                    \
+                 .read_state = window_read_state},                                                                     \
+    .delta = {.write = window_write_delta, .merge = window_merge_delta}, .journal.is_change = window_is_change,        \
+    .journal.table_after_decode = window_table_after_decode,                                                           \
+    .journal.table_before_decode = window_table_before_decode,                                                         \
+    .report = {.info = window_info, .brief = window_brief, .memory = window_kind_bytes, .check = window_check}
 
-const struct filter_kind window_kind = {.code = ROOST_WINDOW, .name = "window", COMMON_PARTS};
+const struct filter_kind window_kind = {
+    .code = ROOST_WINDOW,
+    .name = "window",
+    COMMON_PARTS,
+};
 
-const struct filter_kind counter_kind = {.code = ROOST_COUNTER,
-                                         .name = "counter",
-                                         COMMON_PARTS,
-                                         .actor = counter_actor,
-                                         .write_replica = counter_write_replica,
-                                         .read_replica = counter_read_replica,
-                                         .forget_replica = counter_forget_replica};
+const struct filter_kind counter_kind = {
+    .code = ROOST_COUNTER,
+    .name = "counter",
+    COMMON_PARTS,
+    .replica.actor = counter_actor,
+    .replica.write = counter_write_replica,
+    .replica.read = counter_read_replica,
+    .replica.forget = counter_forget_replica,
+};

@@ -55,7 +55,7 @@ roost_status window_write_state(const roost_filter *filter, struct bit_writer *w
     write_varint(writer, window->count);
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++) {
         write_key(window, &window->slots[i], writer);
-        status = bloom_kind.write_state(window->slots[i].bits, writer);
+        status = bloom_kind.encoding.write_state(window->slots[i].bits, writer);
     }
     if (is_counter(window))
         tally_write(&window->tally, writer);
@@ -71,13 +71,13 @@ static roost_status read_slot(struct window *window, struct bit_reader *reader)
     roost_status status = window_new_bits(window, &bits, 0);
     if (status != ROOST_OK)
         return status;
-    status = bloom_kind.read_state(bits, reader);
-    if (status == ROOST_OK && bloom_kind.is_bottom(bits))
+    status = bloom_kind.encoding.read_state(bits, reader);
+    if (status == ROOST_OK && bloom_kind.lattice.is_bottom(bits))
         status = ROOST_CORRUPT;
     if (status == ROOST_OK)
         window_put(window, key.start, key.level, bits)->held_is_known = false;
     else
-        bloom_kind.close(bits);
+        bloom_kind.lifecycle.close(bits);
     return status;
 }
 
@@ -132,7 +132,7 @@ static roost_status write_slot_part(const struct window *window, const struct sl
     bit_writer_init(&part, window->base.environment.allocator);
     if (told.since < slot->since)
         told.since = slot->since;
-    roost_status status = bloom_kind.write_delta(slot->bits, &part, told);
+    roost_status status = bloom_kind.delta.write(slot->bits, &part, told);
     if (status == ROOST_OK) {
         write_key(window, slot, writer);
         write_varint(writer, part.buffer.size);
@@ -246,7 +246,7 @@ static bool take_delta(struct window *window, struct window_delta *delta)
         struct slot *slot = window_find(window, delta->keys[i].start, delta->keys[i].level);
         bool grew = false;
         if (slot)
-            (void)!bloom_kind.merge_delta(slot->bits, &grew, &delta->parts[i]);
+            (void)!bloom_kind.delta.merge(slot->bits, &grew, &delta->parts[i]);
         if (grew)
             slot->held_is_known = false;
         changed |= grew;
@@ -297,6 +297,6 @@ bool window_is_change(const roost_filter *filter, uint8_t table, struct change c
         return change.tag == 0 && tally_find(&window->tally, change.key) < window->tally.count;
     for (uint32_t i = 0; i < window->count; i++)
         if (window->slots[i].place == table)
-            return bloom_kind.is_change(window->slots[i].bits, table, change);
+            return bloom_kind.journal.is_change(window->slots[i].bits, table, change);
     return table == DEAD_TABLE;
 }

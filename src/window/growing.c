@@ -408,21 +408,34 @@ static roost_status growing_check(const roost_filter *filter)
 }
 
 #define COMMON_PARTS                                                                                                   \
-    .resolve = growing_resolve, .is_resolved = growing_is_resolved, .open = growing_open, .close = growing_close,      \
-    .clone = growing_clone, .add = window_add, .contains = growing_contains, .merge = growing_merge,                   \
-    .compare = growing_compare, .digest = growing_digest, .write_geometry = growing_write_geometry,                    \
-    .write_state = growing_write_state, .read_state = growing_read_state, .write_delta = growing_write_delta,          \
-    .merge_delta = growing_merge_delta, .bytes = growing_bytes, .is_change = growing_is_change, .info = growing_info,  \
-    .check = growing_check
+    .lifecycle = {.resolve = growing_resolve,                                                                          \
+                  .is_resolved = growing_is_resolved,                                                                  \
+                  .open = growing_open,                                                                                \
+                  .close = growing_close,                                                                              \
+                  .clone = growing_clone},                                                                             \
+    .set = {.add = window_add, .contains = growing_contains},                                                          \
+    .lattice = {.merge = growing_merge, .compare = growing_compare, .digest = growing_digest},                         \
+    .encoding = {.write_geometry = growing_write_geometry,                                                             \
+                 .write_state = growing_write_state,                                                                   \
+                 .read_state = growing_read_state},                                                                    \
+    .delta = {.write = growing_write_delta, .merge = growing_merge_delta},                                             \
+    .journal = {.is_change = growing_is_change},                                                                       \
+    .report = {.info = growing_info, .memory = growing_bytes, .check = growing_check}
 
 /* A counter is not cut into parts for merges in steps: what was counted and the names of it come together. */
 const struct filter_kind growing_window_kind = {
-    .code = ROOST_WINDOW, .name = "window", COMMON_PARTS, .cut = growing_cut};
+    .code = ROOST_WINDOW,
+    .name = "window",
+    COMMON_PARTS,
+    .incremental.cut = growing_cut,
+};
 
-const struct filter_kind growing_counter_kind = {.code = ROOST_COUNTER,
-                                                 .name = "counter",
-                                                 COMMON_PARTS,
-                                                 .actor = counter_actor,
-                                                 .write_replica = counter_write_replica,
-                                                 .read_replica = counter_read_replica,
-                                                 .forget_replica = counter_forget_replica};
+const struct filter_kind growing_counter_kind = {
+    .code = ROOST_COUNTER,
+    .name = "counter",
+    COMMON_PARTS,
+    .replica.actor = counter_actor,
+    .replica.write = counter_write_replica,
+    .replica.read = counter_read_replica,
+    .replica.forget = counter_forget_replica,
+};
