@@ -623,7 +623,12 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
         return false;
     }
     for (;;) {
+        const struct meter *meter = a->environment.allocator.context;
+        bool lost = reply.size > 0 && reply.data[0] == LOST;
+        uint64_t failures = meter->failures;
         status = roost_sync_next(sync, &request, reply.data, reply.size);
+        /* Nothing of the reply to a lost cursor can be done without. */
+        assert_true(!lost || meter->failures == failures || status == ROOST_NO_MEMORY);
         roost_buffer_release(&reply);
         assert_ok(roost_filter_check(a));
         if (status != ROOST_OK || request.size == 0)

@@ -496,24 +496,30 @@ static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, 
                        sync->filter->kind->causal.write_dots(sync->filter, &writer, given));
 }
 
+static roost_status trade_with(struct roost_sync *sync, roost_buffer *request, const struct causal_context *own)
+{
+    const roost_allocator *allocator = &sync->filter->environment.allocator;
+    struct causal_context wanted = {0}, given = {0};
+    roost_status status = ROOST_NO_MEMORY;
+    if (causal_difference(&wanted, &sync->space, own, allocator) &&
+        causal_difference(&given, own, &sync->space, allocator))
+        status =
+            wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
+    causal_release(&wanted, allocator);
+    causal_release(&given, allocator);
+    return status;
+}
+
 /* The peer's causal context says which dots it lacks, and which are missing here. */
 static roost_status trade(struct roost_sync *sync, roost_buffer *request)
 {
-    const roost_allocator *allocator = &sync->filter->environment.allocator;
-    struct causal_context own = {0}, wanted = {0}, given = {0};
-    roost_status status = ROOST_NO_MEMORY;
-    status = sync->filter->kind->causal.context(sync->filter, &own);
+    struct causal_context own = {0};
+    roost_status status = sync->filter->kind->causal.context(sync->filter, &own);
     if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
-        return send_state(sync, request);
-    if (status == ROOST_OK)
-        status = ROOST_NO_MEMORY;
-    if (causal_difference(&wanted, &sync->space, &own, allocator) &&
-        causal_difference(&given, &own, &sync->space, allocator))
-        status =
-            wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
-    causal_release(&own, allocator);
-    causal_release(&wanted, allocator);
-    causal_release(&given, allocator);
+        status = send_state(sync, request);
+    else if (status == ROOST_OK)
+        status = trade_with(sync, request, &own);
+    causal_release(&own, &sync->filter->environment.allocator);
     return status;
 }
 
