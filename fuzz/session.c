@@ -14,7 +14,8 @@
 
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 #include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -177,7 +178,7 @@ static void nap(struct world *world, roost_filter **filter, bool as_the_same)
 
 static void seal(const roost_filter *filter, uint8_t *message, size_t size, uint64_t request)
 {
-    if (size >= 9 && message[0] != HELLO && message[0] != TROUBLE)
+    if (size >= 9 && message[0] != HELLO && message[0] != FAILURE)
         store_word(message + size - 8, hash_bytes(configuration_hash(filter).high, message, size - 8).low ^ request);
 }
 

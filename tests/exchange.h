@@ -13,7 +13,8 @@
 
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 
 enum { KINDS = 6, ALL_KINDS = KINDS + SERIES }; /* of fixed size; those that grow on top */
 
@@ -161,7 +162,7 @@ static inline void count_reply(struct exchange *exchange, const roost_buffer *re
         tally.replies[reply->data[0]]++;
         exchange->types |= UINT64_C(1) << reply->data[0];
     }
-    tally.troubles += reply->data[0] == TROUBLE;
+    tally.troubles += reply->data[0] == FAILURE;
 }
 
 /* After every message the asking side is valid, and could remember what it knows by now. */

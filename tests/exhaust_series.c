@@ -491,7 +491,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
 static bool has_slots(const roost_filter *filter, uint32_t table)
 {
     const struct series *series = as_const_series(filter);
-    return series->tables[table] && !cuckoo_table_is_asleep(&as_const_orcuckoo(series->tables[table])->table);
+    return series->tables[table] && !cuckoo_table_is_freed(&as_const_orcuckoo(series->tables[table])->table);
 }
 
 static bool take(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)

@@ -9,7 +9,8 @@
 #include "forge.h"
 #include "reconciling.h"
 #include "reconcile/exact.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 
 static void report(const char *what, const struct measured *measured, uint64_t received)
 {

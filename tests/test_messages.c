@@ -81,7 +81,7 @@ static roost_sync *replay(struct course *course, unsigned step, roost_filter **a
 /* As somebody would who knows the configuration. */
 static void seal(const roost_filter *filter, roost_buffer *message, const roost_buffer *request)
 {
-    if (message->size < 9 || message->data[0] == HELLO || message->data[0] == TROUBLE)
+    if (message->size < 9 || message->data[0] == HELLO || message->data[0] == FAILURE)
         return;
     uint64_t seed = configuration_hash(filter).high;
     uint64_t checksum = hash_bytes(seed, message->data, message->size - 8).low;
@@ -245,7 +245,7 @@ static void assert_says_so(roost_filter *filter, const roost_buffer *reply, roos
 {
     (void)filter;
     assert_int_equal(reply->size, 3);
-    assert_int_equal(reply->data[0], TROUBLE);
+    assert_int_equal(reply->data[0], FAILURE);
     assert_int_equal(reply->data[1], status);
     assert_int_equal(reply->data[2], SYNC_VERSION);
 }

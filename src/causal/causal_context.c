@@ -592,18 +592,18 @@ static enum causal_read read_runs(struct causal_context *causal, struct bit_read
     const uint64_t least_bits_of_an_actor = 72;
     uint64_t actors = read_varint(reader);
     if (reader->failed || actors > reader_bits_left(reader) / least_bits_of_an_actor)
-        return HISTORY_CORRUPT;
+        return CAUSAL_CORRUPT;
     if (actors > most_actors)
-        return HISTORY_TOO_MANY;
+        return CAUSAL_TOO_MANY;
     struct bit_reader ahead = *reader;
     struct causal_context counted = {0};
     read_actors(&counted, &ahead, actors, most_counter);
     if (ahead.failed)
-        return HISTORY_CORRUPT;
+        return CAUSAL_CORRUPT;
     if (counted.count > 0 && !move_to_room(causal, allocator, counted.count))
-        return HISTORY_NO_MEMORY;
+        return CAUSAL_NO_MEMORY;
     read_actors(causal, reader, actors, most_counter);
-    return HISTORY_READ;
+    return CAUSAL_READ;
 }
 
 enum causal_read causal_read(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
@@ -611,7 +611,7 @@ enum causal_read causal_read(struct causal_context *causal, struct bit_reader *r
 {
     *causal = (struct causal_context){0};
     enum causal_read outcome = read_runs(causal, reader, most_counter, most_actors, allocator);
-    if (outcome != HISTORY_READ)
+    if (outcome != CAUSAL_READ)
         reader->failed = true;
     return outcome;
 }

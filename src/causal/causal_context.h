@@ -95,12 +95,12 @@ size_t causal_run_of_rank(const struct causal_context *causal, const uint64_t *b
  * follows. After no run from 1 the first gap counts from counter 1 (so a first run at 2 has gap 0).
  *
  * Both want a stream that is aligned. Reading refuses other forms, actor 0, actors out of order and counters above
- * `most_counter` (HISTORY_CORRUPT), and more actors than `most_actors` (HISTORY_TOO_MANY; what they are is not looked
+ * `most_counter` (CAUSAL_CORRUPT), and more actors than `most_actors` (CAUSAL_TOO_MANY; what they are is not looked
  * at). Whatever it refuses, the reader has failed and the causal context is empty. Memory follows the bytes that are
  * there: at most eight times as many, in one allocation.
  */
 void causal_write(const struct causal_context *causal, struct bit_writer *writer);
-enum causal_read { HISTORY_READ, HISTORY_CORRUPT, HISTORY_TOO_MANY, HISTORY_NO_MEMORY };
+enum causal_read { CAUSAL_READ, CAUSAL_CORRUPT, CAUSAL_TOO_MANY, CAUSAL_NO_MEMORY };
 enum causal_read causal_read(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
                              size_t most_actors, const roost_allocator *allocator);
 

@@ -238,18 +238,18 @@ enum quota_read quota_read(struct quota *quota, struct bit_reader *reader, uint3
     *quota = (struct quota){0};
     uint64_t count = read_varint(reader);
     if (reader->failed || count > reader_bits_left(reader) / 8 / FEWEST_BYTES)
-        return LEDGER_CORRUPT;
+        return QUOTA_CORRUPT;
     if (!quota_reserve(quota, allocator, (size_t)count))
-        return LEDGER_NO_MEMORY;
+        return QUOTA_NO_MEMORY;
     for (uint64_t i = 0; i < count; i++) {
         struct quota_entry *entry = &quota->entries[i];
         if (!quota_read_entry(reader, entry, tables) || (i > 0 && compare_entries(entry - 1, entry) >= 0)) {
             quota_release(quota, allocator);
-            return LEDGER_CORRUPT;
+            return QUOTA_CORRUPT;
         }
         quota->count++;
     }
-    return LEDGER_READ;
+    return QUOTA_READ;
 }
 
 bool quota_check(const struct quota *quota)

@@ -65,7 +65,7 @@ void quota_write(const struct quota *quota, struct bit_writer *writer);
 /* Only entries of one actor and table; the count comes first. */
 void quota_write_entry(struct bit_writer *writer, const struct quota_entry *entry);
 bool quota_read_entry(struct bit_reader *reader, struct quota_entry *entry, uint32_t tables);
-enum quota_read { LEDGER_READ, LEDGER_CORRUPT, LEDGER_NO_MEMORY };
+enum quota_read { QUOTA_READ, QUOTA_CORRUPT, QUOTA_NO_MEMORY };
 enum quota_read quota_read(struct quota *quota, struct bit_reader *reader, uint32_t tables,
                            const roost_allocator *allocator);
 

@@ -477,7 +477,7 @@ static void note_use(struct bloom *bloom, size_t chunk)
 }
 
 /* Its hash is known. */
-static void settle_chunk(struct bloom *bloom, size_t chunk, uint128 hash)
+static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
 {
     bloom->sum += hash - bloom->chunk_hashes[chunk];
     bloom->chunk_hashes[chunk] = hash;
@@ -493,7 +493,7 @@ static size_t refresh(struct bloom *bloom, uint64_t *effort)
     size_t chunk = next_stale(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
-        settle_chunk(bloom, chunk, hash);
+        keep_chunk_hash(bloom, chunk, hash);
     }
     return chunk;
 }
@@ -555,7 +555,7 @@ static roost_status bloom_copy_some(roost_filter *filter, roost_filter *copy, ui
     size_t chunk = next_uncopied(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_uncopied(bloom, chunk + 1), --*effort) {
         if (bloom->stale[chunk])
-            settle_chunk(bloom, chunk, chunk_hash(bloom, chunk));
+            keep_chunk_hash(bloom, chunk, chunk_hash(bloom, chunk));
         copy_chunk(twin, bloom, chunk);
         bloom->copied[chunk / GROUP] |= UINT64_C(1) << (chunk % GROUP);
     }
@@ -577,7 +577,7 @@ static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
-enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, STRETCH = 2 /* in a part alone */ };
+enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, WORD_RANGE = 2 /* in a part alone */ };
 
 static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -759,14 +759,14 @@ static void write_positions(struct bit_writer *writer, uint64_t *positions, uint
     write_alignment(writer);
 }
 
-static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t most = count_selected(filter->journal, told) * bloom->geometry.probes + MOST_PROBES, count = 0;
+    uint64_t most = count_selected(filter->journal, selection) * bloom->geometry.probes + MOST_PROBES, count = 0;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * most * sizeof *positions);
     if (!positions)
         return ROOST_NO_MEMORY;
-    for (uint64_t record; next_selected(filter->journal, &told, &record);)
+    for (uint64_t record; next_selected(filter->journal, &selection, &record);)
         if (is_noted_here(filter, record))
             count += positions_of_change(bloom, positions + count, *journal_change(filter->journal, record));
     sort_numbers(positions, positions + most, count, highest_bit(bloom->geometry.bits) + 1);
@@ -790,28 +790,28 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
  * A part is positions in the whole array, or a stretch of it: its words as they are, or the positions of its bits. For
  * the parts of a state, which are many and dense, stretches cost what the bits do, and are taken in a vector at a time.
  */
-struct bloom_part {
+struct bloom_delta {
     uint64_t first, words; /* the stretch */
     uint64_t bits;         /* that it has */
     uint8_t form;
     struct bit_reader reader;
 };
 
-static bool open_part(struct bloom_part *part, uint64_t bits, struct bit_reader reader)
+static bool open_delta(struct bloom_delta *delta, uint64_t bits, struct bit_reader reader)
 {
     uint64_t all = divide_up(bits, 64);
-    *part = (struct bloom_part){.words = all, .form = read_byte(&reader)};
-    bool stretch = part->form == STRETCH;
-    if (stretch) {
-        part->first = read_varint(&reader);
-        part->words = read_varint(&reader);
-        part->form = read_byte(&reader);
+    *delta = (struct bloom_delta){.words = all, .form = read_byte(&reader)};
+    bool word_range = delta->form == WORD_RANGE;
+    if (word_range) {
+        delta->first = read_varint(&reader);
+        delta->words = read_varint(&reader);
+        delta->form = read_byte(&reader);
     }
-    part->reader = reader;
-    if (reader.failed || part->form > RICE_POSITIONS || (part->form == RAW_WORDS && !stretch) || part->first >= all ||
-        part->words == 0 || part->words > all - part->first)
+    delta->reader = reader;
+    if (reader.failed || delta->form > RICE_POSITIONS || (delta->form == RAW_WORDS && !word_range) ||
+        delta->first >= all || delta->words == 0 || delta->words > all - delta->first)
         return false;
-    part->bits = part->first + part->words == all ? bits - part->first * 64 : part->words * 64;
+    delta->bits = delta->first + delta->words == all ? bits - delta->first * 64 : delta->words * 64;
     return true;
 }
 
@@ -831,43 +831,44 @@ static bool positions_are_sound(uint64_t bits, struct bit_reader reader)
     return !reader.failed && reader_bits_left(&reader) == 0;
 }
 
-static bool words_are_sound(const struct bloom_part *part)
+static bool words_are_sound(const struct bloom_delta *delta)
 {
-    struct bit_reader reader = part->reader;
-    if (part->words != reader_bits_left(&reader) / 64 || reader_bits_left(&reader) % 64 != 0)
+    struct bit_reader reader = delta->reader;
+    if (delta->words != reader_bits_left(&reader) / 64 || reader_bits_left(&reader) % 64 != 0)
         return false;
-    const uint8_t *bytes = read_bytes(&reader, (size_t)part->words * 8);
-    unsigned tail = part->bits % 64;
-    return bytes && !(tail && load_word(bytes + (part->words - 1) * 8) >> tail);
+    const uint8_t *bytes = read_bytes(&reader, (size_t)delta->words * 8);
+    unsigned tail = delta->bits % 64;
+    return bytes && !(tail && load_word(bytes + (delta->words - 1) * 8) >> tail);
 }
 
-bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
+bool bloom_is_sound_delta(uint64_t bits, struct bit_reader reader)
 {
-    struct bloom_part part;
-    if (!open_part(&part, bits, reader))
+    struct bloom_delta delta;
+    if (!open_delta(&delta, bits, reader))
         return false;
-    return part.form == RAW_WORDS ? words_are_sound(&part) : positions_are_sound(part.bits, part.reader);
+    return delta.form == RAW_WORDS ? words_are_sound(&delta) : positions_are_sound(delta.bits, delta.reader);
 }
 
 static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
 {
-    return bloom_is_sound_part(as_const_bloom(filter)->geometry.bits, reader);
+    return bloom_is_sound_delta(as_const_bloom(filter)->geometry.bits, reader);
 }
 
-static void take_positions(struct bloom *bloom, bool *changed, struct bloom_part *part)
+static void take_positions(struct bloom *bloom, bool *changed, struct bloom_delta *delta)
 {
-    uint64_t set = read_varint(&part->reader), next = part->first * 64;
-    unsigned parameter = rice_parameter(part->bits, set);
+    uint64_t set = read_varint(&delta->reader), next = delta->first * 64;
+    unsigned parameter = rice_parameter(delta->bits, set);
     for (uint64_t i = 0; i < set; i++, next++) {
-        next += read_rice(&part->reader, parameter);
+        next += read_rice(&delta->reader, parameter);
         take_bit(bloom, changed, next);
     }
 }
 
 /* Some words of a stretch, which end with a chunk or before, on a boundary of words. */
-static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, uint64_t at, uint64_t words[CHUNK_WORDS])
+static size_t copy_words(const struct bloom_delta *delta, const uint8_t *bytes, uint64_t at,
+                         uint64_t words[CHUNK_WORDS])
 {
-    uint64_t place = part->first + at, left = part->words - at, some = CHUNK_WORDS - place % CHUNK_WORDS;
+    uint64_t place = delta->first + at, left = delta->words - at, some = CHUNK_WORDS - place % CHUNK_WORDS;
     some = some < left ? some : left;
     for (uint64_t i = 0; i < some; i++)
         words[i] = load_word(bytes + (at + i) * 8);
@@ -875,27 +876,27 @@ static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, ui
 }
 
 /* How many bits a stretch brings that are not set yet. */
-static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
+static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_delta *delta, const uint8_t *bytes)
 {
-    const uint64_t *here = words_of(bloom) + part->first;
+    const uint64_t *here = words_of(bloom) + delta->first;
     uint64_t unseen = 0;
-    for (uint64_t i = 0; i < part->words; i++)
+    for (uint64_t i = 0; i < delta->words; i++)
         unseen += count_ones(load_word(bytes + i * 8) & ~here[i]);
     return unseen;
 }
 
 /* More news than the journal can hold are as good as forgotten: it need not see them go by. */
-static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *part)
+static void take_words(struct bloom *bloom, bool *changed, struct bloom_delta *delta)
 {
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
-    const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
+    const uint8_t *bytes = read_bytes(&delta->reader, (size_t)delta->words * 8);
     struct journal *journal = bloom->base.journal;
-    uint64_t buffer[CHUNK_WORDS], unseen = journal_is_on(journal) ? count_unseen(bloom, part, bytes) : 0;
+    uint64_t buffer[CHUNK_WORDS], unseen = journal_is_on(journal) ? count_unseen(bloom, delta, bytes) : 0;
     bool noted = unseen > 0 && journal_takes(journal, unseen);
     size_t some;
-    for (uint64_t at = 0; at < part->words; at += some) {
-        size_t place = (size_t)(part->first + at);
-        some = copy_words(part, bytes, at, buffer);
+    for (uint64_t at = 0; at < delta->words; at += some) {
+        size_t place = (size_t)(delta->first + at);
+        some = copy_words(delta, bytes, at, buffer);
         if (noted)
             note_unseen(bloom, buffer, place, some);
         bool grew = kernel->merge(words_of(bloom) + place, buffer, some);
@@ -908,13 +909,13 @@ static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *pa
 
 static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
-    struct bloom_part part;
+    struct bloom_delta delta;
     struct bloom *bloom = as_bloom(filter);
-    open_part(&part, bloom->geometry.bits, *reader);
-    if (part.form == RAW_WORDS)
-        take_words(bloom, changed, &part);
+    open_delta(&delta, bloom->geometry.bits, *reader);
+    if (delta.form == RAW_WORDS)
+        take_words(bloom, changed, &delta);
     else
-        take_positions(bloom, changed, &part);
+        take_positions(bloom, changed, &delta);
 }
 
 /* Twice through the bytes: once to see that they are right, once to do what they say. */
@@ -959,7 +960,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
     uint64_t left = bloom->geometry.bits - first * 64, bits = words * 64 < left ? words * 64 : left, next = 0;
     unsigned parameter = rice_parameter(bits, set);
     bool raw = set * (parameter + 2) >= bits;
-    write_byte(writer, STRETCH);
+    write_byte(writer, WORD_RANGE);
     write_varint(writer, first);
     write_varint(writer, words);
     write_byte(writer, raw ? RAW_WORDS : RICE_POSITIONS);
@@ -983,7 +984,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
 
 /* A stretch with few bits may be long. */
 static roost_status bloom_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                              struct part_sink *sink)
+                              struct delta_sink *sink)
 {
     const struct bloom *bloom = as_const_bloom(filter);
     roost_status status = ROOST_OK;
@@ -1016,7 +1017,7 @@ static roost_status bloom_summarize(const roost_filter *filter, struct summary *
     (void)space;
     if (!summary_of_bits(summary, 1, bloom->geometry.bits, filter->config.seed, &filter->environment.allocator))
         return ROOST_NO_MEMORY;
-    summary->stretches[summary->stretch_count++] = (struct stretch){0, bloom->geometry.bits, words_of(bloom)};
+    summary->word_ranges[summary->word_range_count++] = (struct word_range){0, bloom->geometry.bits, words_of(bloom)};
     return ROOST_OK;
 }
 
@@ -1126,11 +1127,12 @@ double bloom_elements(const roost_filter *filter)
  * The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. Where a part of
  * the bits was counted, how many elements came to lie in that part wavers as well.
  */
-static bool beyond_capacity(const struct bloom *bloom, double elements, double part)
+static bool beyond_capacity(const struct bloom *bloom, double elements, double counted)
 {
     double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
     double density = probes * elements / bits;
-    double variance = bits * (exp(density) - 1 - density) / (probes * probes) / part + elements * (1 - part) / part;
+    double variance =
+        bits * (exp(density) - 1 - density) / (probes * probes) / counted + elements * (1 - counted) / counted;
     return elements - 3 * sqrt(variance) > (double)bloom->base.config.capacity;
 }
 

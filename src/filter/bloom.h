@@ -71,7 +71,7 @@ bool bloom_has_bit(const roost_filter *filter, uint64_t position);
 /* It is one of several that are asked in turn, and all of them together are larger than the caches. */
 void bloom_expect_misses(roost_filter *filter);
 /* Whether bytes are a part of the state of some filter of so many bits, as merge_delta takes it. */
-bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader);
+bool bloom_is_sound_delta(uint64_t bits, struct bit_reader reader);
 /* Whether a frame may state these sizes. */
 bool bloom_is_sound_geometry(roost_layout layout, uint64_t bits, uint64_t probes);
 

@@ -423,7 +423,7 @@ void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mo
     table->stash.by_entry = memory_moved(mover, table->stash.by_entry);
 }
 
-void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
+void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     region_release(&table->slots, allocator);
     memory_release(allocator, table->journal);
@@ -432,17 +432,17 @@ void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *alloc
     table->shape.buckets = 0;
 }
 
-bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator)
+bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    struct cuckoo_table awake;
-    if (!init_spread(&awake, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
+    struct cuckoo_table allocated;
+    if (!init_spread(&allocated, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
         return false;
-    awake.stash = table->stash;
-    *table = awake;
+    allocated.stash = table->stash;
+    *table = allocated;
     return true;
 }
 
-static bool copy_asleep(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
+static bool copy_freed(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
     *copy = *table;
     copy->stash = (struct stash){.tagged = table->stash.tagged};
@@ -467,8 +467,8 @@ static void copy_page(struct cuckoo_table *copy, const struct cuckoo_table *tabl
 
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    if (cuckoo_table_is_asleep(table))
-        return copy_asleep(copy, table, allocator);
+    if (cuckoo_table_is_freed(table))
+        return copy_freed(copy, table, allocator);
     if (!init_spread(copy, table->geometry, table->spread, table->most_kicks, allocator))
         return false;
     if (!stash_copy(&copy->stash, &table->stash, allocator)) {
@@ -504,7 +504,7 @@ bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *tabl
                             const roost_allocator *allocator)
 {
     *clean = true;
-    if (cuckoo_table_is_asleep(table))
+    if (cuckoo_table_is_freed(table))
         return true;
     if (!begin_copy(copy, table, allocator))
         return false;
@@ -520,9 +520,9 @@ bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *tabl
 
 bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    if (cuckoo_table_is_asleep(table)) {
+    if (cuckoo_table_is_freed(table)) {
         cuckoo_table_release(copy, allocator);
-        return copy_asleep(copy, table, allocator);
+        return copy_freed(copy, table, allocator);
     }
     copy->filled = table->filled;
     copy->moves = table->moves;
@@ -599,7 +599,7 @@ static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table), 0))
         return stash_contains(&table->stash, class_key(*place, table->geometry));
     switch (table->form) {
     case FOUR_BYTES:
@@ -715,8 +715,8 @@ static void contains_plain(const struct cuckoo_table *table, bool *found, const 
     }
 }
 
-static void contains_asleep(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
-                            size_t count)
+static void contains_freed(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
+                           size_t count)
 {
     for (size_t i = 0; i < count; i++)
         found[i] = stash_holds(table, place_of_nested(&places[i], table->geometry.level, table->geometry.extra_bits));
@@ -725,8 +725,8 @@ static void contains_asleep(const struct cuckoo_table *table, bool *found, const
 void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
                                   size_t count)
 {
-    if (cuckoo_table_is_asleep(table))
-        contains_asleep(table, found, places, count);
+    if (cuckoo_table_is_freed(table))
+        contains_freed(table, found, places, count);
     else if (table->form == ONE_WORD)
         nested_one_word(table, found, places, count);
     else if (table->form == TWO_WORDS)
@@ -976,7 +976,7 @@ static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, uin
 uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
                               struct slot_match matches[MOST_MATCHES])
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table), 0))
         return 0;
     struct place slots = in_slots(table, *place);
     return table->form == TAGGED_64 ? pair_matches(table, 64, &slots, matches)
@@ -996,7 +996,7 @@ static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t wi
 bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
                              struct slot_match *match)
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table) || !cuckoo_table_tag_fits(table, tag), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table) || !cuckoo_table_tag_fits(table, tag), 0))
         return false;
     struct place slots = in_slots(table, *place);
     uint64_t word = tag << table->shape.bits | slots.fingerprint;
@@ -1280,7 +1280,7 @@ static bool stash_is_sound(const struct cuckoo_table *table)
         struct place place = place_of_class(key, table->geometry);
         if (class_key(place, table->geometry) != key)
             return false;
-        if (table->geometry.tag_bits == 0 && !cuckoo_table_is_asleep(table) &&
+        if (table->geometry.tag_bits == 0 && !cuckoo_table_is_freed(table) &&
             find_in_pair(table, (enum form)table->form, in_slots(table, place)))
             return false;
     }
@@ -1290,7 +1290,7 @@ static bool stash_is_sound(const struct cuckoo_table *table)
 bool cuckoo_table_check(const struct cuckoo_table *table)
 {
     uint64_t filled = 0;
-    if (cuckoo_table_is_asleep(table))
+    if (cuckoo_table_is_freed(table))
         return table->filled == 0 && !table->slots.bytes && stash_is_sound(table);
     for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);

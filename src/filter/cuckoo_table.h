@@ -77,9 +77,9 @@ uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entri
  * An empty table can sleep: it gives its slots back, and has no rows until it is woken. A sleeping table holds nothing
  * and can be asked and walked, but not be put into. Waking fails when there is no memory.
  */
-void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator);
-bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator);
-static inline bool cuckoo_table_is_asleep(const struct cuckoo_table *table)
+void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *allocator);
+bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator);
+static inline bool cuckoo_table_is_freed(const struct cuckoo_table *table)
 {
     return table->shape.buckets == 0;
 }

@@ -598,14 +598,15 @@ static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
     return kept;
 }
 
-static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer,
+                                        struct selection selection)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    uint64_t most = count_selected(filter->journal, told), count = 0;
+    uint64_t most = count_selected(filter->journal, selection), count = 0;
     uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (most + 1) * sizeof *keys);
     if (!keys)
         return ROOST_NO_MEMORY;
-    for (uint64_t record; next_selected(filter->journal, &told, &record);)
+    for (uint64_t record; next_selected(filter->journal, &selection, &record);)
         if (is_noted_here(filter, record))
             keys[count++] = journal_change(filter->journal, record)->key;
     sort_numbers(keys, keys + most + 1, count, universe_bits(table));
@@ -747,7 +748,7 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
 
 /* Those of one slice of the key space, sorted, go out a few at a time. */
 static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys, uint64_t count, uint64_t at_once,
-                             struct part_sink *sink)
+                             struct delta_sink *sink)
 {
     const uint64_t universe = class_universe(gcuckoo->table.geometry);
     roost_status status = ROOST_OK;
@@ -766,7 +767,7 @@ static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys
 }
 
 static roost_status gcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                                struct part_sink *sink)
+                                struct delta_sink *sink)
 {
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
     const roost_allocator *allocator = &filter->environment.allocator;

@@ -113,29 +113,31 @@ struct selection {
 };
 
 /* On to the next record that is told, if it is not told itself. */
-static inline void leave_out(struct selection *told)
+static inline void leave_out(struct selection *selection)
 {
-    for (; told->count > 0 && told->left_out->from <= told->since; told->left_out++, told->count--)
-        if (told->left_out->to > told->since)
-            told->since = told->left_out->to;
+    for (; selection->count > 0 && selection->left_out->from <= selection->since;
+         selection->left_out++, selection->count--)
+        if (selection->left_out->to > selection->since)
+            selection->since = selection->left_out->to;
 }
 
-static inline bool next_selected(const struct journal *journal, struct selection *told, uint64_t *record)
+static inline bool next_selected(const struct journal *journal, struct selection *selection, uint64_t *record)
 {
-    leave_out(told);
-    if (told->since >= journal->next)
+    leave_out(selection);
+    if (selection->since >= journal->next)
         return false;
-    *record = told->since++;
+    *record = selection->since++;
     return true;
 }
 
-static inline uint64_t count_selected(const struct journal *journal, struct selection told)
+static inline uint64_t count_selected(const struct journal *journal, struct selection selection)
 {
     uint64_t count = 0;
-    for (leave_out(&told); told.since < journal->next; leave_out(&told)) {
-        uint64_t end = told.count > 0 && told.left_out->from < journal->next ? told.left_out->from : journal->next;
-        count += end - told.since;
-        told.since = end;
+    for (leave_out(&selection); selection.since < journal->next; leave_out(&selection)) {
+        uint64_t end =
+            selection.count > 0 && selection.left_out->from < journal->next ? selection.left_out->from : journal->next;
+        count += end - selection.since;
+        selection.since = end;
     }
     return count;
 }

@@ -36,15 +36,15 @@
 struct prepared_delta {
     bool ready;
     struct bit_reader reader;
-    void *part; /* the kind's own */
+    void *delta; /* the kind's own */
 };
 
 /* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
 #define BYTES_A_PLACE 128
 
 /* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
-struct part_sink {
-    roost_status (*take)(struct part_sink *sink, const struct bit_writer *part);
+struct delta_sink {
+    roost_status (*take)(struct delta_sink *sink, const struct bit_writer *delta);
     bool removals; /* what the receiver has seen already was removed here, in part: `sweep` must follow */
 };
 
@@ -140,7 +140,7 @@ struct filter_causal {
 };
 
 /*
- * For replicas that have lost their cursors (../sync/session.h). `space` is a causal context that both have seen, NULL
+ * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen, NULL
  * for kinds that have none. NULL, all of them: the kind syncs by whole states.
  */
 struct filter_sync {
@@ -199,7 +199,7 @@ struct filter_incremental {
      * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
      */
     roost_status (*cut)(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                        struct part_sink *sink);
+                        struct delta_sink *sink);
     roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
     /* Defragmentation (roost/incremental.h): offers the arrays and the journal to be moved. Of a series, place 0 is the
      * series itself, and each further place one table. Whether there is more. */

@@ -296,11 +296,11 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
 }
 
 /* An entry that finds the table asleep and no memory to wake it goes to the stash. */
-static bool wake(struct orcuckoo *filter)
+static bool allocate_slots(struct orcuckoo *filter)
 {
     return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
                filter->base.environment.memory_limit &&
-           cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
+           cuckoo_table_allocate_slots(&filter->table, &filter->base.environment.allocator);
 }
 
 static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
@@ -308,12 +308,12 @@ static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
     return as_const_orcuckoo(base)->table.geometry;
 }
 
-static void orcuckoo_sleep(roost_filter *base)
+static void orcuckoo_free_slots(roost_filter *base)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    if (cuckoo_table_entries(&filter->table) == 0 && !cuckoo_table_is_asleep(&filter->table)) {
+    if (cuckoo_table_entries(&filter->table) == 0 && !cuckoo_table_is_freed(&filter->table)) {
         stash_release(&filter->table.stash, &base->environment.allocator);
-        cuckoo_table_sleep(&filter->table, &base->environment.allocator);
+        cuckoo_table_free_slots(&filter->table, &base->environment.allocator);
     }
 }
 
@@ -321,7 +321,7 @@ static void orcuckoo_sleep(roost_filter *base)
 static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
 {
     uint32_t index = index_of(filter, entry.number);
-    if (__builtin_expect(cuckoo_table_is_asleep(&filter->table), 0) && !wake(filter))
+    if (__builtin_expect(cuckoo_table_is_freed(&filter->table), 0) && !allocate_slots(filter))
         return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
                                                  &filter->base.random, kicks) == PUT_NO_ROOM)
@@ -356,7 +356,7 @@ void make_room(struct orcuckoo *filter, uint64_t entries)
 {
     const roost_environment *environment = &filter->base.environment;
     int32_t before = filter->table.spread;
-    if (cuckoo_table_is_asleep(&filter->table) ||
+    if (cuckoo_table_is_freed(&filter->table) ||
         orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
         return;
     if (cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator) &&
@@ -1018,7 +1018,7 @@ const struct filter_kind orcuckoo_kind = {
               .prepare = orcuckoo_prepare_delta,
               .commit = orcuckoo_commit_delta,
               .abandon = orcuckoo_abandon_delta},
-    .causal = {.context = orcuckoo_causal, .context_at = orcuckoo_causal_then, .write_dots = orcuckoo_write_part_of},
+    .causal = {.context = orcuckoo_causal, .context_at = orcuckoo_causal_at, .write_dots = orcuckoo_write_dots},
     .sync = {.summarize = orcuckoo_summarize, .resolve_positions = orcuckoo_resolve_positions},
     .replica = {.actor = orcuckoo_actor,
                 .write = orcuckoo_write_replica,
@@ -1039,6 +1039,6 @@ const struct filter_kind orcuckoo_kind = {
               .geometry = orcuckoo_geometry,
               .slots = orcuckoo_slots,
               .take_over = orcuckoo_take_over,
-              .free_slots = orcuckoo_sleep},
+              .free_slots = orcuckoo_free_slots},
     .report = {.info = orcuckoo_info, .memory = orcuckoo_bytes_of, .check = orcuckoo_check},
 };

@@ -181,17 +181,17 @@ void note_runs(struct orcuckoo *filter, const struct causal_context *unseen);
 
 roost_status orcuckoo_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
-roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer,
-                                    const struct causal_context *dots);
+roost_status orcuckoo_write_dots(const roost_filter *filter, struct bit_writer *writer,
+                                 const struct causal_context *dots);
 roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
 void orcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
 void orcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared);
 roost_status orcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                          struct part_sink *sink);
+                          struct delta_sink *sink);
 roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy);
-roost_status orcuckoo_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+roost_status orcuckoo_causal_at(const roost_filter *filter, struct causal_context *causal, uint64_t record);
 roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary,
                                 const struct causal_context *space);
 roost_status orcuckoo_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,

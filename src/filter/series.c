@@ -475,7 +475,7 @@ static void spend(struct series *series, uint32_t index, uint64_t amount)
     if (series->table_kind->table.elements || amount == 0)
         return;
     quota_raise(&series->quota, index, series->actor, series->actor, amount);
-    journal_note(series->base.journal, LEDGER_TABLE, series->actor, index);
+    journal_note(series->base.journal, QUOTA_TABLE, series->actor, index);
 }
 
 /* Some of those that are not contained yet, as many as one table has room for. */
@@ -769,7 +769,7 @@ void series_replace_table(struct series *series, uint32_t index, roost_filter *t
 static void note_entry(void *context, const struct quota_entry *entry)
 {
     struct series *series = context;
-    journal_note(series->base.journal, LEDGER_TABLE, entry->from, entry->table);
+    journal_note(series->base.journal, QUOTA_TABLE, entry->from, entry->table);
 }
 
 bool series_take_quota(struct series *series, const struct quota *other)
@@ -912,7 +912,7 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
         if (idle == 0)
             continue;
         quota_raise(&series->quota, i, series->actor, needy, idle);
-        journal_note(filter->journal, LEDGER_TABLE, series->actor, i);
+        journal_note(filter->journal, QUOTA_TABLE, series->actor, i);
         *gave = true;
     }
     return ROOST_OK;
@@ -1132,8 +1132,8 @@ const struct filter_kind series_orcuckoo_kind = {
     .removal.remove_dot = series_remove_dot,
     .removal.count = series_count,
     .causal.context = series_causal,
-    .causal.context_at = series_causal_then,
-    .causal.write_dots = series_write_part_of,
+    .causal.context_at = series_causal_at,
+    .causal.write_dots = series_write_dots,
     .journal.numbers_after_decode = series_numbers_after_decode,
     .journal.numbers_before_decode = series_numbers_before_decode,
     .incremental.sweep = series_sweep,

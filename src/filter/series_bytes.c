@@ -71,9 +71,9 @@ static roost_status read_table(struct series *series, uint32_t index, struct bit
 static roost_status read_quota(const struct series *series, struct quota *quota, struct bit_reader *reader)
 {
     switch (quota_read(quota, reader, MOST_TABLES, &series->base.environment.allocator)) {
-    case LEDGER_READ:
+    case QUOTA_READ:
         return ROOST_OK;
-    case LEDGER_NO_MEMORY:
+    case QUOTA_NO_MEMORY:
         return ROOST_NO_MEMORY;
     default:
         return ROOST_CORRUPT;
@@ -101,47 +101,47 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
 /* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 /* Which tables have changes to tell, a bit for each. */
-static uint64_t changed_tables(const struct series *series, struct selection told)
+static uint64_t changed_tables(const struct series *series, struct selection selection)
 {
     uint64_t changed = 0;
-    for (uint64_t record; next_selected(series->base.journal, &told, &record);) {
+    for (uint64_t record; next_selected(series->base.journal, &selection, &record);) {
         uint8_t table = journal_table(series->base.journal, record);
         changed |= table < MOST_TABLES ? UINT64_C(1) << table : 0;
     }
     return changed;
 }
 
-typedef roost_status part_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
+typedef roost_status delta_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
 
 /* The number of the table, the length of its part, the part. */
-static roost_status write_table_part(const struct series *series, struct bit_writer *writer, uint32_t index,
-                                     part_writer *write_part, const void *context)
+static roost_status write_table_delta(const struct series *series, struct bit_writer *writer, uint32_t index,
+                                      delta_writer *write_delta_body, const void *context)
 {
-    struct bit_writer part;
-    bit_writer_init(&part, writer->buffer.allocator);
-    roost_status status = write_part(series->tables[index], &part, context);
-    if (status == ROOST_OK && part.failed)
+    struct bit_writer delta;
+    bit_writer_init(&delta, writer->buffer.allocator);
+    roost_status status = write_delta_body(series->tables[index], &delta, context);
+    if (status == ROOST_OK && delta.failed)
         status = ROOST_NO_MEMORY;
     write_byte(writer, (uint8_t)(index + 1));
-    write_varint(writer, part.buffer.size);
-    write_bytes(writer, part.buffer.data, part.buffer.size);
-    bit_writer_release(&part);
+    write_varint(writer, delta.buffer.size);
+    write_bytes(writer, delta.buffer.data, delta.buffer.size);
+    bit_writer_release(&delta);
     return status;
 }
 
-static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *told)
+static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *selection)
 {
-    return table->kind->delta.write(table, writer, *(const struct selection *)told);
+    return table->kind->delta.write(table, writer, *(const struct selection *)selection);
 }
 
 /* Which entries of the quota the journal names: those from an actor in a table. */
-static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection told)
+static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection selection)
 {
     const struct journal *journal = series->base.journal;
     uint64_t count = 0;
-    for (uint64_t record; next_selected(journal, &told, &record);) {
+    for (uint64_t record; next_selected(journal, &selection, &record);) {
         const struct change *change = journal_change(journal, record);
-        if (journal_table(journal, record) != LEDGER_TABLE)
+        if (journal_table(journal, record) != QUOTA_TABLE)
             continue;
         size_t end, first = quota_entries_of(&series->quota, (uint32_t)change->tag, change->key, &end);
         for (size_t i = first; i < end; i++) {
@@ -152,13 +152,14 @@ static uint64_t mark_changes(const struct series *series, uint8_t *changed, stru
     return count;
 }
 
-static roost_status write_quota_changes(const struct series *series, struct bit_writer *writer, struct selection told)
+static roost_status write_quota_changes(const struct series *series, struct bit_writer *writer,
+                                        struct selection selection)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     uint8_t *changed = memory_allocate(allocator, series->quota.count + 1);
     if (!changed)
         return ROOST_NO_MEMORY;
-    write_varint(writer, mark_changes(series, changed, told));
+    write_varint(writer, mark_changes(series, changed, selection));
     for (size_t i = 0; i < series->quota.count; i++)
         if (changed[i])
             quota_write_entry(writer, &series->quota.entries[i]);
@@ -166,22 +167,22 @@ static roost_status write_quota_changes(const struct series *series, struct bit_
     return ROOST_OK;
 }
 
-roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection)
 {
     const struct series *series = as_const_series(filter);
-    uint64_t changed = changed_tables(series, told);
+    uint64_t changed = changed_tables(series, selection);
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (changed >> i & 1)
-            status = write_table_part(series, writer, i, write_changes, &told);
+            status = write_table_delta(series, writer, i, write_changes, &selection);
     write_byte(writer, 0);
     if (status == ROOST_OK && has_quota(series))
-        status = write_quota_changes(series, writer, told);
+        status = write_quota_changes(series, writer, selection);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
 /* A delta, being read: for each table with a part, what is ready to be committed, or a table that takes its place. */
-struct series_part {
+struct series_delta {
     struct prepared_delta prepared[MOST_TABLES];
     roost_filter *fresh[MOST_TABLES];
     uint64_t old, seen; /* tables that were there before; that the delta told of */
@@ -189,43 +190,43 @@ struct series_part {
 };
 
 /* Where the table cannot take the part in by itself, a copy does. */
-static roost_status prepare_table(struct series *series, struct series_part *part, uint32_t index,
+static roost_status prepare_table(struct series *series, struct series_delta *delta, uint32_t index,
                                   struct bit_reader reader)
 {
     roost_filter *table;
     bool grew;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->delta.prepare(table, &part->prepared[index], reader);
-    if (status != ROOST_OK || part->prepared[index].ready)
+        status = series->table_kind->delta.prepare(table, &delta->prepared[index], reader);
+    if (status != ROOST_OK || delta->prepared[index].ready)
         return status;
-    status = series_copy_table(series, index, &part->fresh[index]);
-    return status == ROOST_OK ? series->table_kind->delta.merge(part->fresh[index], &grew, &reader) : status;
+    status = series_copy_table(series, index, &delta->fresh[index]);
+    return status == ROOST_OK ? series->table_kind->delta.merge(delta->fresh[index], &grew, &reader) : status;
 }
 
-static roost_status read_part(struct series *series, struct series_part *part, uint32_t index,
-                              struct bit_reader *reader)
+static roost_status read_delta(struct series *series, struct series_delta *delta, uint32_t index,
+                               struct bit_reader *reader)
 {
     uint64_t size = read_varint(reader);
     const uint8_t *bytes = size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
-    if (!bytes || (part->seen >> index) != 0)
+    if (!bytes || (delta->seen >> index) != 0)
         return ROOST_CORRUPT;
-    part->seen |= UINT64_C(1) << index;
-    return prepare_table(series, part, index, bit_reader_over(bytes, (size_t)size));
+    delta->seen |= UINT64_C(1) << index;
+    return prepare_table(series, delta, index, bit_reader_over(bytes, (size_t)size));
 }
 
-static roost_status read_parts(struct series *series, struct series_part *part, struct bit_reader *reader)
+static roost_status read_deltas(struct series *series, struct series_delta *delta, struct bit_reader *reader)
 {
     roost_status status = ROOST_OK;
     for (uint8_t index; status == ROOST_OK && (index = read_byte(reader)) != 0;)
-        status = index <= MOST_TABLES ? read_part(series, part, index - 1u, reader) : ROOST_CORRUPT;
+        status = index <= MOST_TABLES ? read_delta(series, delta, index - 1u, reader) : ROOST_CORRUPT;
     if (status == ROOST_OK && has_quota(series))
-        status = read_quota(series, &part->quota, reader);
+        status = read_quota(series, &delta->quota, reader);
     if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    bool room = quota_reserve(&series->quota, &series->base.environment.allocator, part->quota.count);
+    bool room = quota_reserve(&series->quota, &series->base.environment.allocator, delta->quota.count);
     return room ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -250,29 +251,29 @@ static void drop_new_tables(struct series *series, uint64_t old)
 }
 
 /* Nothing of this can fail. */
-static void commit_parts(struct series *series, bool *changed, struct series_part *part)
+static void commit_deltas(struct series *series, bool *changed, struct series_delta *delta)
 {
     const struct filter_kind *kind = series->table_kind;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
-        if (part->prepared[i].ready)
-            kind->delta.commit(series->tables[i], changed, &part->prepared[i]);
-        if (!part->fresh[i])
+        if (delta->prepared[i].ready)
+            kind->delta.commit(series->tables[i], changed, &delta->prepared[i]);
+        if (!delta->fresh[i])
             continue;
-        *changed |= (kind->lattice.compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
-        series_replace_table(series, i, part->fresh[i]);
+        *changed |= (kind->lattice.compare(series->tables[i], delta->fresh[i]) & ROOST_BEFORE) != 0;
+        series_replace_table(series, i, delta->fresh[i]);
     }
-    *changed |= series_take_quota(series, &part->quota);
+    *changed |= series_take_quota(series, &delta->quota);
 }
 
 /* What copies have noted never came about. */
-static void abandon_parts(struct series *series, struct series_part *part)
+static void abandon_deltas(struct series *series, struct series_delta *delta)
 {
     bool noted = false;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
-        if (part->prepared[i].ready && series->table_kind->delta.abandon)
-            series->table_kind->delta.abandon(series->tables[i], &part->prepared[i]);
-        noted |= part->fresh[i] != NULL;
-        roost_filter_free(part->fresh[i]);
+        if (delta->prepared[i].ready && series->table_kind->delta.abandon)
+            series->table_kind->delta.abandon(series->tables[i], &delta->prepared[i]);
+        noted |= delta->fresh[i] != NULL;
+        roost_filter_free(delta->fresh[i]);
     }
     if (noted)
         journal_forget(series->base.journal);
@@ -281,15 +282,15 @@ static void abandon_parts(struct series *series, struct series_part *part)
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct series *series = as_series(filter);
-    struct series_part part = {.old = tables_there(series)};
+    struct series_delta delta = {.old = tables_there(series)};
     *changed = false;
-    roost_status status = read_parts(series, &part, reader);
+    roost_status status = read_deltas(series, &delta, reader);
     if (status == ROOST_OK)
-        commit_parts(series, changed, &part);
+        commit_deltas(series, changed, &delta);
     else
-        abandon_parts(series, &part);
-    quota_release(&part.quota, &filter->environment.allocator);
-    drop_new_tables(series, part.old);
+        abandon_deltas(series, &delta);
+    quota_release(&delta.quota, &filter->environment.allocator);
+    drop_new_tables(series, delta.old);
     series_shrink(series);
     return status;
 }
@@ -298,20 +299,20 @@ roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_
 
 /* A part of a table becomes one of the series. */
 struct table_sink {
-    struct part_sink sink;
-    struct part_sink *series_sink;
+    struct delta_sink sink;
+    struct delta_sink *series_sink;
     const struct series *series;
     uint32_t index;
 };
 
-static roost_status pass_on(struct part_sink *sink, const struct bit_writer *part)
+static roost_status pass_on(struct delta_sink *sink, const struct bit_writer *delta)
 {
     const struct table_sink *table = (const struct table_sink *)sink;
     struct bit_writer writer;
     bit_writer_init(&writer, table->series->base.environment.allocator);
     write_byte(&writer, (uint8_t)(table->index + 1));
-    write_varint(&writer, part->buffer.size);
-    write_bytes(&writer, part->buffer.data, part->buffer.size);
+    write_varint(&writer, delta->buffer.size);
+    write_bytes(&writer, delta->buffer.data, delta->buffer.size);
     write_byte(&writer, 0);
     if (has_quota(table->series))
         write_varint(&writer, 0);
@@ -320,7 +321,7 @@ static roost_status pass_on(struct part_sink *sink, const struct bit_writer *par
     return status;
 }
 
-static roost_status cut_quota(const struct series *series, struct part_sink *sink)
+static roost_status cut_quota(const struct series *series, struct delta_sink *sink)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, series->base.environment.allocator);
@@ -332,7 +333,7 @@ static roost_status cut_quota(const struct series *series, struct part_sink *sin
 }
 
 roost_status series_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                        struct part_sink *sink)
+                        struct delta_sink *sink)
 {
     const struct series *series = as_const_series(filter);
     roost_status status = ROOST_OK;
@@ -435,8 +436,8 @@ static roost_status summarize_bits(const struct series *series, struct summary *
             return status;
         }
         uint64_t offset = table_offset(series, i);
-        summary->stretches[summary->stretch_count++] =
-            (struct stretch){offset, offset + table.universe, table.stretches[0].words};
+        summary->word_ranges[summary->word_range_count++] =
+            (struct word_range){offset, offset + table.universe, table.word_ranges[0].words};
         summary_release(&table, allocator);
     }
     return ROOST_OK;
@@ -468,8 +469,8 @@ roost_status series_summarize(const roost_filter *filter, struct summary *summar
 }
 
 /* Positions are ascending, so those of one table are in a row. */
-static roost_status settle_table(struct series *series, bool *changed, uint32_t index, const uint64_t *positions,
-                                 uint64_t count)
+static roost_status resolve_in_table(struct series *series, bool *changed, uint32_t index, const uint64_t *positions,
+                                     uint64_t count)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     roost_filter *table;
@@ -486,8 +487,8 @@ static roost_status settle_table(struct series *series, bool *changed, uint32_t 
 }
 
 /* A rank tells its table: every table drops its own. */
-static roost_status settle_dots(struct series *series, bool *changed, const struct causal_context *space,
-                                const uint64_t *positions, uint64_t count)
+static roost_status resolve_dots(struct series *series, bool *changed, const struct causal_context *space,
+                                 const uint64_t *positions, uint64_t count)
 {
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
@@ -529,13 +530,13 @@ roost_status series_resolve_positions(roost_filter *filter, bool *changed, const
 {
     struct series *series = as_series(filter);
     if (space)
-        return settle_dots(series, changed, space, positions, count);
+        return resolve_dots(series, changed, space, positions, count);
     uint64_t old = tables_there(series);
     roost_status status = check_positions(series, positions, count);
     for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
         uint64_t here = positions_in(series, i, positions, count);
         if (here > 0)
-            status = settle_table(series, changed, i, positions, here);
+            status = resolve_in_table(series, changed, i, positions, here);
         positions += here;
         count -= here;
     }
@@ -611,7 +612,7 @@ roost_status series_causal(const roost_filter *filter, struct causal_context *co
     return unite(as_const_series(filter), copy, causal_now, 0);
 }
 
-roost_status series_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record)
+roost_status series_causal_at(const roost_filter *filter, struct causal_context *causal, uint64_t record)
 {
     return unite(as_const_series(filter), causal, causal_at, record);
 }
@@ -634,8 +635,7 @@ static roost_status write_dots(const roost_filter *table, struct bit_writer *wri
     return table->kind->causal.write_dots(table, writer, dots);
 }
 
-roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
-                                  const struct causal_context *dots)
+roost_status series_write_dots(const roost_filter *filter, struct bit_writer *writer, const struct causal_context *dots)
 {
     const struct series *series = as_const_series(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
@@ -645,7 +645,7 @@ roost_status series_write_part_of(const roost_filter *filter, struct bit_writer 
         if (!pick_dots(&picked, dots, i, allocator))
             return ROOST_NO_MEMORY;
         if (picked.dots > 0 && series->tables[i])
-            status = write_table_part(series, writer, i, write_dots, &picked);
+            status = write_table_delta(series, writer, i, write_dots, &picked);
         causal_release(&picked, allocator);
     }
     write_byte(writer, 0);
@@ -717,7 +717,7 @@ uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table
 bool series_is_change(const roost_filter *filter, uint8_t table, struct change change)
 {
     const struct series *series = as_const_series(filter);
-    if (table == LEDGER_TABLE)
+    if (table == QUOTA_TABLE)
         return change.key != 0 && change.tag < MOST_TABLES;
     return table < MOST_TABLES && series->tables[table] &&
            series->table_kind->journal.is_change(series->tables[table], table, change);

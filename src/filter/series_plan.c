@@ -38,13 +38,13 @@
 /* As IEEE doubles compute it, in this order; frames depend on it, so it is computed in integers (base/binary64.h). */
 static double rate_part(const roost_config *config, uint32_t index)
 {
-    struct binary64 part = binary64_of_double(config->fpr);
+    struct binary64 share = binary64_of_double(config->fpr);
     if (config->schedule == ROOST_HALVING)
-        part.exponent -= (int)index + 1;
+        share.exponent -= (int)index + 1;
     else
-        part = binary64_divide(binary64_multiply(part, binary64_of_double(QUADRATIC_PART)),
-                               binary64_of_integer((uint64_t)(index + 1) * (index + 1)));
-    return double_of_binary64(part);
+        share = binary64_divide(binary64_multiply(share, binary64_of_double(QUADRATIC_PART)),
+                                binary64_of_integer((uint64_t)(index + 1) * (index + 1)));
+    return double_of_binary64(share);
 }
 
 static uint32_t most_bits(const roost_config *config)

@@ -22,11 +22,11 @@ roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor)
     return status;
 }
 
-static roost_status write_told(const roost_filter *filter, roost_buffer *frame, struct selection told)
+static roost_status write_selected(const roost_filter *filter, roost_buffer *frame, struct selection selection)
 {
     struct bit_writer writer;
     frame_begin(&writer, filter);
-    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, told));
+    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, selection));
 }
 
 roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
@@ -39,7 +39,7 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
     if (status != ROOST_OK)
         return status;
     if (journal_serves(filter->journal, &from))
-        status = write_told(filter, frame, (struct selection){.since = from.sequence});
+        status = write_selected(filter, frame, (struct selection){.since = from.sequence});
     else
         status = roost_filter_encode(filter, frame);
     if (status == ROOST_OK)
@@ -77,7 +77,8 @@ roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *fram
     roost_status status = begin_journal(filter);
     if (status == ROOST_OK && journal_serves(filter->journal, &from)) {
         roost_span *sorted = sort_spans(allocator, spans, count);
-        status = sorted ? write_told(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
+        status =
+            sorted ? write_selected(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
         memory_release(allocator, sorted);
     }
     if (status == ROOST_OK)

@@ -160,7 +160,7 @@ static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
 }
 
 /* A delta alone is a state as well. */
-static roost_status read_part(roost_filter *filter, struct bit_reader *reader)
+static roost_status read_delta(roost_filter *filter, struct bit_reader *reader)
 {
     bool changed;
     return filter->kind->delta.merge(filter, &changed, reader);
@@ -178,7 +178,7 @@ roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_
     if (status == ROOST_OK)
         status = open_configured(&decoded, &reader, &complete);
     if (status == ROOST_OK)
-        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_part(decoded, &reader);
+        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_delta(decoded, &reader);
     if (status == ROOST_OK)
         *filter = decoded;
     else

@@ -34,12 +34,12 @@ struct roost_merging {
     size_t configuration_size;                 /* 0: there is none yet */
     struct causal_context known;               /* what he had seen */
     roost_filter *other;
-    roost_buffer *parts;
+    roost_buffer *deltas;
     size_t count, room, next;
     bool sweeps;
     struct sweep sweep;
-    roost_cursor untold; /* since then entries were dropped that were not told yet */
-    roost_buffer told;
+    roost_cursor unencoded; /* since then entries were dropped that were not told yet */
+    roost_buffer encoded;
 };
 
 roost_status roost_merging_new(roost_merging **merging, const roost_filter *filter,
@@ -70,11 +70,11 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     return status;
 }
 
-static void release_parts(roost_merging *merging)
+static void release_deltas(roost_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
-        roost_buffer_release(&merging->parts[i]);
-    memory_release(&merging->environment.allocator, merging->parts);
+        roost_buffer_release(&merging->deltas[i]);
+    memory_release(&merging->environment.allocator, merging->deltas);
 }
 
 void roost_merging_free(roost_merging *merging)
@@ -82,8 +82,8 @@ void roost_merging_free(roost_merging *merging)
     if (!merging)
         return;
     const roost_allocator allocator = merging->environment.allocator;
-    release_parts(merging);
-    roost_buffer_release(&merging->told);
+    release_deltas(merging);
+    roost_buffer_release(&merging->encoded);
     causal_release(&merging->known, &allocator);
     roost_filter_free(merging->other);
     memory_release(&allocator, merging);
@@ -97,31 +97,31 @@ static bool make_room(roost_merging *merging)
     if (merging->count < merging->room)
         return true;
     size_t room = 2 * merging->room + 16;
-    roost_buffer *parts = memory_allocate(allocator, room * sizeof *parts);
-    if (!parts)
+    roost_buffer *deltas = memory_allocate(allocator, room * sizeof *deltas);
+    if (!deltas)
         return false;
     if (merging->count)
-        memcpy(parts, merging->parts, merging->count * sizeof *parts);
-    memory_release(allocator, merging->parts);
-    merging->parts = parts;
+        memcpy(deltas, merging->deltas, merging->count * sizeof *deltas);
+    memory_release(allocator, merging->deltas);
+    merging->deltas = deltas;
     merging->room = room;
     return true;
 }
 
 struct frame_sink {
-    struct part_sink sink;
+    struct delta_sink sink;
     roost_merging *merging;
 };
 
-static roost_status take_part(struct part_sink *sink, const struct bit_writer *part)
+static roost_status take_delta(struct delta_sink *sink, const struct bit_writer *delta)
 {
     roost_merging *merging = ((struct frame_sink *)sink)->merging;
     struct bit_writer writer;
     if (!make_room(merging))
         return ROOST_NO_MEMORY;
     frame_begin(&writer, merging->other);
-    write_bytes(&writer, part->buffer.data, part->buffer.size);
-    roost_status status = frame_end(&writer, &merging->parts[merging->count], DELTA_FRAME, ROOST_OK);
+    write_bytes(&writer, delta->buffer.data, delta->buffer.size);
+    roost_status status = frame_end(&writer, &merging->deltas[merging->count], DELTA_FRAME, ROOST_OK);
     merging->count += status == ROOST_OK;
     return status;
 }
@@ -135,7 +135,7 @@ static roost_status take_whole(roost_merging *merging, const void *frame, size_t
         bit_writer_release(&writer);
         return ROOST_NO_MEMORY;
     }
-    merging->parts[merging->count++] = writer.buffer;
+    merging->deltas[merging->count++] = writer.buffer;
     return ROOST_OK;
 }
 
@@ -149,7 +149,7 @@ static bool is_of_configuration(const roost_merging *merging)
 
 static roost_status cut_other(roost_merging *merging, size_t part_bytes)
 {
-    struct frame_sink sink = {{take_part, false}, merging};
+    struct frame_sink sink = {{take_delta, false}, merging};
     roost_status status =
         merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
@@ -193,16 +193,16 @@ roost_status roost_merging_open(const roost_merging *merging, roost_filter **fil
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static roost_status step_part(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *told)
+static roost_status step_delta(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
-    const roost_buffer *part = &merging->parts[merging->next];
-    roost_status status = roost_filter_merge_frame(filter, changed, part->data, part->size);
+    const roost_buffer *delta = &merging->deltas[merging->next];
+    roost_status status = roost_filter_merge_frame(filter, changed, delta->data, delta->size);
     if (status != ROOST_OK)
         return status;
     if (merging->next > 0)
-        roost_buffer_release(&merging->parts[merging->next - 1]);
+        roost_buffer_release(&merging->deltas[merging->next - 1]);
     merging->next++;
-    *told = (roost_bytes){part->data, part->size};
+    *encoded = (roost_bytes){delta->data, delta->size};
     return ROOST_OK;
 }
 
@@ -214,41 +214,41 @@ static uint32_t effort_for(const roost_filter *filter)
 }
 
 /* What was dropped is told from the journal; where there is no memory for that, the next step tells it. */
-static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *told)
+static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     roost_cursor before, after;
     roost_status status = ROOST_OK;
-    if (!merging->untold.incarnation) {
+    if (!merging->unencoded.incarnation) {
         status = roost_filter_cursor(filter, &before);
         if (status == ROOST_OK)
             status = filter->kind->incremental.sweep(filter, &merging->sweep, merging->other, effort_for(filter));
         if (status == ROOST_OK && filter->journal->next != before.sequence)
-            merging->untold = before;
+            merging->unencoded = before;
     }
-    if (status != ROOST_OK || !merging->untold.incarnation)
+    if (status != ROOST_OK || !merging->unencoded.incarnation)
         return status;
-    status = roost_filter_delta(filter, &merging->told, &after, &merging->untold);
+    status = roost_filter_delta(filter, &merging->encoded, &after, &merging->unencoded);
     if (status != ROOST_OK)
         return status;
     *changed = true;
-    *told = (roost_bytes){merging->told.data, merging->told.size};
-    merging->untold = (roost_cursor){0, 0};
+    *encoded = (roost_bytes){merging->encoded.data, merging->encoded.size};
+    merging->unencoded = (roost_cursor){0, 0};
     return ROOST_OK;
 }
 
 roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed, bool *done,
-                                roost_bytes *told)
+                                roost_bytes *encoded)
 {
     roost_status status = ROOST_OK;
-    *told = (roost_bytes){NULL, 0};
+    *encoded = (roost_bytes){NULL, 0};
     *changed = false;
-    roost_buffer_release(&merging->told);
+    roost_buffer_release(&merging->encoded);
     if (merging->next < merging->count)
-        status = step_part(merging, filter, changed, told);
-    else if (merging->sweeps && (!merging->sweep.done || merging->untold.incarnation))
-        status = step_sweep(merging, filter, changed, told);
+        status = step_delta(merging, filter, changed, encoded);
+    else if (merging->sweeps && (!merging->sweep.done || merging->unencoded.incarnation))
+        status = step_sweep(merging, filter, changed, encoded);
     if (!*changed)
-        *told = (roost_bytes){NULL, 0};
+        *encoded = (roost_bytes){NULL, 0};
     *done = status == ROOST_OK && merging->next == merging->count && (!merging->sweeps || merging->sweep.done);
     return status;
 }

@@ -272,10 +272,10 @@ static roost_status take_elements(roost_gossip *gossip, uint64_t *learnt, const 
 }
 
 /* The larger of the two sets, as far as it is believed. */
-static uint64_t elements_to_size_for(const roost_gossip *gossip, uint64_t told)
+static uint64_t elements_to_size_for(const roost_gossip *gossip, uint64_t reported)
 {
     uint64_t own = gossip->set.count, most = own * BELIEVED_TIMES + BELIEVED_MORE;
-    uint64_t believed = told < most ? told : most;
+    uint64_t believed = reported < most ? reported : most;
     return believed > own ? believed : own;
 }
 

@@ -252,11 +252,11 @@ static roost_status take_ccf(struct roost_reconcile *session, uint8_t type, stru
                              struct bit_writer *writer)
 {
     bool identified = ccf_of(session)->identified;
-    if (type == FILTER && session->asking && !identified)
+    if (type == FILTER && session->initiator && !identified)
         return take_filter(session, reader, writer);
-    if (type == FINDINGS && !session->asking && !identified)
+    if (type == FINDINGS && !session->initiator && !identified)
         return take_findings(session, reader, writer);
-    if (type == FOUND && session->asking && identified)
+    if (type == FOUND && session->initiator && identified)
         return take_found(session, reader);
     return ROOST_PROTOCOL;
 }

@@ -223,7 +223,7 @@ static roost_status take_dbf(struct roost_reconcile *session, uint8_t type, stru
 {
     if (type == FILTER)
         return take_filter(session, reader, writer);
-    bool may_turn = type == TURN && session->asking && dbf_of(session)->filters == 0;
+    bool may_turn = type == TURN && session->initiator && dbf_of(session)->filters == 0;
     return may_turn ? take_turn(session, reader, writer) : ROOST_PROTOCOL;
 }
 

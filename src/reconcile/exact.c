@@ -77,7 +77,7 @@ static void release_exact(struct roost_reconcile *session)
     struct exact *exact = exact_of(session);
     const roost_allocator *allocator = session_allocator(session);
     window_release(session);
-    memory_release(allocator, exact->told);
+    memory_release(allocator, exact->reported);
     memory_release(allocator, exact->numbers);
     memory_release(allocator, exact->spare);
     memory_release(allocator, exact->scratch);
@@ -160,7 +160,7 @@ roost_status exact_restart(struct roost_reconcile *session, struct bit_writer *w
     struct exact *exact = exact_of(session);
     if (++exact->restarts > MOST_RESTARTS)
         return ROOST_CORRUPT;
-    if (!session->asking || exact->plan.cells > 1) {
+    if (!session->initiator || exact->plan.cells > 1) {
         exact->plan.bits =
             exact->plan.bits + MORE_BITS < MOST_FIELD_BITS ? exact->plan.bits + MORE_BITS : MOST_FIELD_BITS;
         return sketch_window(session, writer, 0);
@@ -177,7 +177,7 @@ static roost_status take_start(struct roost_reconcile *session, struct bit_reade
     struct exact *exact = exact_of(session);
     uint64_t cells = read_varint(reader);
     unsigned bits = read_byte(reader);
-    if (reader->failed || reader_bits_left(reader) != 0 || session->asking || exact->sketching || cells == 0 ||
+    if (reader->failed || reader_bits_left(reader) != 0 || session->initiator || exact->sketching || cells == 0 ||
         cells > session->set.count + 1 || bits < FEWEST_FIELD_BITS || bits > MOST_FIELD_BITS)
         return ROOST_CORRUPT;
     exact->sketching = true;
@@ -200,13 +200,13 @@ static roost_status take_as_sketching(struct roost_reconcile *session, uint8_t t
 {
     switch (type) {
     case TOLD:
-        return sketch_take_told(session, reader, writer);
+        return sketch_take_report(session, reader, writer);
     case AUDITED:
         return sketch_take_audited(session, reader, writer);
     case COUNTED:
         return take_counts(session, reader, writer);
     case ESTIMATED:
-        return session->asking ? take_estimated(session, reader, writer) : ROOST_PROTOCOL;
+        return session->initiator ? take_estimated(session, reader, writer) : ROOST_PROTOCOL;
     default:
         return ROOST_PROTOCOL;
     }
@@ -225,7 +225,7 @@ static roost_status take_as_decoding(struct roost_reconcile *session, uint8_t ty
     case COUNTS:
         return session->config.multiset ? answer_counts(session, reader, writer) : ROOST_PROTOCOL;
     case ESTIMATE:
-        return session->asking ? ROOST_PROTOCOL : take_estimate(session, reader, writer);
+        return session->initiator ? ROOST_PROTOCOL : take_estimate(session, reader, writer);
     case START:
         return take_start(session, reader, writer);
     default:

@@ -47,7 +47,7 @@ struct cell {
 };
 
 /* One element of the sketching side that the other lacks, as the two spoke of it. */
-struct told {
+struct reported {
     uint32_t cell; /* in the partition, not the window */
     uint32_t salt;
     uint64_t hash;    /* within the cell */
@@ -67,8 +67,8 @@ struct exact {
     size_t *open;      /* the cells of the last sketches, ascending */
     size_t open_count;
     size_t slot; /* ranks of told elements are below this */
-    struct told *told;
-    size_t told_count, told_room;
+    struct reported *reported;
+    size_t reported_count, reported_room;
     unsigned count_bits; /* of the keys' hashes in COUNTS */
     uint64_t *numbers, *spare;
     size_t room;         /* numbers in each of these two */
@@ -134,7 +134,7 @@ void cell_add_sums(const struct roost_reconcile *session, const struct cell *cel
 roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell, unsigned *shift);
 
 /* How a hash that was told weighs, and one that is looked at. */
-uint128 told_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash);
+uint128 reported_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash);
 static inline uint64_t glance(uint64_t hash)
 {
     return multiply_and_fold(hash ^ UINT64_C(0xa0761d6478bd642f), UINT64_C(0x8ebc6af09c88c6e3));
@@ -168,16 +168,16 @@ void cell_starts_afresh(struct roost_reconcile *session, struct cell *cell);
 #define MOST_ROUNDS   64
 #define MOST_RESTARTS 8
 
-roost_status told_append(struct roost_reconcile *session, struct told told);
+roost_status reported_append(struct roost_reconcile *session, struct reported reported);
 /* Those of a cell, of one salt or of all (UINT32_MAX), are not told any more. */
-void told_forget(struct exact *exact, uint64_t cell, uint32_t salt);
+void reported_forget(struct exact *exact, uint64_t cell, uint32_t salt);
 
 /* ---- exact_sketch.c --------------------------------------------------------------------------------------------- */
 
 /* What follows the header of the first message: sums of all elements in one cell, as first_plan has it. */
 roost_status sketch_first(struct roost_reconcile *session, struct bit_writer *writer);
 roost_status sketch_window(struct roost_reconcile *session, struct bit_writer *writer, uint64_t first);
-roost_status sketch_take_told(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
+roost_status sketch_take_report(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status sketch_take_audited(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 /* The single cell of the first message, with more sums. */
 roost_status sketch_more_of_first(struct roost_reconcile *session, struct bit_writer *writer, uint32_t sums);

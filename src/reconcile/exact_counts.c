@@ -66,8 +66,8 @@ roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writ
     exact->count_bits = exact->count_bits ? exact->count_bits : FIRST_BITS;
     write_byte(writer, COUNTS);
     write_byte(writer, (uint8_t)exact->count_bits);
-    for (size_t i = 0; i < exact->told_count; i++) {
-        const struct element *element = &session->set.elements[exact->told[i].element];
+    for (size_t i = 0; i < exact->reported_count; i++) {
+        const struct element *element = &session->set.elements[exact->reported[i].element];
         write_bits(writer, key_hash(session, element, exact->count_bits), exact->count_bits);
         write_gamma(writer, count_of(&session->set, element));
     }
@@ -89,9 +89,9 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     if (unclear)
         return ask_with_more_bits(session, writer);
     uint64_t sum = 0;
-    roost_status status = session_make_changed(session, exact->told_count);
-    for (size_t i = 0; i < exact->told_count && status == ROOST_OK; i++) {
-        const struct element *element = &session->set.elements[exact->told[i].element];
+    roost_status status = session_make_changed(session, exact->reported_count);
+    for (size_t i = 0; i < exact->reported_count && status == ROOST_OK; i++) {
+        const struct element *element = &session->set.elements[exact->reported[i].element];
         uint64_t here = count_of(&session->set, element), there = read_count_beside(reader, here);
         if (there)
             session_note_changed(session, element, there);
@@ -99,12 +99,12 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
         sum += there ? match_weight(session, element, here, there) : 0;
     }
     read_alignment(reader);
-    uint64_t told = read_fixed64(reader);
+    uint64_t reported = read_fixed64(reader);
     if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    return sum == told ? session_end(session, writer) : ask_with_more_bits(session, writer);
+    return sum == reported ? session_end(session, writer) : ask_with_more_bits(session, writer);
 }
 
 /* ---- answering -------------------------------------------------------------------------------------------------- */
@@ -148,16 +148,16 @@ static size_t first_candidate(const struct roost_reconcile *session, const struc
 /* How many of our elements may have the key of what was told; *found is one of them. With the same count it would not
    be different. */
 static size_t find_match(const struct roost_reconcile *session, const struct candidates *candidates,
-                         const struct told *told, uint64_t hash, unsigned bits, uint64_t count,
+                         const struct reported *reported, uint64_t hash, unsigned bits, uint64_t count,
                          const struct element **found)
 {
-    struct cell_hash of_cell = cell_hash_of(session, told->salt);
+    struct cell_hash of_cell = cell_hash_of(session, reported->salt);
     size_t matches = 0;
-    for (size_t i = first_candidate(session, candidates, told->cell); i < candidates->count; i++) {
+    for (size_t i = first_candidate(session, candidates, reported->cell); i < candidates->count; i++) {
         const struct element *element = &session->set.elements[candidates->places[i]];
-        if (cell_of(session, element) != told->cell)
+        if (cell_of(session, element) != reported->cell)
             break;
-        bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == told->hash >> of_cell.count_bits;
+        bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == reported->hash >> of_cell.count_bits;
         if (!same_start || key_hash(session, element, bits) != hash || count_of(&session->set, element) == count)
             continue;
         *found = element;
@@ -172,10 +172,10 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
 {
     struct exact *exact = exact_of(session);
     uint64_t sum = 0;
-    for (size_t i = 0; i < exact->told_count && !reader->failed; i++) {
+    for (size_t i = 0; i < exact->reported_count && !reader->failed; i++) {
         const struct element *element = NULL;
         uint64_t hash = read_bits(reader, bits), there = read_gamma(reader);
-        size_t matches = find_match(session, candidates, &exact->told[i], hash, bits, there, &element);
+        size_t matches = find_match(session, candidates, &exact->reported[i], hash, bits, there, &element);
         if (matches > 1)
             return false;
         sum += question_weight(session, i, hash, there);
@@ -201,7 +201,7 @@ roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *r
         return ROOST_CORRUPT;
     struct bit_writer answer;
     bit_writer_init(&answer, *session_allocator(session));
-    roost_status status = session_make_changed(session, exact->told_count);
+    roost_status status = session_make_changed(session, exact->reported_count);
     if (status == ROOST_OK)
         status = find_candidates(session, &candidates);
     bool clear = status == ROOST_OK && answer_all(session, &candidates, reader, bits, &answer);

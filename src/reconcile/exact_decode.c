@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#include "../sync/session.h"
+#include "../sync/ranges.h"
 
 /* ---- reading sketches ------------------------------------------------------------------------------------------- */
 
@@ -86,18 +86,18 @@ struct walk {
     const uint64_t *hashes;
     size_t hash_count;
     bool listed;
-    size_t told, turned; /* how many */
-    uint64_t rank;       /* of the next hash of theirs */
+    size_t reported, turned; /* how many */
+    uint64_t rank;           /* of the next hash of theirs */
     uint64_t glances;
 };
 
-static roost_status tell(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                         struct showing *showing, uint64_t hash)
+static roost_status report_hash(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                struct showing *showing, uint64_t hash)
 {
     struct exact *exact = exact_of(session);
     uint64_t name = exact->first + (uint64_t)(cell - exact->cells);
-    showing->positions[showing->position_count + walk->told++] = showing->shown * exact->slot + walk->rank;
-    return told_append(session, (struct told){(uint32_t)name, cell->salt, hash, 0});
+    showing->positions[showing->position_count + walk->reported++] = showing->shown * exact->slot + walk->rank;
+    return reported_append(session, (struct reported){(uint32_t)name, cell->salt, hash, 0});
 }
 
 /* The elements of ours that have one hash: where they begin in exact->numbers, how many they are, and how many of them
@@ -121,7 +121,7 @@ static roost_status meet_in_sums(struct roost_reconcile *session, const struct c
 {
     roost_status status = ROOST_OK;
     if (different && own->count == 0)
-        status = tell(session, cell, walk, showing, hash);
+        status = report_hash(session, cell, walk, showing, hash);
     else if (different && own->count == 1)
         turn(session, own, walk);
     if ((own->common & 1) != different) {
@@ -137,7 +137,7 @@ static roost_status meet_in_list(struct roost_reconcile *session, const struct c
 {
     roost_status status = ROOST_OK;
     if (is_there && own->count == 0)
-        status = tell(session, cell, walk, showing, hash);
+        status = report_hash(session, cell, walk, showing, hash);
     else if (own->count == 1 && is_there != own->common)
         turn(session, own, walk);
     else if (!is_there && own->common == own->count)
@@ -179,9 +179,9 @@ static void believe_walk(struct roost_reconcile *session, struct cell *cell, con
         cell->weight += element->marks & ONLY_HERE ? weight : -weight;
         element->marks ^= ONLY_HERE | JUST_TURNED;
     }
-    for (size_t i = exact->told_count - walk->told; i < exact->told_count; i++) {
-        const struct told *told = &exact->told[i];
-        cell->weight += told_weight(session, told->cell, told->salt, told->hash);
+    for (size_t i = exact->reported_count - walk->reported; i < exact->reported_count; i++) {
+        const struct reported *reported = &exact->reported[i];
+        cell->weight += reported_weight(session, reported->cell, reported->salt, reported->hash);
     }
 }
 
@@ -207,7 +207,7 @@ static roost_status decode_sums(struct roost_reconcile *session, const struct ce
 static void show(const struct exact *exact, struct cell *cell, const struct walk *walk, struct showing *showing)
 {
     cell->state = CELL_SHOWN;
-    showing->position_count += walk->told;
+    showing->position_count += walk->reported;
     showing->shown++;
     write_bits(&showing->checks, walk->glances >> 32, decoding_check_bits(exact, cell));
     write_bits(&showing->checks, (uint64_t)(cell->weight >> 32), equality_check_bits(exact));
@@ -235,7 +235,7 @@ static roost_status decode_cell(struct roost_reconcile *session, size_t number, 
         show(exact, cell, &walk, showing);
         return ROOST_OK;
     }
-    exact->told_count -= walk.told;
+    exact->reported_count -= walk.reported;
     cell->state = CELL_WANTS;
     showing->wanting[showing->wanting_count++] = number;
     return cell->listed ? ROOST_CORRUPT : ROOST_OK;
@@ -278,12 +278,12 @@ static roost_status decode_open(struct roost_reconcile *session, struct showing 
     for (size_t i = 0; i < exact->open_count && status == ROOST_OK; i++)
         status = decode_cell(session, i, showing);
     drop_numbers(session);
-    session->result.only_there = exact->told_count;
+    session->result.only_there = exact->reported_count;
     return status == ROOST_OK && showing->checks.failed ? ROOST_NO_MEMORY : status;
 }
 
 /* Decodes all open cells. The first sketch, should it be too small, is answered with an estimator. */
-static roost_status decode_and_tell(struct roost_reconcile *session, struct bit_writer *writer, bool is_first)
+static roost_status decode_and_report(struct roost_reconcile *session, struct bit_writer *writer, bool is_first)
 {
     struct showing showing = {0};
     bit_writer_init(&showing.checks, *session_allocator(session));
@@ -316,7 +316,7 @@ roost_status decode_first(struct roost_reconcile *session, struct bit_reader *re
         status = read_sums(session, reader, &exact->cells[0], exact->plan.sums);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, true) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, true) : status;
 }
 
 /* Windows follow each other; one may be begun again, or all, but not for ever. */
@@ -358,7 +358,7 @@ roost_status decode_window(struct roost_reconcile *session, struct bit_reader *r
     roost_status status = read_window(session, reader);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, false) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, false) : status;
 }
 
 /* Three rows of numbers say what became of what we told. */
@@ -407,7 +407,7 @@ static roost_status apply_judgement(struct roost_reconcile *session, const struc
         if (cell->state != CELL_CLOSED)
             return ROOST_CORRUPT;
         cell_reset(session, cell);
-        told_forget(exact, exact->first + judged->reset[i], UINT32_MAX);
+        reported_forget(exact, exact->first + judged->reset[i], UINT32_MAX);
     }
     return afresh == judged->afresh_count ? ROOST_OK : ROOST_CORRUPT;
 }
@@ -454,7 +454,7 @@ roost_status decode_more(struct roost_reconcile *session, struct bit_reader *rea
     status = read_open(session, reader);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, false) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, false) : status;
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------------------ */

@@ -121,7 +121,7 @@ roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_c
     roost_status status = make(&session, &wanted, environment);
     if (status != ROOST_OK)
         return status;
-    session->asking = true;
+    session->initiator = true;
     if (!entropy_number(&session->environment.entropy, &session->salt)) {
         roost_reconcile_free(session);
         return ROOST_EXHAUSTED;
@@ -317,7 +317,7 @@ static void chain_seal(struct roost_reconcile *session, uint64_t seal)
 /* The message that came last, if any, is not counted yet when its answer is made. */
 void session_seal(struct roost_reconcile *session, struct bit_writer *writer)
 {
-    bool is_opening = session->asking && session->result.messages == 0;
+    bool is_opening = session->initiator && session->result.messages == 0;
     uint32_t number = is_opening ? 0 : session->result.messages + 1;
     if (writer->failed)
         return;
@@ -364,7 +364,7 @@ static roost_status take_opening(struct roost_reconcile *session, struct bit_rea
 }
 
 /* The peer says why it gave up; anything that a peer would not say counts as nonsense. */
-static roost_status take_trouble(struct bit_reader *reader)
+static roost_status take_failure(struct bit_reader *reader)
 {
     uint8_t status = read_byte(reader);
     bool known = !reader->failed && (status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE || status == ROOST_CORRUPT);
@@ -373,15 +373,15 @@ static roost_status take_trouble(struct bit_reader *reader)
 
 static roost_status take_message(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
-    if (!session->asking && session->result.messages == 0)
+    if (!session->initiator && session->result.messages == 0)
         return take_opening(session, reader, writer);
     uint8_t type = read_byte(reader);
     if (reader->failed || session->over)
         return ROOST_PROTOCOL;
     if (type == ENDING)
         return take_ending(session, reader);
-    if (type == TROUBLED)
-        return take_trouble(reader);
+    if (type == FAILED)
+        return take_failure(reader);
     return session->method->take(session, type, reader, writer);
 }
 
@@ -392,11 +392,11 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
     if (status != ROOST_OK)
         return status;
     if (size == 0)
-        return session->asking && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
+        return session->initiator && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
     if (size > MOST_MESSAGE || session->result.received + size >
                                    ROOM_TO_TALK + ROOM_FOR_KEY * (uint64_t)session->set.count + session->method->room)
         return ROOST_PROTOCOL;
-    if (session->asking && session->result.messages == 0)
+    if (session->initiator && session->result.messages == 0)
         return ROOST_PROTOCOL;
     struct bit_reader reader = bit_reader_over(received, size);
     status = take_message(session, &reader, writer);
@@ -406,14 +406,14 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
 }
 
 /* A peer that gave up by itself need not be told. */
-static void tell_trouble(struct bit_writer *writer, roost_status status, const void *received, size_t size)
+static void report_failure(struct bit_writer *writer, roost_status status, const void *received, size_t size)
 {
     roost_allocator allocator = writer->buffer.allocator;
     bit_writer_release(writer);
     bit_writer_init(writer, allocator);
-    if (size > 0 && *(const uint8_t *)received == TROUBLED)
+    if (size > 0 && *(const uint8_t *)received == FAILED)
         return;
-    write_byte(writer, TROUBLED);
+    write_byte(writer, FAILED);
     write_byte(writer, (uint8_t)status);
     if (writer->failed)
         bit_writer_release(writer);
@@ -434,7 +434,7 @@ roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *messag
     if (status != ROOST_OK) {
         session->failed = status;
         session->over = false;
-        tell_trouble(&writer, status, received, size);
+        report_failure(&writer, status, received, size);
     }
     *message = writer.buffer;
     session->result.sent += message->size;

@@ -37,7 +37,7 @@
 enum reconcile_message {
     OPENING = 0x72, /* 'r': whatever comes first is told from noise by it */
     ENDING = 0x65,
-    TROUBLED = 0x58,
+    FAILED = 0x58,
     FIRST_OF_METHOD = 1,
 };
 
@@ -89,7 +89,7 @@ struct roost_reconcile {
     uint64_t peer_keys; /* as far as the peer told */
     bool peer_is_known; /* it told */
     uint64_t last_seal; /* of the message before, either way; 0 where seals are not chained */
-    bool asking, begun, over;
+    bool initiator, begun, over;
     roost_status failed; /* ROOST_OK, or why it ended */
     struct changed_count *changed;
     size_t changed_count;

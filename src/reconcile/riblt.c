@@ -40,7 +40,7 @@
 #include <string.h>
 
 #include "../base/sort.h"
-#include "../sync/session.h"
+#include "../sync/ranges.h"
 
 enum riblt_message {
     SYMBOLS = FIRST_OF_METHOD,
@@ -131,8 +131,8 @@ static void next_place(struct orbit *place)
     place->random = place->random * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
     uint64_t uniform = (multiply_and_fold(place->random, UINT64_C(0x9fb21c651e98df25)) >> 32) + 1;
     uint64_t root = (uint64_t)(68719476736.0 / sqrt((double)uniform));
-    uint128 stretch = (uint128)(2 * place->next + 3) * (root - (1u << 20));
-    uint64_t gap = (uint64_t)((stretch + (1u << 21) - 1) >> 21);
+    uint128 product = (uint128)(2 * place->next + 3) * (root - (1u << 20));
+    uint64_t gap = (uint64_t)((product + (1u << 21) - 1) >> 21);
     place->next += gap ? gap : 1;
     if (place->next > UINT32_MAX)
         place->next = UINT64_MAX >> 8; /* never: no symbol has that number */
@@ -551,7 +551,7 @@ static roost_status take_as_answering(struct roost_reconcile *session, uint8_t t
 static roost_status take_riblt(struct roost_reconcile *session, uint8_t type, struct bit_reader *reader,
                                struct bit_writer *writer)
 {
-    if (!session->asking)
+    if (!session->initiator)
         return take_as_answering(session, type, reader, writer);
     if (type == SYMBOLS)
         return take_symbols(session, reader, writer);

@@ -1,5 +1,5 @@
 /* The envelope of the messages of a sync: type, content, keyed checksum. */
-#include "session.h"
+#include "messages.h"
 
 #include "../base/hash.h"
 
@@ -7,7 +7,7 @@
 
 static bool has_checksum(uint8_t type)
 {
-    return type != HELLO && type != TROUBLE;
+    return type != HELLO && type != FAILURE;
 }
 
 static uint64_t message_checksum(const roost_filter *filter, const uint8_t *bytes, size_t size)

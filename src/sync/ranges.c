@@ -9,7 +9,7 @@
  * Whoever reads a leaf gets its members in rows and never as a list: memory and time then follow the bytes, not the
  * members.
  */
-#include "session.h"
+#include "ranges.h"
 
 #include <string.h>
 

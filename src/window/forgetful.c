@@ -299,11 +299,11 @@ static double rate_of(const struct window *window, struct slot *slot)
 /* Its part of the rate, or three quarters of what the others leave, but not next to nothing. */
 static uint64_t limit_of(const struct window *window, struct slot *slot)
 {
-    double left = window->base.config.fpr, part = GROW_AT * slot_rate(window);
+    double left = window->base.config.fpr, share = GROW_AT * slot_rate(window);
     for (uint32_t i = 0; i < window->count; i++)
         if (&window->slots[i] != slot)
             left -= rate_of(window, (struct slot *)&window->slots[i]);
-    double usable = left > 0 ? pow(fmin(1, LEFT_FOR_ONE * left / part), 1 / window->slope) : 0;
+    double usable = left > 0 ? pow(fmin(1, LEFT_FOR_ONE * left / share), 1 / window->slope) : 0;
     return (uint64_t)ceil((double)window->full_at * fmax(usable, LEAST_SHARE));
 }
 
@@ -339,7 +339,7 @@ static struct slot *any_slot_at(const struct window *window, uint64_t time)
 }
 
 /* No memory for the slot that would be best: any other that covers this time, or a new one of the coarsest level. */
-static roost_status settle_for_less(struct window *window, struct slot **slot, uint64_t time, roost_status status)
+static roost_status use_coarser_slot(struct window *window, struct slot **slot, uint64_t time, roost_status status)
 {
     uint64_t coarsest = start_at(window, time, 0);
     *slot = any_slot_at(window, time);
@@ -393,7 +393,7 @@ roost_status window_target(struct window *window, struct slot **slot, uint64_t *
     time = window_time(window, time);
     status = choose_slot(window, slot, time);
     if (status != ROOST_OK && status != ROOST_FULL)
-        status = settle_for_less(window, slot, time, status);
+        status = use_coarser_slot(window, slot, time, status);
     if (status != ROOST_OK)
         return status;
     *room = has_room(window, *slot) ? (*slot)->limit - (*slot)->held : 1;

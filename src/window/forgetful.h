@@ -174,10 +174,10 @@ uint64_t growing_bytes_beside(const struct window *window);
 void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status growing_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status growing_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status growing_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                         struct part_sink *sink);
+                         struct delta_sink *sink);
 bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
 /* ---- bytes and deltas: forgetful_bytes.c ------------------------------------------------------------------------- */
@@ -202,14 +202,15 @@ bool window_take_tally(struct window *window, const struct tally *tally);
 void window_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status window_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 uint8_t window_table_after_decode(const roost_filter *filter, uint64_t record);
 uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table);
 bool window_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
 roost_status window_status_of_tally(enum tally_read read);
-roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told);
+roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer,
+                                        struct selection selection);
 
 /* ---- counters: counter.c ---------------------------------------------------------------------------------------- */
 

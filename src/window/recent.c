@@ -1077,7 +1077,7 @@ static bool slots_are_sound(const struct recent *recent)
 {
     struct recent_walk walk = {0};
     uint64_t prefix, slot, live = 0, newest = 0, counted = 0;
-    uint128 sum = 0, told = 0;
+    uint128 sum = 0, expected = 0;
     for (; recent_next(recent, &walk, &prefix, &slot); live++) {
         newest = slot > newest ? slot : newest;
         sum += hash_number(recent->seed, prefix) * (uint128)(2 * slot + 1);
@@ -1085,10 +1085,10 @@ static bool slots_are_sound(const struct recent *recent)
             return false;
     }
     for (uint32_t i = 0; i <= recent->reach && live; i++) {
-        told += recent->slots[i].sum * (uint128)(2 * recent->slots[i].number + 1);
+        expected += recent->slots[i].sum * (uint128)(2 * recent->slots[i].number + 1);
         counted += recent->slots[i].count;
     }
-    return live == recent->live && (live == 0 || (newest == recent->newest && counted == live)) && sum == told;
+    return live == recent->live && (live == 0 || (newest == recent->newest && counted == live)) && sum == expected;
 }
 
 bool recent_check(const struct recent *recent)

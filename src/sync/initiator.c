@@ -30,7 +30,8 @@
  * Why there is no wrong answer. All that is ever done to the filter is to merge parts of states, and to drop dots that
  * the peer has seen and lost: each step is one that a merge of the two states would make too.
  */
-#include "session.h"
+#include "messages.h"
+#include "ranges.h"
 
 #include <string.h>
 
@@ -52,7 +53,7 @@ struct roost_sync {
     roost_cursor lost;           /* where the peer's journal stood at LOST; all before is known here at the end */
     uint32_t times_lost;         /* how often there was a LOST */
     uint64_t known;              /* where the peer's journal stood at its last reply */
-    uint64_t told;               /* how far our journal was told in this exchange */
+    uint64_t sent;               /* how far our journal was told in this exchange */
     uint64_t stood;              /* where our journal stood when our digest was last looked at */
     bool suspicious;             /* cursors did not lead to equality */
     bool undisturbed;            /* the peer, since LOST */
@@ -145,7 +146,7 @@ static roost_status end(struct roost_sync *sync, bool equal)
     const struct journal *journal = sync->filter->journal;
     sync->stage = AT_END;
     sync->result.equal = equal;
-    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->told};
+    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->sent};
     if (sync->lost.incarnation)
         sync->peer = sync->lost;
     if (equal)
@@ -174,7 +175,7 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
     write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
     if (know_each_other)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
-    sync->told = sync->filter->journal->next;
+    sync->sent = sync->filter->journal->next;
     sync->quiet = true;
     sync->stage = AFTER_HELLO;
     return message_end(&writer, sync->filter, request, ROOST_OK);
@@ -184,15 +185,15 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
 static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writer)
 {
     bit_writer_init(writer, sync->filter->environment.allocator);
-    sync->told = sync->filter->journal->next;
-    struct selection told = {.since = sync->own.sequence};
-    roost_status status = sync->filter->kind->delta.write(sync->filter, writer, told);
+    sync->sent = sync->filter->journal->next;
+    struct selection sent = {.since = sync->own.sequence};
+    roost_status status = sync->filter->kind->delta.write(sync->filter, writer, sent);
     if (status != ROOST_OK)
         bit_writer_release(writer);
     return status;
 }
 
-static roost_status take_part(struct roost_sync *sync, struct bit_reader *reader)
+static roost_status merge_delta(struct roost_sync *sync, struct bit_reader *reader)
 {
     bool changed;
     roost_status status = sync->filter->kind->delta.merge(sync->filter, &changed, reader);
@@ -225,7 +226,7 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
     roost_status status = reader->failed ? ROOST_CORRUPT : own_changes(sync, &changes);
     if (status != ROOST_OK)
         return status;
-    status = take_part(sync, reader);
+    status = merge_delta(sync, reader);
     if (status == ROOST_OK) {
         sync->peer.sequence = sync->known;
         status = push(sync, request, &changes);
@@ -286,7 +287,7 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
 static roost_status look_again(struct roost_sync *sync)
 {
     struct summary now;
-    if (!sync->summary.stretches)
+    if (!sync->summary.word_ranges)
         return ROOST_OK;
     roost_status status = sync->filter->kind->sync.summarize(sync->filter, &now, space_or_null(sync));
     if (status != ROOST_OK)
@@ -368,18 +369,18 @@ static roost_status cut_ranges(struct roost_sync *sync)
 {
     struct ranges *ranges = &sync->ranges;
     unsigned bits = ranges->shift - FEWEST_SHIFT < FANOUT_BITS ? ranges->shift - FEWEST_SHIFT : FANOUT_BITS;
-    uint64_t *parts = memory_allocate(&sync->filter->environment.allocator, (ranges->count << bits) * sizeof *parts);
-    if (!parts)
+    uint64_t *cut = memory_allocate(&sync->filter->environment.allocator, (ranges->count << bits) * sizeof *cut);
+    if (!cut)
         return ROOST_NO_MEMORY;
     uint64_t count = 0;
     ranges->shift -= bits;
     for (uint64_t i = 0; i < ranges->count; i++)
         for (uint64_t part = 0; part < 1u << bits; part++) {
-            parts[count] = ranges->numbers[i] << bits | part;
-            count += parts[count] << ranges->shift < sync->summary.universe;
+            cut[count] = ranges->numbers[i] << bits | part;
+            count += cut[count] << ranges->shift < sync->summary.universe;
         }
     memory_release(&sync->filter->environment.allocator, ranges->numbers);
-    ranges->numbers = parts;
+    ranges->numbers = cut;
     ranges->count = count;
     return ROOST_OK;
 }
@@ -396,7 +397,7 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
     write_fixed64(&writer, own_digest(sync));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
-    sync->told = sync->stood;
+    sync->sent = sync->stood;
     sync->stage = AFTER_STATE;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
@@ -534,13 +535,13 @@ static roost_status know_space(const struct roost_sync *sync)
     return status;
 }
 
-static roost_status after_news(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
+static roost_status after_changes(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
 {
     uint8_t flags;
     if (!read_standing(sync, reader, &flags))
         return ROOST_CORRUPT;
     uint64_t digest = read_fixed64(reader);
-    roost_status status = reader->failed ? ROOST_CORRUPT : take_part(sync, reader);
+    roost_status status = reader->failed ? ROOST_CORRUPT : merge_delta(sync, reader);
     if (status != ROOST_OK)
         return status;
     status = know_space(sync);
@@ -567,8 +568,8 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     if (sync->filter->kind->causal.context) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
         enum causal_read read = causal_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
-        if (read != HISTORY_READ)
-            return read == HISTORY_NO_MEMORY ? ROOST_NO_MEMORY : ROOST_CORRUPT;
+        if (read != CAUSAL_READ)
+            return read == CAUSAL_NO_MEMORY ? ROOST_NO_MEMORY : ROOST_CORRUPT;
         return reader_bits_left(reader) == 0 ? trade(sync, request) : ROOST_CORRUPT;
     }
     uint64_t entries = read_varint(reader);
@@ -585,7 +586,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
 
 /* ---- any reply --------------------------------------------------------------------------------------------------- */
 
-static roost_status read_trouble(struct bit_reader *reader)
+static roost_status read_failure(struct bit_reader *reader)
 {
     uint8_t status = read_byte(reader), version = read_byte(reader);
     if (reader->failed || version != SYNC_VERSION || status == ROOST_OK || status > ROOST_OVERFLOW)
@@ -609,8 +610,8 @@ static roost_status after_hello(struct roost_sync *sync, roost_buffer *request, 
 
 static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, uint8_t type, struct bit_reader *reader)
 {
-    if (type == TROUBLE) {
-        roost_status status = read_trouble(reader);
+    if (type == FAILURE) {
+        roost_status status = read_failure(reader);
         return status == ROOST_TOO_LARGE && sync->stage == AFTER_LEAVES ? send_state(sync, request) : status;
     }
     if (sync->stage == AFTER_HELLO)
@@ -620,7 +621,7 @@ static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, 
     if (sync->stage == AFTER_PUSH && type == DONE)
         return after_push(sync, request, reader);
     if (sync->stage == AFTER_TRADE && type == CHANGES)
-        return after_news(sync, request, reader);
+        return after_changes(sync, request, reader);
     if (sync->stage == AFTER_RANGES && type == DIFFER)
         return after_ranges(sync, request, reader);
     if (sync->stage == AFTER_LEAVES && type == RESOLVE)

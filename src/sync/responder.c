@@ -9,16 +9,17 @@
  *
  * Changes are all or nothing for each request: a request is read to its end before anything is done.
  */
-#include "session.h"
+#include "messages.h"
+#include "ranges.h"
 
 #include "roost/incremental.h"
 
 /* ---- parts of replies -------------------------------------------------------------------------------------------- */
 
-static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roost_status status)
+static roost_status failure(const roost_filter *filter, roost_buffer *reply, roost_status status)
 {
     struct bit_writer writer;
-    message_begin(&writer, filter, TROUBLE);
+    message_begin(&writer, filter, FAILURE);
     write_byte(&writer, (uint8_t)status);
     write_byte(&writer, SYNC_VERSION);
     roost_status written = message_end(&writer, filter, reply, ROOST_OK);
@@ -104,13 +105,13 @@ static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, stru
 {
     uint8_t version = read_byte(reader);
     if (reader->failed || version != SYNC_VERSION)
-        return trouble(filter, reply, ROOST_PROTOCOL);
+        return failure(filter, reply, ROOST_PROTOCOL);
     uint64_t configuration = read_fixed64(reader), digest = read_fixed64(reader), since;
     bool known = read_cursor(reader, filter, &since);
     if (reader->failed || reader_bits_left(reader) != 0)
-        return trouble(filter, reply, ROOST_CORRUPT);
+        return failure(filter, reply, ROOST_CORRUPT);
     if (configuration != configuration_hash(filter).low)
-        return trouble(filter, reply, ROOST_MISMATCH);
+        return failure(filter, reply, ROOST_MISMATCH);
     if (digest == short_digest(filter))
         return equal(filter, reply);
     return known ? delta(filter, reply, since) : lost(filter, reply);
@@ -128,7 +129,7 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
     uint8_t flags = undisturbed(filter, known);
     roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->delta.merge(filter, &changed, reader);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     message_begin(&writer, filter, DONE);
     write_standing(&writer, filter, flags | (digest == short_digest(filter) ? REPLY_EQUAL : 0));
     return message_end(&writer, filter, reply, ROOST_OK);
@@ -137,11 +138,11 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
 static roost_status status_of(enum causal_read result)
 {
     switch (result) {
-    case HISTORY_READ:
+    case CAUSAL_READ:
         return ROOST_OK;
-    case HISTORY_NO_MEMORY:
+    case CAUSAL_NO_MEMORY:
         return ROOST_NO_MEMORY;
-    case HISTORY_TOO_MANY:
+    case CAUSAL_TOO_MANY:
         return ROOST_TOO_LARGE;
     default:
         return ROOST_CORRUPT;
@@ -168,7 +169,7 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     struct causal_context wanted = {0}, own = {0};
     bool changed;
     if (!filter->kind->causal.context)
-        return trouble(filter, reply, ROOST_CORRUPT);
+        return failure(filter, reply, ROOST_CORRUPT);
     if (!is_meant_for(filter, reader))
         return lost(filter, reply);
     uint8_t flags = undisturbed(filter, read_varint(reader));
@@ -178,7 +179,7 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
     if (status == ROOST_OK)
         status = filter->kind->causal.context(filter, &own);
     if (status != ROOST_OK)
-        status = trouble(filter, reply, status);
+        status = failure(filter, reply, status);
     else if (causal_includes(&own, &wanted))
         status = write_unseen(filter, reply, &wanted, flags);
     else /* this is an older state than the one whose causal context they got */
@@ -200,7 +201,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
     if (status == ROOST_OK && digest != short_digest(filter))
         status = roost_filter_encode(filter, &frame);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     message_begin(&writer, filter, WHOLE);
     write_standing(&writer, filter, flags);
     write_fixed64(&writer, filter->journal->incarnation);
@@ -304,7 +305,7 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
     status = message_end(&writer, filter, reply, status);
     if (request.stale)
         return lost(filter, reply);
-    return status == ROOST_OK ? ROOST_OK : trouble(filter, reply, status);
+    return status == ROOST_OK ? ROOST_OK : failure(filter, reply, status);
 }
 
 #define FEW_DIFFERENCES       ((uint64_t)1 << 17)
@@ -343,7 +344,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
     return none;
 }
 
-static roost_status settle_there(struct differences *differences, uint64_t from, uint64_t to)
+static roost_status resolve_there(struct differences *differences, uint64_t from, uint64_t to)
 {
     if (!differences->writer) {
         differences->there += to - from;
@@ -356,7 +357,7 @@ static roost_status settle_there(struct differences *differences, uint64_t from,
     return differences->writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-static roost_status settle_here(struct differences *differences, uint64_t from, uint64_t to)
+static roost_status resolve_here(struct differences *differences, uint64_t from, uint64_t to)
 {
     roost_status status = ROOST_OK;
     for (; !differences->writer && from < to && status == ROOST_OK; from++)
@@ -367,12 +368,12 @@ static roost_status settle_here(struct differences *differences, uint64_t from, 
 /* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
 static roost_status note_mine(struct differences *differences, uint64_t position)
 {
-    return (differences->dots ? settle_here : settle_there)(differences, position, position + 1);
+    return (differences->dots ? resolve_here : resolve_there)(differences, position, position + 1);
 }
 
 static roost_status note_theirs(struct differences *differences, uint64_t from, uint64_t to)
 {
-    return (differences->dots ? settle_there : settle_here)(differences, from, to);
+    return (differences->dots ? resolve_there : resolve_here)(differences, from, to);
 }
 
 /* Our members of a range, the next of which is known. */
@@ -480,7 +481,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     if (request.stale)
         status = lost(filter, reply);
     else if (status != ROOST_OK)
-        status = trouble(filter, reply, status);
+        status = failure(filter, reply, status);
     if (status == ROOST_TOO_LARGE) /* there was sense in it: the reply asks for the whole state instead */
         status = ROOST_OK;
     range_request_release(filter, &request);
@@ -498,7 +499,7 @@ static roost_status answer(roost_filter *filter, roost_buffer *reply, const void
     if (status == ROOST_OK)
         status = begin_journal(filter);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     switch (*(const uint8_t *)request) {
     case HELLO:
         return answer_hello(filter, reply, &reader);
@@ -513,7 +514,7 @@ static roost_status answer(roost_filter *filter, roost_buffer *reply, const void
     case STATE:
         return answer_state(filter, reply, &reader);
     default:
-        return trouble(filter, reply, ROOST_PROTOCOL);
+        return failure(filter, reply, ROOST_PROTOCOL);
     }
 }
 
