@@ -30,7 +30,7 @@ static bool is_at(const struct quota *quota, size_t i, const struct quota_entry 
     return i < quota->count && compare_entries(&quota->entries[i], wanted) == 0;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 void quota_release(struct quota *quota, const roost_allocator *allocator)
 {

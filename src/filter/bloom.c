@@ -76,7 +76,7 @@ static bool is_blocked(const struct bloom *bloom)
     return bloom->base.config.layout == ROOST_BLOCKED;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status size_for(const roost_config *config, struct bloom_geometry *geometry)
 {

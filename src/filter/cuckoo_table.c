@@ -254,7 +254,7 @@ static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum fo
     return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static uint64_t slot_bytes(struct cuckoo_geometry geometry)
 {

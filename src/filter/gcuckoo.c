@@ -100,7 +100,7 @@ static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entr
            gcuckoo->base.environment.memory_limit;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void gcuckoo_close(roost_filter *filter)
 {

@@ -136,7 +136,7 @@ bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
     return orcuckoo_bytes(filter) + more <= filter->base.environment.memory_limit;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void orcuckoo_close(roost_filter *base)
 {

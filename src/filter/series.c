@@ -147,7 +147,7 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
     return status;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static const struct filter_kind *series_kind_of(roost_kind code)
 {

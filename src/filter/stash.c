@@ -220,7 +220,7 @@ void stash_remove(struct stash *stash, uint64_t node)
     stash->count--;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 bool stash_copy(struct stash *copy, const struct stash *stash, const roost_allocator *allocator)
 {

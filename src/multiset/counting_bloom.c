@@ -107,7 +107,7 @@ static uint64_t own_bytes(const roost_multiset_config *config)
     return cell_bytes(config) + CACHE_LINE + sizeof(struct counting_bloom);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status read_sizes(struct bit_reader *sizes, roost_multiset_config *config)
 {

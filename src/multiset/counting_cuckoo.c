@@ -103,7 +103,7 @@ static bool has_memory_for_overflow(const struct counting_cuckoo *filter)
            filter->base.environment.memory_limit;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void counting_cuckoo_close(roost_multiset *multiset)
 {

@@ -65,7 +65,7 @@ bool multiset_same_configuration(const roost_multiset *multiset, const roost_mul
     return size == configuration_of(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_status roost_multiset_new(roost_multiset **multiset, const roost_multiset_config *config,
                                 const roost_environment *environment)

@@ -33,7 +33,7 @@ struct multiset_exchange {
     roost_allocator allocator;
 };
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 void multiset_exchange_close(struct multiset_exchange *exchange)
 {

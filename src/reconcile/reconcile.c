@@ -79,7 +79,7 @@ static roost_status status_within(struct roost_reconcile *session, roost_status 
     return limited ? ROOST_TOO_LARGE : status;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status make(struct roost_reconcile **made, const roost_reconcile_config *config,
                          const roost_environment *environment)

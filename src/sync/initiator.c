@@ -1,34 +1,34 @@
 /*
- * The asking side of a sync: what to ask next.
+ * The initiator of a sync: sends requests, and decides by each reply what to request next.
  *
  *     HELLO --> EQUAL                                             nothing to do
- *           --> DELTA --> PUSH --> DONE                           both know where they parted: what changed, each way
- *           --> LOST  --> TRADE --> CHANGES                          dots that only one of them has seen, by their
- * causal contexts
- *                     --> RANGES --> DIFFER --> ... --> LEAVES --> RESOLVE     what is left, by digests of ranges
+ *           --> DELTA --> PUSH --> DONE                           both have cursors: what changed since, each way
+ *           --> LOST  --> TRADE --> CHANGES                       dots that only one side has seen, by causal context
+ *                     --> RANGES --> DIFFER --> ...
+ *                                --> LEAVES --> RESOLVE           what is left, by digests of ranges
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
- * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too), or that is not
- * the one we began with (two may answer to one name), sends LOST again, and the exchange goes on from there; but not
- * for ever.
+ * A peer that no longer knows what it sent with LOST (its journal is short, and other clients change it too), or that
+ * is not the one that replied first (two servers may share a name), sends LOST again, and the exchange goes on from
+ * there, at most MOST_LOST times.
  *
- * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
- * everything was told, and nobody else changed the peer or us meanwhile, something that was trusted was wrong (a
- * cursor, the short digest of a range), and the next stage down is tried. Where somebody did, the exchange ends as it
- * is: the next one gets what is new.
+ * Each reply ends with digests being compared, and the exchange ends as soon as they agree. If they differ although
+ * everything was sent, and no other client changed either filter meanwhile, something was wrong (a cursor, the short
+ * digest of a range), and the next stage down is tried. If another client did, the exchange ends there, and the next
+ * one transfers what is new.
  *
- * Between two steps the filter belongs to others. What a step leaves for the next one stays true whatever they do,
- * since states only grow: the summary is what was held once, in positions of its own, or, by bits, is taken anew; a dot
- * that was live in it and has died since is at worst told as live to one who holds it too, and
- * dots that were dead stay so. Places in the journal are taken before what they stand for is written, digests in the
- * step that writes what they are compared for. Whether anybody was here is seen by the journal, as with the peer.
+ * Between two calls other clients may change the filter. What one call leaves for the next stays true, since states
+ * only grow: a summary of positions is a copy, a summary of bits is taken again; a dot that was live in it and has died
+ * since is at worst sent as live to a peer that holds it too, and dots that were dead stay dead. Journal positions are
+ * read before the changes up to them are written, digests in the call that writes what they are compared for. The
+ * journal shows whether another client changed the filter, here as on the peer.
  *
- * What is remembered about a peer is where its journal stood and where ours stood when both were equal. It is set
- * forward only as far as is known to have been told: a cursor that is too old costs bytes, one that is too new would
- * lose changes.
+ * The memory of a peer consists of two cursors: the positions of both journals when both states were equal. A cursor
+ * advances only past changes that are known to have been sent: one that is too old costs bytes, one that is too new
+ * would lose changes.
  *
- * Why there is no wrong answer. All that is ever done to the filter is to merge parts of states, and to drop dots that
- * the peer has seen and lost: each step is one that a merge of the two states would make too.
+ * Correctness. The filter is only ever changed by merging deltas, and by dropping dots that the peer has seen and
+ * removed: a merge of the two states would make each of these changes too.
  */
 #include "messages.h"
 #include "ranges.h"
@@ -36,11 +36,11 @@
 #include <string.h>
 
 #define MEMORY_VERSION 1
-/* Leaves are sent once they are no larger than the digests of their parts would be. */
+/* Leaves are sent once they are no larger than the digests of the ranges below would be. */
 #define LEAF_BITS 512
-/* Nor is it worth cutting further where most ranges differ. */
+/* Ranges are not cut further where most of them differ. */
 #define MOST_DIFFER(asked) ((asked)*5 / 8)
-/* So often the peer may send its causal context; then everything is sent. */
+/* How often the peer may send its causal context; after that the whole state is sent. */
 #define MOST_LOST 4
 
 enum stage { AT_START, AFTER_HELLO, AFTER_PUSH, AFTER_TRADE, AFTER_RANGES, AFTER_LEAVES, AFTER_STATE, AT_END };
@@ -53,16 +53,16 @@ struct roost_sync {
     roost_cursor lost;           /* where the peer's journal stood at LOST; all before is known here at the end */
     uint32_t times_lost;         /* how often there was a LOST */
     uint64_t known;              /* where the peer's journal stood at its last reply */
-    uint64_t sent;               /* how far our journal was told in this exchange */
-    uint64_t stood;              /* where our journal stood when our digest was last looked at */
+    uint64_t sent;               /* how far our journal was sent in this exchange */
+    uint64_t stood;              /* where our journal stood when our digest was last computed */
     bool suspicious;             /* cursors did not lead to equality */
-    bool undisturbed;            /* the peer, since LOST */
-    bool quiet;                  /* nobody else changed our filter since HELLO, */
-    uint64_t left;               /* where we left its journal */
-    uint64_t extent;             /* how far the peer's positions reach, if that can be told only now */
+    bool undisturbed;            /* no other client changed the peer since LOST */
+    bool quiet;                  /* no other client changed our filter since HELLO, */
+    uint64_t left;               /* when its journal stood here */
+    uint64_t extent;             /* how far the peer's positions reach, for kinds whose universe grows */
     struct causal_context space; /* the peer's, when it lost the cursor */
     struct summary summary;      /* ours, in that space */
-    struct ranges ranges;        /* those asked about */
+    struct ranges ranges;        /* those of the last request */
     uint64_t request_hash;       /* of the last one */
     roost_sync_result result;
 };
@@ -155,7 +155,7 @@ static roost_status end(struct roost_sync *sync, bool equal)
     return ROOST_OK;
 }
 
-/* To be compared with the peer's: if they agree, the peer has all that our journal has by now. */
+/* To be compared with the peer's: if they are equal, the peer has all changes of our journal so far. */
 static uint64_t own_digest(struct roost_sync *sync)
 {
     sync->stood = sync->filter->journal->next;
@@ -181,7 +181,7 @@ static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* What changed here since the two last met; taken before anything of theirs comes in. */
+/* What changed here since the last sync; encoded before the peer's changes are merged. */
 static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writer)
 {
     bit_writer_init(writer, sync->filter->environment.allocator);
@@ -283,7 +283,7 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
-/* Bits are the filter's own, which may have moved; what there is beyond the universe is for another sync. */
+/* Word ranges point into the filter, and may have moved. What lies beyond the universe is left to another sync. */
 static roost_status look_again(struct roost_sync *sync)
 {
     struct summary now;
@@ -312,7 +312,7 @@ static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *requ
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* All of the space, in ranges as wide as can be. */
+/* The whole universe, in the widest ranges. */
 static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request)
 {
     roost_status status = sync->filter->kind->sync.summarize(sync->filter, &sync->summary, space_or_null(sync));
@@ -354,7 +354,7 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
 
-/* On average: what a few ranges hold more than others does not matter. */
+/* On average: a few large ranges do not matter. */
 static bool leaves_are_small(const struct roost_sync *sync)
 {
     double bits = 0;
@@ -402,8 +402,8 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* All was said, and the digests differ: somebody came between, or something was wrong, and everything is sent. */
-static roost_status despair(struct roost_sync *sync, roost_buffer *request)
+/* Everything was compared, and the digests differ: unless another client interfered, the whole state is sent. */
+static roost_status send_state_or_end(struct roost_sync *sync, roost_buffer *request)
 {
     return sync->undisturbed && sync->quiet ? send_state(sync, request) : end(sync, false);
 }
@@ -432,7 +432,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
     if (differ == 0 && !sync->filter->kind->sync.write_extra)
-        return despair(sync, request);
+        return send_state_or_end(sync, request);
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
@@ -442,7 +442,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
 
 static roost_status conclude(struct roost_sync *sync, roost_buffer *request, uint64_t digest)
 {
-    return digest == own_digest(sync) ? end(sync, true) : despair(sync, request);
+    return digest == own_digest(sync) ? end(sync, true) : send_state_or_end(sync, request);
 }
 
 static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
@@ -462,7 +462,8 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }
 
-/* The reply has no state where it would be the very one that we sent. Whoever sent it now has, and has told, all. */
+/* The reply has no state if it would be the one that we sent. The peer then has everything, and has sent
+   everything. */
 static roost_status after_state(struct roost_sync *sync, struct bit_reader *reader)
 {
     uint8_t flags;
@@ -524,7 +525,7 @@ static roost_status trade(struct roost_sync *sync, roost_buffer *request)
     return status;
 }
 
-/* Ranges make no difference between dots that were removed and dots that were never heard of. */
+/* Ranges do not distinguish dots that were removed from dots that were never seen. */
 static roost_status know_space(const struct roost_sync *sync)
 {
     struct causal_context own = {0};

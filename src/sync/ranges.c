@@ -1,13 +1,13 @@
 /*
- * The digest tree, which is never built: its nodes are ranges of positions, and the digest of any range is at hand
- * (../filter/summary.h). What is here is how ranges and what they hold are written.
+ * Ranges of positions as bytes. They are the nodes of a digest tree that is never built, since a summary computes the
+ * digest of any range (../filter/summary.h).
  *
- * Bytes. A digest has four, a range that differs is cut in sixteen, and a leaf costs about a bit for each of its
+ * Bytes. A digest has four, a range that differs is cut into sixteen, and a leaf costs about a bit for each of its
  * positions where half of them are taken. So it pays to cut down to a leaf of about 64 bytes, and no further.
  *
  * A leaf that is nearly full names the few positions that are missing, so that two bytes may stand for 65,536 members.
- * Whoever reads a leaf gets its members in rows and never as a list: memory and time then follow the bytes, not the
- * members.
+ * A reader therefore gets the members of a leaf as intervals and never as a list: memory and time follow the bytes,
+ * not the members.
  */
 #include "ranges.h"
 

@@ -6,7 +6,7 @@
 
 /*
  * The positions are cut into ranges of 2^shift; a range is named by its number. At the widest shift there are at most
- * FIRST_RANGES of them, and each round cuts a range in FANOUT.
+ * FIRST_RANGES of them, and each round cuts a range into FANOUT.
  */
 #define FIRST_RANGES 256
 #define FANOUT_BITS  4
@@ -41,7 +41,7 @@ roost_status read_ranges(struct bit_reader *reader, struct ranges *ranges, uint6
                          const roost_allocator *allocator);
 void ranges_release(struct ranges *ranges, const roost_allocator *allocator);
 
-/* Numbers in a row that grows, up to a limit: a few bytes of a message may stand for very many. */
+/* A list that grows up to a limit: a few bytes of a message may stand for very many numbers. */
 struct number_list {
     uint64_t *numbers;
     uint64_t count, room, most;
@@ -57,7 +57,7 @@ void list_release(struct number_list *list, const roost_filter *filter);
 #define MOST_LEAF ((uint64_t)1 << 16)
 void write_leaf(struct bit_writer *writer, const uint64_t *members, uint64_t count, uint64_t from, uint64_t to);
 
-/* A leaf as it is read: rows of members, ascending. At the end `failed` tells whether it made sense. */
+/* A leaf as it is read: rows of members, ascending. At the end `failed` is set if it was malformed. */
 struct leaf {
     struct bit_reader *reader;
     uint64_t next, to; /* what is left of the range */

@@ -1,13 +1,13 @@
 /*
- * The answering side of a sync: each request is answered from the filter alone.
+ * The responder of a sync: answers each request from the filter alone.
  *
- * Nothing is kept between two requests, so a request says all that the answer depends on. The one thing that is hard to
- * say is which dots the two sides compare: a causal context may have thousands of actors. The LOST reply gave the
- * asking side the causal context of that moment, with the journal's cursor; from then on the cursor stands for it. The
- * causal context of that moment is the present one less what the journal says came since, and a hash in each request
- * makes sure that both mean the same.
+ * Nothing is kept between two requests, so a request carries everything that the answer depends on. The exception is
+ * the set of dots that the two sides compare: a causal context may have thousands of actors. The LOST reply gives the
+ * initiator the causal context of that moment together with the journal's cursor, and later requests name only the
+ * cursor. The causal context of that moment is the present one without the dots that the journal has recorded since,
+ * and a hash in each request verifies that both sides mean the same.
  *
- * Changes are all or nothing for each request: a request is read to its end before anything is done.
+ * Each request changes everything that it asks for or nothing: it is read to its end before the filter is changed.
  */
 #include "messages.h"
 #include "ranges.h"
@@ -26,13 +26,13 @@ static roost_status failure(const roost_filter *filter, roost_buffer *reply, roo
     return written == ROOST_OK ? status : written;
 }
 
-/* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
+/* Requests carry the lower half of the incarnation: the digests at the end would detect a false match. */
 static bool is_meant_for(const roost_filter *filter, struct bit_reader *reader)
 {
     return read_half(reader) == half_incarnation(filter->journal->incarnation);
 }
 
-/* Whether the journal stands where the asking side last saw it; to be asked before anything changes. */
+/* Whether the journal stands where the initiator last saw it; to be computed before anything changes. */
 static uint8_t undisturbed(const roost_filter *filter, uint64_t known)
 {
     return filter->journal->next == known ? REPLY_UNDISTURBED : 0;
@@ -64,7 +64,7 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
                        filter->kind->delta.write(filter, &writer, (struct selection){.since = since}));
 }
 
-/* About: it tells whether one side has many times what the other has. */
+/* Approximate: it only serves to see whether one side has many times as many as the other. */
 static uint64_t entries_of(const roost_filter *filter)
 {
     roost_info info;
@@ -182,7 +182,7 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
         status = failure(filter, reply, status);
     else if (causal_includes(&own, &wanted))
         status = write_unseen(filter, reply, &wanted, flags);
-    else /* this is an older state than the one whose causal context they got */
+    else /* this is an older state than the one whose causal context the initiator got */
         status = lost(filter, reply);
     causal_release(&own, &filter->environment.allocator);
     causal_release(&wanted, &filter->environment.allocator);
@@ -213,10 +213,10 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
 
 /* ---- ranges and leaves ------------------------------------------------------------------------------------------- */
 
-/* What a request about ranges begins with, and what it takes to answer. */
+/* The beginning of a request about ranges, and what the answer needs. */
 struct range_request {
     uint8_t flags;
-    bool stale; /* it speaks of a causal context that is not known any more */
+    bool stale; /* it refers to a causal context that is no longer known */
     struct causal_context space;
     const struct causal_context *space_or_null;
     struct summary summary;
@@ -247,8 +247,8 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
     return request->stale ? ROOST_CORRUPT : status;
 }
 
-/* How far the positions reach that the two compare: as far as either of them has tables. Where this one has got further
-   tables since, they begin anew. */
+/* The universe of positions reaches as far as either side has tables. If this side has got further tables since,
+   the comparison starts again. */
 static roost_status read_extent(struct bit_reader *reader, struct range_request *request)
 {
     uint64_t extent = read_varint(reader);
@@ -318,8 +318,8 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
  */
 struct differences {
     const roost_filter *filter;
-    bool dots;                 /* what one of them lacks has died: the lists change sides */
-    struct number_list here;   /* to be settled here, */
+    bool dots;                 /* observed-remove: what one side lacks was removed, so the lists change sides */
+    struct number_list here;   /* to be resolved here, */
     uint64_t there, most;      /* and there: how many, and how many at most */
     struct bit_writer *writer; /* the second time */
     unsigned parameter;        /* of its gaps, */
@@ -327,9 +327,9 @@ struct differences {
 };
 
 /*
- * Bounds. What comes in by name costs the peer a bit or more each; leaves that say "all but these" may add something in
- * proportion to our own memory. What goes out is at most about as long as our own memory. Beyond that a state is as
- * short.
+ * Bounds. Each position that a leaf names costs the initiator at least a bit; leaves that name the missing positions
+ * may add a number of positions in proportion to our own memory. The reply is at most about as long as our own memory.
+ * Beyond that the whole state is as short.
  */
 static struct differences no_differences(const roost_filter *filter, size_t size)
 {
@@ -365,7 +365,7 @@ static roost_status resolve_here(struct differences *differences, uint64_t from,
     return status;
 }
 
-/* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
+/* Grow-only: positions that only the peer has are added here, ours are sent. Observed-remove: the other way round. */
 static roost_status note_mine(struct differences *differences, uint64_t position)
 {
     return (differences->dots ? resolve_here : resolve_there)(differences, position, position + 1);
@@ -433,7 +433,7 @@ static roost_status compare_leaves(const struct range_request *request, struct d
     return status == ROOST_OK && reader->failed ? ROOST_CORRUPT : status;
 }
 
-/* What the peer is to settle, as write_numbers has it; before anything changes here. */
+/* The positions that the initiator is to resolve, as write_numbers encodes them; before anything changes here. */
 static roost_status write_there(const struct range_request *request, struct differences *differences,
                                 struct bit_writer *writer, struct bit_reader reader)
 {
@@ -482,7 +482,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
         status = lost(filter, reply);
     else if (status != ROOST_OK)
         status = failure(filter, reply, status);
-    if (status == ROOST_TOO_LARGE) /* there was sense in it: the reply asks for the whole state instead */
+    if (status == ROOST_TOO_LARGE) /* not an error of the request: the reply asks for the whole state instead */
         status = ROOST_OK;
     range_request_release(filter, &request);
     list_release(&differences.here, filter);
@@ -525,7 +525,7 @@ roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *
     uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
     roost_status status = answer(filter, reply, request, size);
     bind_reply(reply, request_hash(filter, request, size));
-    if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* a journal for nobody */
+    if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* no peer has a cursor in it */
         journal_release(&filter->own_journal, &filter->environment.allocator);
     if (changed)
         *changed = filter->journal->incarnation != incarnation || filter->journal->next != next;

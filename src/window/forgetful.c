@@ -533,7 +533,7 @@ static void window_contains(const roost_filter *filter, bool *found, const roost
                  NULL);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_config roost_window_config(roost_kind kind, uint64_t window)
 {

@@ -180,7 +180,7 @@ static void growing_contains(const roost_filter *filter, bool *found, const roos
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static bool is_sound_shape(const roost_config *config)
 {

@@ -986,7 +986,7 @@ bool recent_next(const struct recent *recent, struct recent_walk *walk, uint64_t
     return false;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_status recent_open(struct recent *recent, const roost_environment *environment, uint64_t seed, uint32_t past,
                          uint32_t bits, uint64_t luck)
