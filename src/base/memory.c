@@ -28,7 +28,7 @@ roost_allocator allocator_or_default(roost_allocator allocator)
     return allocator;
 }
 
-/* Only whole huge pages inside the region are worth asking for; a kernel without them says no, and that is fine. */
+/* Only whole huge pages inside the region are requested; a kernel without them refuses, which does no harm. */
 static void ask_for_huge_pages(uint8_t *bytes, size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

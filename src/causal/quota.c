@@ -65,7 +65,7 @@ bool quota_copy(struct quota *copy, const struct quota *quota, const roost_alloc
     return true;
 }
 
-/* Sums stay where they would overflow: only forgers get there. */
+/* Sums saturate instead of overflowing: only forged states have such amounts. */
 static uint64_t add_capped(uint64_t sum, uint64_t amount)
 {
     return amount < UINT64_MAX - sum ? sum + amount : UINT64_MAX;

@@ -23,8 +23,8 @@
  * gigabytes is read, merged and copied in microseconds.
  *
  * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only
- * marks its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that
- * changed, at the speed of reading them: "at no cost" for replicas that have converged.
+ * marks its chunk as stale, one store into a byte that is in cache, and the next digest hashes the chunks that changed,
+ * at the speed of reading them: for replicas that have converged it costs nothing.
  */
 #include "bloom.h"
 
@@ -334,10 +334,8 @@ bool bloom_has_bit(const roost_filter *filter, uint64_t position)
     return words_of(as_const_bloom(filter))[position / 64] >> (position & 63) & 1;
 }
 
-/*
- * A key in the journal is its hash, which is shorter than its bits. A single bit, which a merge brought, has a tag of
- * 0: a key whose hash ends in 64 zeros is noted bit by bit.
- */
+/* The journal records a key by its hash, which is shorter than its bits. A single bit, set by a merge, has a tag of
+   0: a key whose hash ends in 64 zeros is recorded bit by bit. */
 static void note_key(struct bloom *bloom, roost_hash hash)
 {
     uint64_t positions[MOST_PROBES];
@@ -510,7 +508,7 @@ static bool bloom_precompute_digest(roost_filter *filter, uint64_t *effort)
     return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
 
-/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+/* ---- incremental copies -------------------------------------------------------------------------------------------
  *
  * A chunk goes over with its hash, which is taken first, so that a change after that makes it stale and is noticed.
  */
@@ -952,7 +950,7 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     return false;
 }
 
-/* ---- in parts ---------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
                           uint64_t set)

@@ -28,7 +28,7 @@ struct bloom_kernel {
     bool (*usable)(void);
     void (*add)(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count);
     void (*contains)(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count);
-    /* Or of two runs of words, of either layout; tells whether the first one changed. */
+    /* Or of two runs of words, of either layout; returns whether the first one changed. */
     bool (*merge)(uint64_t *restrict words, const uint64_t *restrict other, size_t count);
 };
 
@@ -60,7 +60,7 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
 
 /* ---- for those who keep Bloom filters as parts: bloom.c ---------------------------------------------------------- */
 
-/* An empty filter of these sizes, which are sound (bloom_is_sound_geometry), whatever its configuration would ask for. */
+/* An empty filter of these sizes (bloom_is_sound_geometry) instead of those that follow from its configuration. */
 roost_status bloom_open_sized(roost_filter **filter, const roost_config *config, const roost_environment *environment,
                               struct bloom_geometry geometry);
 /* An estimate of the elements that it holds, from the bits. */

@@ -7,9 +7,9 @@
  * 2^bits - 1 others.
  *
  * Elements with equal fingerprint and the same pair of buckets are one *class*: the table cannot tell them apart, and
- * which of the two buckets holds the fingerprint says nothing. So a class needs one name that both buckets lead to.
- * Seen from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c odd)) mod n. The
- * smaller of the two is uniform in [0, n/2], and
+ * which of the two buckets holds the fingerprint says nothing. So a class needs one key that can be computed from
+ * either bucket. Seen from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c
+ * odd)) mod n. The smaller of the two is uniform in [0, n/2], and
  *
  *     class key = smaller u << bits | fingerprint
  *

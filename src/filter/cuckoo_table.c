@@ -27,7 +27,7 @@
  *
  * Layouts. Which rows there are is no part of what a table holds, and a table of a series changes them as it fills.
  *
- * It begins folded: 2^e buckets share a row, and the slot tells which of them it was. So a table that will hold a
+ * It begins folded: 2^e buckets share a row, and the slot holds which of them it was. So a table that will hold a
  * million entries begins with room for a thousand, and always has at most about twice the slots that it needs; each
  * time it is full the rows double. The two buckets of a pair share their row numbers' upper bits with all pairs beside
  * them (cuckoo_geometry.h: pairs nest), so a row's other row is known without the bits that were folded away. Of the
@@ -48,8 +48,8 @@
  * it was ever written, and walks leave the others out: even to read a page that was never touched costs a fault.
  *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
- * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
- * mean is the business of whoever owns the table (orcuckoo.c).
+ * rate is exactly entries times the probability of a class. With tags a class may be held many times; the owner of the
+ * table defines what the tags mean (orcuckoo.c).
  */
 #include "cuckoo_table.h"
 
@@ -295,7 +295,7 @@ static uint32_t lift_for(struct cuckoo_geometry geometry, int32_t spread)
     return spread > 0 && geometry.extra_bits == 0;
 }
 
-/* A folded table is one of a coarser level, whose slots tell the rest. */
+/* A folded table is one of a coarser level, whose slots hold the remaining bits. */
 static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, int32_t spread)
 {
     uint32_t fewer = (uint32_t)spread - lift_for(geometry, spread);
@@ -482,9 +482,9 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     return true;
 }
 
-/* ---- copies in steps --------------------------------------------------------------------------------------------- */
+/* ---- incremental copies ------------------------------------------------------------------------------------------ */
 
-/* Pages of a table that has slept, or has another layout now, are not those that were copied. */
+/* Pages of a table that was freed in between, or has another layout now, are not those that were copied. */
 static bool begin_copy(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
 {
     if (copy->copy_token && copy->copy_token == table->copy_token)
@@ -620,7 +620,7 @@ static ALWAYS_INLINE void prefetch_pair(const struct cuckoo_table *table, struct
 
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count)
 {
-    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++) /* none while asleep */
+    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++) /* none while freed */
         prefetch_pair(table, in_slots(table, places[i]));
 }
 

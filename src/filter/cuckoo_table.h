@@ -20,7 +20,7 @@ struct kick;
 struct cuckoo_table {
     struct cuckoo_geometry geometry; /* of the classes */
     struct cuckoo_geometry shape;    /* of the slots: the same, unless the table is folded or has spread */
-    int32_t spread;                  /* bits of the fingerprint that the row tells; below 0: of the bucket, the slot */
+    int32_t spread;                  /* fingerprint bits in the row number; below 0: bucket bits in the slot */
     uint32_t lift;                   /* added to what the slot keeps of a fingerprint: 1 where that could be 0 */
     struct region slots;
     uint64_t filled;
@@ -29,7 +29,7 @@ struct cuckoo_table {
     struct kick *journal; /* what the insertion under way displaced */
     uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
     uint64_t copy_token;  /* the same in both while one is the copy of the other, made in steps */
-    uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
+    uint64_t moves;       /* grows whenever entries move to other slots, so that an incremental walk may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
     uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
@@ -58,11 +58,12 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
 
 /*
  * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was
- * made for spreads over more rows than it has buckets. Classes stay what they are. A table without tags that is none of
- * a series has one layout for ever. Whether it is so full that it should have more rows; whether it is full but for the
- * slots that only kicks find, and could have more rows; giving it the next layout; and giving it the rows that so many
- * entries need. `most_moved`, where it is not 0: a folded table that would have to move more than that the next time gets
- * all its rows now. The last two change nothing and answer false where there is no memory for it.
+ * made for spreads over more rows than it has buckets. Classes do not change. A table without tags outside a series has
+ * one layout for ever. The four functions return whether the table is so full that it should have more rows; return
+ * whether it is full but for the slots that only kicks find, and could have more rows; give it the next layout; and
+ * give it the rows that so many entries need. `most_moved`, unless it is 0: a folded table that would have to move more
+ * entries than that the next time gets all its rows now. The last two return false and change nothing if there is no
+ * memory.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
@@ -74,8 +75,8 @@ bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries);
 
 /*
- * An empty table can sleep: it gives its slots back, and has no rows until it is woken. A sleeping table holds nothing
- * and can be asked and walked, but not be put into. Waking fails when there is no memory.
+ * An empty table can free its slots: it has no rows until they are allocated again. A freed table holds nothing; it
+ * can be queried and walked, but not inserted into. Allocating fails when there is no memory.
  */
 void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator);
@@ -117,7 +118,7 @@ struct slot_match {
 };
 #define MOST_MATCHES 16
 
-/* Whether slots have room for this tag: where they tell part of the bucket as well, the largest do not fit. */
+/* Whether slots have room for this tag: where they hold bits of the bucket as well, the largest do not fit. */
 static inline bool cuckoo_table_tag_fits(const struct cuckoo_table *table, uint64_t tag)
 {
     return tag >> table->shape.tag_bits == 0;
@@ -174,7 +175,7 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t row, uin
 /*
  * The entries of `other` that this table does not hold in the very same row, from *row on, until at least `wanted` are
  * found or the rows end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have none; of tables
- * of different shapes all are told.
+ * of different shapes all entries are returned.
  */
 uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
                                 struct place *places, uint32_t wanted);

@@ -17,8 +17,8 @@
  * room and then answers ROOST_FULL.
  *
  * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
- * filters that are equal, the common case of replicas that have converged, are told apart before anything is copied.
- * Equal digests would be a quicker sign, but not a safe one: who knows the seed could choose keys that make them so,
+ * filters that are equal, the common case of replicas that have converged, are detected before anything is copied.
+ * Comparing digests would be quicker, but not safe: anyone who knows the seed could choose keys that make them equal,
  * and a merge that trusts them would lose elements.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
@@ -426,7 +426,7 @@ static uint128 gcuckoo_digest(roost_filter *filter)
 
 /*
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
- * whatever the size of the table. A histogram over equal parts of the key space tells where to cut.
+ * whatever the size of the table. A histogram over equal parts of the key space shows where to cut.
  */
 #define HISTOGRAM_BITS 12
 
@@ -619,7 +619,7 @@ static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_w
     return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-/* The keys of a part, from the first on; false when the bytes are wrong. */
+/* The keys of a delta, from the first on; false when the bytes are wrong. */
 struct key_reader {
     struct bit_reader reader;
     struct cuckoo_geometry geometry;
@@ -653,7 +653,7 @@ static bool keys_are_sound(struct key_reader keys)
     return !keys.reader.failed && reader_bits_left(&keys.reader) == 0;
 }
 
-/* By way of a filter that holds the part: for parts so large that room for all of it would be a waste. */
+/* By way of a filter that holds the delta: for deltas so large that reserving room for all of it would be a waste. */
 static roost_status merge_by_filter(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     roost_filter *other;
@@ -744,7 +744,7 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
     return false;
 }
 
-/* ---- in parts ---------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 /* Those of one slice of the key space, sorted, go out a few at a time. */
 static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys, uint64_t count, uint64_t at_once,

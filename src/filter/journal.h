@@ -7,9 +7,9 @@
  * journal when the first cursor is asked for. Before that it costs nothing.
  *
  * The ring begins short and is doubled where it would otherwise forget, as far as the environment of its filter allows
- * and there is memory; so a filter that nothing happens to pays for a few records, and one that changes fast keeps its
- * cursors. How far it may go is looked up when the ring is full, and then not again until as many records have come as
- * it has room for: a note never costs more than a comparison beside what it writes.
+ * and there is memory; so the journal of an idle filter takes 1 kB, and one that changes fast keeps its cursors valid.
+ * How far it may go is looked up when the ring is full, and then not again until as many records have come as it has
+ * room for: a note never costs more than a comparison beside what it writes.
  */
 #ifndef FILTER_JOURNAL_H
 #define FILTER_JOURNAL_H
@@ -25,7 +25,7 @@ struct journal;
 typedef bool journal_extension(struct journal *journal);
 
 struct change {
-    uint64_t key, tag; /* what they mean is the kind's business */
+    uint64_t key, tag; /* their meaning is defined by the kind */
 };
 
 /* Records `oldest` to `next` - 1 are there, record r at place r modulo `room`. All zero: it has not begun. */
@@ -35,7 +35,7 @@ struct journal {
     uint64_t room;
     uint64_t oldest, next;
     uint64_t content; /* a full ring stays as long as it is until this record */
-    uint64_t behind;  /* as far behind as anybody has come with a cursor */
+    uint64_t behind;  /* how many records the slowest cursor was behind */
     uint64_t incarnation;
     journal_extension *extend;
 };
@@ -75,7 +75,7 @@ static inline bool journal_takes(struct journal *journal, uint64_t count)
     return count <= journal->room;
 }
 
-/* Forgets all records: every cursor so far is lost. For changes that cannot be told one by one, or were undone. */
+/* Forgets all records: every cursor so far is lost. For changes that cannot be recorded one by one, or were undone. */
 static inline void journal_forget(struct journal *journal)
 {
     if (journal->room)
@@ -103,8 +103,8 @@ static inline uint8_t journal_table(const struct journal *journal, uint64_t numb
 }
 
 /*
- * Which records a delta tells: those from `since` on that are in none of the spans left out. Spans ascend by `from`;
- * they may overlap, be empty, or reach beyond the journal. It is its own walk: next_selected uses it up.
+ * The records that a delta encodes: those from `since` on that are in none of the spans left out. Spans ascend by
+ * `from`; they may overlap, be empty, or reach beyond the journal. It is its own walk: next_selected uses it up.
  */
 struct selection {
     uint64_t since;
@@ -112,7 +112,7 @@ struct selection {
     size_t count;
 };
 
-/* On to the next record that is told, if it is not told itself. */
+/* Advances to the next record that is not left out. */
 static inline void leave_out(struct selection *selection)
 {
     for (; selection->count > 0 && selection->left_out->from <= selection->since;
@@ -149,7 +149,7 @@ static inline bool journal_knows(const struct journal *journal, const roost_curs
            cursor->sequence <= journal->next;
 }
 
-/* The same for one who asks with it: how far back he had to reach is how far he will the next time. */
+/* The same for a peer that syncs by this cursor; remembers how far behind it was, for the length of the journal. */
 static inline bool journal_serves(struct journal *journal, const roost_cursor *cursor)
 {
     if (journal->room != 0 && cursor->incarnation == journal->incarnation && cursor->sequence <= journal->next &&

@@ -32,20 +32,20 @@
 #include "../causal/causal_context.h"
 #include "../causal/quota.h"
 
-/* A delta that was read and can be taken in without fail. */
+/* A delta that was read and can be merged without fail. */
 struct prepared_delta {
     bool ready;
     struct bit_reader reader;
     void *delta; /* the kind's own */
 };
 
-/* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
+/* A write to a random address may cause a page fault: it takes as long as so many consecutive bytes. */
 #define BYTES_A_PLACE 128
 
-/* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
+/* Receives the deltas that a state is cut into; they can be merged in any order. */
 struct delta_sink {
     roost_status (*take)(struct delta_sink *sink, const struct bit_writer *delta);
-    bool removals; /* what the receiver has seen already was removed here, in part: `sweep` must follow */
+    bool removals; /* some of what the receiver has seen already was removed here: `sweep` must follow */
 };
 
 /* How far a search for entries that another filter has seen removed has come. All zero: not begun. */
@@ -97,7 +97,7 @@ struct filter_removal {
 struct filter_lattice {
     roost_status (*merge)(roost_filter *filter, bool *changed, const roost_filter *other);
     roost_order (*compare)(const roost_filter *filter, const roost_filter *other);
-    /* Whether the state is the smallest one: nothing was ever seen. Only for tables of a series and slots of a window. */
+    /* Whether the state is the smallest one: nothing was ever seen. Only for tables of a series, slots of a window. */
     bool (*is_bottom)(const roost_filter *filter);
     uint128 (*digest)(roost_filter *filter);
     /* Does some of the work of the next digest and subtracts it from the effort; whether there is more. NULL: there
@@ -140,8 +140,8 @@ struct filter_causal {
 };
 
 /*
- * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen, NULL
- * for kinds that have none. NULL, all of them: the kind syncs by whole states.
+ * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen; it
+ * is NULL for kinds that have none. A kind that syncs by whole states has none of these functions.
  */
 struct filter_sync {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
@@ -305,7 +305,7 @@ static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
     journal_note(filter->journal, filter->table, key, tag);
 }
 
-/* Whether records of the journal tell which part of the filter they are about. */
+/* Whether records of the journal name a table or slot of the filter. */
 static inline bool has_tables(const struct roost_filter *filter)
 {
     return filter->config.scalable || filter->kind->journal.table_after_decode != NULL;

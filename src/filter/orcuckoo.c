@@ -11,19 +11,19 @@
  *     unseen  <  live (an entry, of one class)  <  dead
  *
  * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
- * dropped, one that only the other side has seen is taken in. Removed elements leave nothing behind but a number in the
- * causal context, which is a range of counters for each actor: a thousand million removals cost no more than one.
+ * dropped, one that only the other side has seen is taken in. A removal leaves no tombstone but its dot in the causal
+ * context, which is a range of counters for each actor: a billion removals cost no more than one.
  *
  *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
  *     entry, 32 bits   | fingerprint  8 | counter 20 | index of the actor  4 |
- *     causal context          actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3                     ../causal/causal context.h
+ *     causal context   actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3        (../causal/causal_context.h)
  *     digest           sum of the hashes of (class, dot) over all entries, and of the causal context's runs
  *
  * In a *set* (the default) an add takes the place of the entries that this replica has seen of the element, and remove
  * drops all of them; an addition that is made elsewhere at the same time has a dot that the remove has not seen, and
- * survives: add wins. The fingerprint must then tell elements apart, for a remove takes all of its class with it: with
- * 24 bits, 2^20 elements at full load, another element is in the class of a given one with probability 4.5e-7. In a
- * *multiset* each add makes an entry, and remove_one drops one. That is the thesis's filter; two replicas that remove
+ * survives: add wins. The fingerprint must then distinguish elements, since a remove takes all of its class with it:
+ * with 24 bits, 2^20 elements at full load, another element is in the class of a given one with probability 4.5e-7. In
+ * a *multiset* each add makes an entry, and remove_one drops one. That is the thesis's filter; two replicas that remove
  * colliding elements at the same time may then pick the wrong entries, whatever rule they follow (proofs/removal.smt2),
  * and only remove_dot is exact. remove_one picks the smallest dot that it finds in the slots: replicas that remove the
  * same element at the same time then mostly agree, and remove one too few rather than one too many.
@@ -35,10 +35,10 @@
  * the capacity, as in the thesis, since each is there to stay; the rate still follows the classes.
  *
  * Where we differ from the thesis. Actors are random numbers of 64 bits, taken at the first own addition, one for each
- * incarnation of each object, so nobody has to hand out ids and a restored backup cannot use a dot twice; in the
- * entries they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh
- * actor. Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to
- * the stash.
+ * incarnation of each object, so ids need no coordination and a restored backup cannot use a dot twice; in the entries
+ * they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh actor.
+ * Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to the
+ * stash.
  *
  * Worked example: A adds x (dot A1), B gets it, B removes x: B's causal context {A1}, no entry. Meanwhile A adds x
  * again: A2 takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
@@ -295,7 +295,7 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
     return index != NO_INDEX ? index : actors_index(&filter->actors, number, &filter->base.environment.allocator);
 }
 
-/* An entry that finds the table asleep and no memory to wake it goes to the stash. */
+/* An entry that finds the slots freed and no memory to allocate them goes to the stash. */
 static bool allocate_slots(struct orcuckoo *filter)
 {
     return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
@@ -479,8 +479,8 @@ void leave_shared_actor(struct orcuckoo *filter)
         filter->actor = 0;
 }
 
-/* In a series an actor tells its table by its lowest bits, so that the dots of all tables are different. A source that
-   repeats itself is none. */
+/* In a series the lowest bits of an actor are the number of its table, so that the dots of all tables differ. A
+   source that keeps repeating itself is broken. */
 static bool draw_actor(const struct orcuckoo *filter, uint64_t *actor)
 {
     for (int attempt = 0; attempt < 8; attempt++) {
@@ -803,7 +803,7 @@ static uint128 orcuckoo_digest(roost_filter *base)
     return sum;
 }
 
-/* One whose first addition was refused is still nobody: no dot names it. */
+/* 0 for an actor whose first addition was refused: it has no dots. */
 static uint64_t orcuckoo_actor(const roost_filter *filter)
 {
     return as_const_orcuckoo(filter)->counter ? as_const_orcuckoo(filter)->actor : 0;
@@ -879,7 +879,7 @@ static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base, uint8_t
     return numbers;
 }
 
-/* As many as there are actors in the list; those that are not in the causal context come last, as nobody. */
+/* As many as there are actors in the list; those that are not in the causal context come last, without a number. */
 static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base, uint8_t table)
 {
     (void)table;

@@ -1,4 +1,4 @@
-/* Inside the observed-remove cuckoo filter: what its parts share. `orcuckoo.c` has the essay. */
+/* Inside the observed-remove cuckoo filter: what its files share. `orcuckoo.c` has the essay. */
 #ifndef FILTER_ORCUCKOO_H
 #define FILTER_ORCUCKOO_H
 
@@ -16,7 +16,7 @@ struct entry {
 /*
  * Invariants (orcuckoo_check): the dot of every entry is in the causal context, and no two entries share one; `sum` is
  * the sum of their hashes, `classes` the number of classes that have any; the actors of the causal context are the
- * actors of the list. `actor` is 0, or its dots are 1 to `counter`, and nobody else makes any.
+ * actors of the list. `actor` is 0, or its dots are 1 to `counter`, and no other replica makes any.
  */
 struct orcuckoo {
     struct roost_filter base;
@@ -155,7 +155,8 @@ static inline __attribute__((always_inline)) void visit_entries(const struct orc
             visit(context, entry_of_node(&filter->table.stash.nodes[node]));
 }
 
-/* Where others have seen dots of this actor that it never made, it has a double: the next addition takes a new one. */
+/* If others have seen dots of this actor that it never made, two replicas use the actor: the next addition takes a
+   new one. */
 void leave_shared_actor(struct orcuckoo *filter);
 
 uint64_t orcuckoo_bytes(const struct orcuckoo *filter);

@@ -1,9 +1,9 @@
 /*
  * The observed-remove cuckoo filter as bytes, whole or in part. docs/format.md is the specification.
  *
- *     causal context      the dots that this is about: for a state all that were ever seen, for a delta those that changed
+ *     dots         a causal context: for a state all dots that were ever seen, for a delta those that changed
  *     live         how many of them are entries; the others were removed
- *     hinted       how many of those removed have their class told (a delta; 0 in a state)
+ *     hinted       how many of those removed are sent with their class (a delta; 0 in a state)
  *     positions    which of the dots are live, then which of the others are hinted: by rank in the causal context
  *     classes      of the live ones, then of the hinted ones, in the order of their ranks
  *
@@ -15,8 +15,8 @@
  * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. A class
  * is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
  *
- * A removal needs no class to be right: whoever reads it looks through the table for the dot. With the class told, it
- * is found at once, and merging a delta takes time that follows the delta and not the table.
+ * A removal is complete without its class: the reader then searches the table for the dot. With the class it is found
+ * at once, and the time of merging a delta follows the delta and not the table.
  *
  * Example: 2^20 entries of one actor, none removed, fingerprints of 24 bits, 275,072 buckets: 0 bits for the positions,
  * 17.1 + 24 for a class: 5.14 bytes an entry.
@@ -170,7 +170,7 @@ static void finish_ranks(struct rank_reader *ranks)
         read_skipped(ranks);
 }
 
-/* ---- a part of a state, being written ---------------------------------------------------------------------------- */
+/* ---- writing a delta --------------------------------------------------------------------------------------------- */
 
 /* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
 static roost_status write_delta_body(struct bit_writer *writer, struct cuckoo_geometry geometry,
@@ -325,7 +325,7 @@ roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *w
     return orcuckoo_write_dots(base, writer, &as_const_orcuckoo(base)->causal);
 }
 
-/* ---- in parts ---------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 /* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
 struct cutting {
@@ -450,8 +450,8 @@ static void cutting_end(struct cutting *cutting)
     memory_release(allocator, cutting->gather.row);
 }
 
-/* Slices of the causal context. Of the dots that are known already only those that were removed are news: whether
-   there are any can be counted, but which of them the receiver still holds only a sweep of his table tells. */
+/* Slices of the causal context. Of the dots that are known already only those that were removed matter: whether
+   there are any can be counted, but only a sweep of the receiver's table finds the entries. */
 roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context *known, size_t bytes,
                           struct delta_sink *sink)
 {
@@ -466,7 +466,7 @@ roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context 
     return status;
 }
 
-/* ---- a delta ----------------------------------------------------------------------------------------------------- */
+/* ---- writing what changed ---------------------------------------------------------------------------------------- */
 
 #define DEAD_FLAG (UINT64_C(1) << 63)
 
@@ -477,7 +477,7 @@ static struct dot_run run_of_change(const struct orcuckoo *filter, struct change
     return (struct dot_run){filter->actors.list[change.tag >> 32].id, first, last};
 }
 
-/* Which dots the told records speak of. */
+/* The dots of the selected records. */
 static bool changed_dots(const struct orcuckoo *filter, struct causal_context *dots, struct selection selection)
 {
     const struct journal *journal = filter->base.journal;
@@ -495,9 +495,9 @@ static bool changed_dots(const struct orcuckoo *filter, struct causal_context *d
 }
 
 /*
- * The changes that name a class, by rank: those of all records from the first on, told or not. What a delta says of a
- * dot is what became of it by now. A run would otherwise bury those of its dots whose additions are left out, and an
- * addition be told as live whose removal is.
+ * The changes that name a class, by rank: those of all records from the first on, selected or not. A delta carries the
+ * present state of each of its dots. Otherwise a run would declare those of its dots dead whose additions are left out,
+ * and an addition would be sent as live whose removal is left out.
  */
 static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs,
                                const struct causal_context *dots, const uint64_t *before,
@@ -562,7 +562,7 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
     return status;
 }
 
-/* ---- a part of a state, being read ------------------------------------------------------------------------------- */
+/* ---- reading a delta --------------------------------------------------------------------------------------------- */
 
 /* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the causal context, once. */
 struct delta_reader {
@@ -702,7 +702,7 @@ static bool next_hint(struct hint_reader *hints, struct delta_reader *delta, str
     uint64_t wanted = next_rank(&hints->hints);
     if (delta->positions.failed)
         return false;
-    /* Skip whole stretches between live ones. */
+    /* Skip whole intervals between live ones. */
     while (hints->others + (hints->next_live - hints->rank) <= wanted && hints->next_live != UINT64_MAX) {
         hints->others += hints->next_live - hints->rank;
         hints->rank = hints->next_live + 1;
@@ -723,7 +723,7 @@ static bool delta_ends(struct delta_reader *delta, struct bit_reader *reader)
     return !delta->positions.failed && !delta->classes.failed && reader_bits_left(&delta->positions) == 0;
 }
 
-/* ---- a state, being read ----------------------------------------------------------------------------------------- */
+/* ---- reading a state --------------------------------------------------------------------------------------------- */
 
 static roost_status take_live(struct orcuckoo *filter, struct delta_reader *delta, uint64_t count, uint32_t *kicks)
 {
@@ -784,7 +784,7 @@ roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
     return status;
 }
 
-/* ---- a delta, being read ----------------------------------------------------------------------------------------- */
+/* ---- merging a delta --------------------------------------------------------------------------------------------- */
 
 /* All of it, before anything is done. */
 static bool delta_is_sound(struct delta_reader *delta, struct bit_reader *reader)
@@ -802,7 +802,7 @@ static bool delta_is_sound(struct delta_reader *delta, struct bit_reader *reader
     return delta_ends(delta, reader) && reader_bits_left(reader) == 0;
 }
 
-/* By way of a filter that holds the part: time that follows the table, for parts that are large or say too little. */
+/* By way of a filter that holds the delta: time that follows the table, for deltas that are large or lack classes. */
 static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
 {
     roost_filter *other;
@@ -817,13 +817,13 @@ static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct 
     return status;
 }
 
-/* Removals whose class is not told must be looked for, unless their dots are new. */
+/* Removals without a class must be searched for, unless their dots are new. */
 static bool needs_search(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
     return delta->live + delta->hinted < delta->causal.dots && causal_overlaps(&delta->causal, &filter->causal);
 }
 
-/* Whether the time of a whole merge is no more than a few times that of the part. */
+/* Whether the time of a whole merge is no more than a few times that of the delta. */
 static bool is_large(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
     return delta->live + delta->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
@@ -916,7 +916,7 @@ static bool knows_all_actors(const struct orcuckoo *filter, const struct causal_
     return true;
 }
 
-/* A part that can be taken in without fail, and the actors as they were before, should it not be. */
+/* A delta that can be merged without fail, and the actors as they were before, in case it is abandoned. */
 struct ready_delta {
     struct delta_reader delta;
     struct causal_context joined;
@@ -934,7 +934,7 @@ static void ready_delta_close(struct orcuckoo *filter, struct ready_delta *ready
         stash_release(&filter->table.stash, allocator);
 }
 
-/* New actors stay only if all of them do, or those who send too many could use up the numbers. */
+/* New actors stay only if all of them do: otherwise refused deltas could use up the numbers. */
 static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
@@ -971,14 +971,14 @@ static void apply_delta(struct orcuckoo *filter, bool *changed, struct ready_del
     apply_causal(filter, changed, delta, &ready->joined);
 }
 
-/* A copy can be weighed before it is kept. */
+/* The memory of a copy can be measured before the copy is kept. */
 static bool needs_copy(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
     return is_large(filter, delta) || needs_search(filter, delta) ||
            !has_memory_for(filter, most_growth(filter, delta));
 }
 
-/* Reads the part; ROOST_CORRUPT, ROOST_NO_MEMORY. */
+/* Reads the delta; ROOST_CORRUPT, ROOST_NO_MEMORY. */
 static roost_status open_sound(struct delta_reader *delta, const struct orcuckoo *filter, struct bit_reader *reader)
 {
     roost_status status = delta_open(delta, filter, reader);

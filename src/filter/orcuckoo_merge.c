@@ -9,13 +9,13 @@
  *     the rest            as it is
  *
  * First the drops, which make room, then what is taken in. Neither needs to know where an entry lies: a dropped one is
- * looked up in both of its buckets and in the stash of the other side; whether one is taken in, the causal context
- * alone says.
+ * looked up in both of its buckets and in the stash of the other side; whether one is added follows from the causal
+ * context alone.
  *
  * Most of the time two replicas hold nearly the same, and mostly in the same buckets, since entries move only when the
  * table is full. So the walk compares bucket by bucket, and only entries that are not in the same bucket over there are
- * looked up, in rows whose memory was asked for ahead. Actors have other indexes on the other side: a table made for
- * the walk translates them, together with how far the other causal context is known without gaps, which nearly always
+ * looked up, in batches whose memory was prefetched. Actors have other indexes on the other side: a table made for the
+ * walk translates them, together with how far the other causal context is known without gaps, which nearly always
  * answers whether a dot was seen.
  *
  * A merge that fails half-way must leave nothing behind, so from the first change on it works on a copy of the table.
@@ -428,13 +428,13 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
     return status;
 }
 
-/* ---- removals in steps ---------------------------------------------------------------------------------------------
+/* ---- incremental removals -----------------------------------------------------------------------------------------
  *
- * The receiver of a state in parts has taken in all that was new to him; now no dot that the other side has seen can
- * enter any more, and what is left to do is to drop the entries that it has seen removed. His table is walked a few
- * rows at a time, and changes in between: entries may come, which are none of these, or go, or be kicked from a row
- * that was not looked at yet into one that was. The table counts such moves. A walk that they disturbed is made again;
- * the third one is made in one go.
+ * The receiver has merged all that was new to it; from now on no dot that the sender has seen can enter any more, and
+ * what is left to do is to drop the entries that the sender has seen removed. The table is walked a few rows at a time,
+ * and changes in between: entries may come, which are none of these, or go, or be kicked from a row that was not
+ * visited yet into one that was. The table counts such moves. A walk that was disturbed by moves is repeated; the third
+ * walk visits all rows at once.
  */
 
 #define MOST_PASSES 3
@@ -498,7 +498,7 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
 
 /* ---- compare ----------------------------------------------------------------------------------------------------- */
 
-/* The same walk for those who have no memory for a table of actors: each is asked for again. */
+/* The same walk without memory for a table of actors: each actor is looked up again. */
 struct slow_walk {
     const struct orcuckoo *filter, *other;
     bool found;

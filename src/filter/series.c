@@ -13,8 +13,8 @@
  * tables, one by one, and know nothing of lengths. The thesis keeps the tail of the longer list as it is, and an
  * element that one side had seen there, removed, and shrunk away comes back. Here each table has a causal context of
  * its own, which stays when its entries are gone: only a table that has never seen anything is missing. (A causal
- * context for each table, and not one for all: its actors tell their table by their lowest bits, so that the union of
- * all causal contexts is one again, where it is needed.)
+ * context for each table, and not one for all: the lowest bits of an actor are the number of its table, so that the
+ * union of all causal contexts is a causal context too, where one is needed.)
  *
  * Removal. An element may have entries in several tables, since replicas grow apart and meet again. The tables' classes
  * nest, so an entry of this element in one table never looks like another element's in a finer one. Remove takes its
@@ -30,9 +30,9 @@
  *     table 1                       -                    x          adding x again
  *
  * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer elements in it than its capacity,
- * and fingerprints are long enough for `writers` times as many. Bloom: a quota in the state says who added how much to
- * which table, and nobody adds more than his share (../causal/quota.h); shares that lie idle can be lent.
- * docs/error-bounds.md.
+ * and fingerprints are long enough for `writers` times as many. Bloom: a quota in the state records which replica
+ * added how much to which table, and no replica adds more than its share (../causal/quota.h); idle shares can be
+ * transferred. docs/error-bounds.md.
  *
  * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
  * at the end. A delta is prepared in every table before it is committed in any (kind.h), so that its time follows its
@@ -260,7 +260,7 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     return status;
 }
 
-/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+/* ---- incremental copies -------------------------------------------------------------------------------------------
  *
  * Table by table; one that has changed again since it was copied is gone over again. Tables come, and are never taken
  * away.
@@ -730,7 +730,7 @@ static bool is_missing(const struct series *series, uint32_t index)
     return !series->tables[index] || series->table_kind->lattice.is_bottom(series->tables[index]);
 }
 
-/* Whether `other` knows of anything that this series does not. */
+/* Whether `other` has seen anything that this series has not. */
 static bool lacks_in_table(const struct series *series, const struct series *other, uint32_t index)
 {
     if (is_missing(other, index))
@@ -860,12 +860,12 @@ static bool series_precompute_digest(roost_filter *filter, uint64_t *effort)
     return more;
 }
 
-/* ---- lending ----------------------------------------------------------------------------------------------------- */
+/* ---- transfer of shares ------------------------------------------------------------------------------------------ */
 
 /*
  * The actor that has used two thirds or more of what it has of this table, and went on farthest beyond; 0: none. Not
- * all, since then it has begun another table before it hears of the gift; and more than who gives keeps (half), lest
- * two give to each other for ever.
+ * all, since it would have begun another table before the transfer arrives; and more than the giver keeps (half), so
+ * that two replicas do not transfer to each other for ever.
  */
 static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
@@ -886,7 +886,7 @@ static uint64_t neediest(const struct series *series, uint32_t index, const stru
     return needy;
 }
 
-/* Keeps as much as was used so far, in case it goes on like that. */
+/* The giver keeps as much as it has used so far, for further additions. */
 static uint64_t idle_part(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
     uint64_t left = quota_left(&series->quota, index, series->actor, plan->share);
@@ -899,7 +899,7 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
     struct series *series = as_series(filter);
     struct table_plan plan;
     if (series->table_kind->table.elements ||
-        !series->actor) /* who never added has no share, lest mirrors use them up */
+        !series->actor) /* a replica that never added has no share: mirrors must not use them up */
         return ROOST_OK;
     for (uint32_t i = 0; i < series->count && plan_of(series, i, &plan); i++) {
         uint64_t needy = neediest(series, i, &plan);

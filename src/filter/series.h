@@ -43,7 +43,8 @@ roost_status series_copy_table(struct series *series, uint32_t index, roost_filt
 void series_replace_table(struct series *series, uint32_t index, roost_filter *table);
 /* After changes: room may have come back in any table, and the last ones may be empty. Their causal contexts stay. */
 void series_shrink(struct series *series);
-/* Takes in what another quota has more, notes it, and tells whether there was any; it must have been reserved. */
+/* Merges another quota, records what changed in the journal, and returns whether anything did; room must have been
+   reserved. */
 bool series_take_quota(struct series *series, const struct quota *other);
 
 /* ---- bytes and deltas: series_bytes.c ---------------------------------------------------------------------------- */

@@ -2,10 +2,10 @@
  * A series as bytes: its tables one after the other, each in its own form. docs/format.md is the specification.
  *
  *     state    how many tables; for each whether it is there, and its state; Bloom: the quota
- *     delta    for each table with changes its number and its part; Bloom: the entries of the quota that changed
+ *     delta    for each table with changes its number and its delta; Bloom: the entries of the quota that changed
  *
  * Positions, for the digest tree: those of the first table, then of the second, and so on. Where dots are compared, a
- * rank in the union of all causal contexts tells the table by itself, and every table picks its own.
+ * rank in the union of all causal contexts determines the table, and every table selects its own.
  */
 #include "series.h"
 
@@ -100,7 +100,7 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
 
 /* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
-/* Which tables have changes to tell, a bit for each. */
+/* The tables that have selected changes, a bit for each. */
 static uint64_t changed_tables(const struct series *series, struct selection selection)
 {
     uint64_t changed = 0;
@@ -113,7 +113,7 @@ static uint64_t changed_tables(const struct series *series, struct selection sel
 
 typedef roost_status delta_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
 
-/* The number of the table, the length of its part, the part. */
+/* The number of the table, the length of its delta, the delta. */
 static roost_status write_table_delta(const struct series *series, struct bit_writer *writer, uint32_t index,
                                       delta_writer *write_delta_body, const void *context)
 {
@@ -181,15 +181,15 @@ roost_status series_write_delta(const roost_filter *filter, struct bit_writer *w
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* A delta, being read: for each table with a part, what is ready to be committed, or a table that takes its place. */
+/* A delta, being read: for each table in it, what is ready to be committed, or a table that takes its place. */
 struct series_delta {
     struct prepared_delta prepared[MOST_TABLES];
     roost_filter *fresh[MOST_TABLES];
-    uint64_t old, seen; /* tables that were there before; that the delta told of */
+    uint64_t old, seen; /* tables that were there before; that the delta contains */
     struct quota quota;
 };
 
-/* Where the table cannot take the part in by itself, a copy does. */
+/* Where the table cannot merge the delta in place, a copy does. */
 static roost_status prepare_table(struct series *series, struct series_delta *delta, uint32_t index,
                                   struct bit_reader reader)
 {
@@ -238,7 +238,7 @@ static uint64_t tables_there(const struct series *series)
     return there;
 }
 
-/* Tables that were made for parts which did not come to anything go again. */
+/* Tables that were made for a delta that was abandoned are freed again. */
 static void drop_new_tables(struct series *series, uint64_t old)
 {
     for (uint32_t i = 0; i < MOST_TABLES; i++)
@@ -265,7 +265,7 @@ static void commit_deltas(struct series *series, bool *changed, struct series_de
     *changed |= series_take_quota(series, &delta->quota);
 }
 
-/* What copies have noted never came about. */
+/* Records of copies that are dropped never became part of the state. */
 static void abandon_deltas(struct series *series, struct series_delta *delta)
 {
     bool noted = false;
@@ -295,9 +295,9 @@ roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_
     return status;
 }
 
-/* ---- in parts ---------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
-/* A part of a table becomes one of the series. */
+/* A delta of a table becomes one of the series. */
 struct table_sink {
     struct delta_sink sink;
     struct delta_sink *series_sink;
@@ -486,7 +486,7 @@ static roost_status resolve_in_table(struct series *series, bool *changed, uint3
     return status;
 }
 
-/* A rank tells its table: every table drops its own. */
+/* A rank determines its table: every table drops its own. */
 static roost_status resolve_dots(struct series *series, bool *changed, const struct causal_context *space,
                                  const uint64_t *positions, uint64_t count)
 {

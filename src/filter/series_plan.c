@@ -13,7 +13,7 @@
  * Low rates end in fingerprints of 32 bits. From there on a table gets twice the buckets, as often as it must, and is
  * never more than half, a quarter, ... full: memory for rate. Tables grow up to 2^31 slots (cuckoo); those that come
  * then are no larger. What ends growth is the number of tables (64), and at very low rates that of classes which a
- * 60-bit number can name; series_most_elements tells where that is.
+ * 60-bit number can name; series_most_elements computes where that is.
  *
  * Cuckoo tables nest (cuckoo_geometry.h), and have rows for what they hold at present, whatever their capacity. Of the
  * fingerprint of the first table some bits are left out of the base, so that even it can spread when it has to hold

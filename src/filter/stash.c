@@ -73,7 +73,7 @@ uint64_t stash_bytes_with(const struct stash *stash, uint64_t more)
     return bytes_for(stash, room_for(stash, more));
 }
 
-/* The address of the array is a number that no other array has and that no stranger knows. */
+/* The address of the array is unique, and unknown to senders. */
 static bool allocate(struct stash *stash, const roost_allocator *allocator, uint64_t room, bool tagged)
 {
     *stash = (struct stash){.room = room, .tagged = tagged};

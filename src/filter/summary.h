@@ -7,7 +7,7 @@
  *
  * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or over
  * its words that have bits (Bloom), which are at hand: a summary of bits costs nothing to make, and a range what it is
- * long. A series of Bloom tables has a stretch of bits for each, with nothing but zeros between.
+ * long. A series of Bloom tables has a range of words for each, with nothing but zeros between.
  */
 #ifndef FILTER_SUMMARY_H
 #define FILTER_SUMMARY_H
@@ -30,7 +30,7 @@ struct summary {
     /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
     uint64_t *positions, *sums;
     uint64_t count;
-    /* or: the bits themselves, in stretches that ascend */
+    /* or: the bits themselves, in ascending ranges of words */
     struct word_range *word_ranges;
     uint32_t word_range_count;
 };
@@ -38,7 +38,7 @@ struct summary {
 /* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed);
-/* With room for so many stretches, and none so far; false without memory. */
+/* With room for so many ranges of words, and none so far; false without memory. */
 bool summary_of_bits(struct summary *summary, uint32_t word_ranges, uint64_t universe, uint64_t seed,
                      const roost_allocator *allocator);
 void summary_release(struct summary *summary, const roost_allocator *allocator);

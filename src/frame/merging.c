@@ -89,7 +89,7 @@ void roost_merging_free(roost_merging *merging)
     memory_release(&allocator, merging);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 static bool make_room(roost_merging *merging)
 {

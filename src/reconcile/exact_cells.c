@@ -213,7 +213,7 @@ roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell,
     return ROOST_OK;
 }
 
-/* ---- what was told ---------------------------------------------------------------------------------------------- */
+/* ---- what was reported ------------------------------------------------------------------------------------------- */
 
 uint128 reported_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash)
 {

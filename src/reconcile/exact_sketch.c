@@ -201,7 +201,7 @@ roost_status sketch_more_of_first(struct roost_reconcile *session, struct bit_wr
     return write_more(session, writer, &(struct verdicts){.more = sums}, 0);
 }
 
-/* ---- what was told ---------------------------------------------------------------------------------------------- */
+/* ---- what was reported ------------------------------------------------------------------------------------------- */
 
 /* A message TOLD as it is read. */
 struct report {

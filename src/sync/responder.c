@@ -14,7 +14,7 @@
 
 #include "roost/incremental.h"
 
-/* ---- parts of replies -------------------------------------------------------------------------------------------- */
+/* ---- beginnings of replies --------------------------------------------------------------------------------------- */
 
 static roost_status failure(const roost_filter *filter, roost_buffer *reply, roost_status status)
 {

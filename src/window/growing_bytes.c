@@ -176,7 +176,7 @@ roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 static roost_status hand_out(const struct window *window, uint64_t slot, const uint64_t *prefixes, uint64_t count,
                              struct delta_sink *sink)
