@@ -1,7 +1,7 @@
 /*
- * A copy of a filter in steps (include/roost/incremental.h).
+ * An incremental copy of a filter (include/roost/incremental.h).
  *
- * As machines are moved from host to host while they run: pages are copied one after the other, and those that were
+ * It works as the live migration of virtual machines: pages are copied one after the other, and those that were
  * written meanwhile are copied again, until so few are left that they are copied at one moment, with all that is short
  * (sums, causal contexts, actors, the stash). So the copy is what the filter was at that moment, however it has changed
  * before. The kinds know which pages were written: Bloom filters by the chunks whose hash is stale, tables by a byte a
@@ -11,7 +11,7 @@
  *     pass 2   what was written during pass 1        4,100
  *     pass 3   what was written during pass 2           17   -> all at one moment: done
  *
- * Who writes faster than a step copies would keep it from coming to an end: each pass may take twice as long a step.
+ * A writer that is faster than the copying would keep it from ending: each pass may use slices that are twice as long.
  *
  * Windows and counters, which are small, are encoded and decoded.
  */

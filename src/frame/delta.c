@@ -1,6 +1,6 @@
 /*
- * Deltas: what changed since a cursor, and how it is taken in. The kinds know what their changes look like; this is
- * about cursors, frames and the choice between part and whole.
+ * Deltas: what changed since a cursor, as a frame, and the merge of frames. The kinds encode their changes; this file
+ * has the cursors, the frames, and the choice between a delta and the whole state.
  */
 #include "frame.h"
 
@@ -86,7 +86,7 @@ roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *fram
     return status;
 }
 
-/* A delta of the same configuration is read in place; the configuration has one form, so its bytes tell. */
+/* A delta of the same configuration is read in place; the configuration has one form, so its bytes are compared. */
 static bool skip_configuration(const roost_filter *filter, struct bit_reader *reader)
 {
     uint8_t bytes[CONFIGURATION_ROOM];

@@ -8,9 +8,9 @@
  *                                      |<-------- length ----->|
  *
  * One state has one frame. A delta is a frame of another type, with a part of a state for its body: deltas are not
- * canonical, since what changed says nothing about when. The checksum (XXH3-64 of all before it) finds accidents; it
- * keeps nobody from writing a frame of his own, so the readers of configuration and state check each number as well.
- * Nothing is allocated beyond what the memory limit of the environment allows.
+ * canonical, since their content depends on the cursor. The checksum (XXH3-64 of all before it) detects accidental
+ * damage; it does not stop forged frames, so the readers of configuration and state check each number as well. Nothing
+ * is allocated beyond what the memory limit of the environment allows.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 
-/* Version 2 is what windows that grow were made with: programs that know only version 1 can say so. All else is
-   version 1. A body begins with the kind of the filter. */
+/* Windows that grow have version 2, so that programs that know only version 1 report the version. All other kinds
+   have version 1. A body begins with the kind of the filter. */
 static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
 {
     static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;

@@ -1,4 +1,4 @@
-/* The envelope of a frame, for those who fill it. `frame.c` draws it. */
+/* The envelope of a frame. `frame.c` draws it. */
 #ifndef FRAME_FRAME_H
 #define FRAME_FRAME_H
 

@@ -1,22 +1,22 @@
 /*
- * A merge in steps (include/roost/incremental.h).
+ * An incremental merge (include/roost/incremental.h).
  *
- * A state is a product of chains, and merge the pointwise maximum; so a state is the join of any parts that cover it,
- * and merging these one after the other is merging the whole. The kinds cut: a Bloom filter by stretches of its array,
- * a cuckoo filter by ranges of classes, an observed-remove filter by slices of its causal context, a series by tables.
- * What they hand out has the form of a delta, and each is made a frame of its own here.
+ * A state is a product of chains, and merge the pointwise maximum; so a state is the join of any deltas that cover it,
+ * and merging these one after the other merges the whole. The kinds cut the state: a Bloom filter by ranges of words, a
+ * cuckoo filter by ranges of classes, an observed-remove filter by slices of its causal context, a series by tables.
+ * Each delta becomes a frame here.
  *
- * Observed-remove filters need one thing more. A dot that both sides have seen and that only the other side has seen
- * removed must be dropped, and where it lies only a walk over the receiver's table tells. So what the receiver has seen
- * is noted first, its dots are left out of the parts, and when these are in, his table is swept in steps for entries
- * that the other filter, which is kept for that, has seen and does not hold.
+ * Observed-remove filters need one thing more. A dot that both sides have seen and that only the sender has seen
+ * removed must be dropped, and only a walk over the receiver's table finds its entry. So the causal context of the
+ * receiver is copied first, its dots are left out of the deltas, and when these are merged, the receiver's table is
+ * swept incrementally for entries that the sender's filter, which is kept for that, has seen and does not hold.
  *
  *     receiver   a:1 a:2 a:3                 live 1 2 3
  *     frame      a:1 a:2 a:3  b:1 b:2 b:3    live 1 . 3   . 2 3
- *     parts      b:1 b:2 (2 live)  b:3 (live)
- *     sweep      a:2 is dropped, and told as a delta with its class
+ *     deltas     b:1 b:2 (2 live)  b:3 (live)
+ *     sweep      a:2 is dropped, and encoded as a delta with its class
  *
- * A kind that cannot be cut (windows and counters, which are small) is one part: the frame as it came.
+ * A kind that cannot be cut (windows and counters, which are small) is one delta: the frame as it came.
  */
 #include "frame.h"
 #include "kinds.h"
@@ -25,20 +25,20 @@
 
 #include "roost/incremental.h"
 
-#define MOST_ROWS   1024 /* that a step of a sweep looks at */
+#define MOST_ROWS   1024 /* of one slice of a sweep */
 #define FEWEST_ROWS 8
 
 struct roost_merging {
     roost_environment environment;
     uint8_t configuration[CONFIGURATION_ROOM]; /* of the receiver */
     size_t configuration_size;                 /* 0: there is none yet */
-    struct causal_context known;               /* what he had seen */
+    struct causal_context known;               /* what it had seen */
     roost_filter *other;
     roost_buffer *deltas;
     size_t count, room, next;
     bool sweeps;
     struct sweep sweep;
-    roost_cursor unencoded; /* since then entries were dropped that were not told yet */
+    roost_cursor unencoded; /* entries that were dropped since then are not encoded yet */
     roost_buffer encoded;
 };
 
@@ -191,7 +191,7 @@ roost_status roost_merging_open(const roost_merging *merging, roost_filter **fil
     return open_configured(filter, &reader, &complete);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- slices ------------------------------------------------------------------------------------------------------ */
 
 static roost_status step_delta(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
@@ -206,14 +206,14 @@ static roost_status step_delta(roost_merging *merging, roost_filter *filter, boo
     return ROOST_OK;
 }
 
-/* So many rows as hold no more removals than the journal can tell. */
+/* As many rows as hold no more removals than the journal has room for. */
 static uint32_t effort_for(const roost_filter *filter)
 {
     uint64_t rows = filter->journal->room / 8;
     return rows < FEWEST_ROWS ? FEWEST_ROWS : rows < MOST_ROWS ? (uint32_t)rows : MOST_ROWS;
 }
 
-/* What was dropped is told from the journal; where there is no memory for that, the next step tells it. */
+/* What was dropped is encoded from the journal; if there is no memory for that, the next slice encodes it. */
 static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     roost_cursor before, after;

@@ -1,6 +1,6 @@
 /*
- * What belongs to one object and not to its state, as bytes: the actor and the journal. Where it is kept, and how one
- * makes sure that it is the same object that comes back, is the caller's business; docs/format.md has the bytes.
+ * What belongs to one object and not to its state, as bytes: the actor and the journal. The caller stores them, and
+ * ensures that no two objects are restored from the same bytes; docs/format.md has the bytes.
  */
 #include "frame.h"
 
@@ -11,8 +11,8 @@
 #define CHECKSUM_BYTES  8
 
 /*
- * Actors have other numbers after a decode, in each table of a series. The two ways of counting are translated by rows
- * of numbers, which are fetched as they are needed.
+ * Actors have other numbers after a decode, in each table of a series. Arrays of numbers, which are fetched as they
+ * are needed, translate between the two.
  */
 struct number_rows {
     const roost_filter *filter;

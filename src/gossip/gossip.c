@@ -19,11 +19,11 @@
  *     ANSWER    a filter, then elements
  *     ELEMENTS  varint count; each: varint size, bytes
  *
- * The checksum is a hash under the seed of the pair and the round, so a message for somebody else, or with other
- * settings, is refused like a damaged one. All of a message is looked through before anything of it is used; the reply
- * is made before elements are taken in, so that a failure changes nothing. A message asks for no more memory than some
- * sixty times its bytes, but for SIZE: what it says is believed up to a little beyond one's own set, since a filter for
- * far more than both have would be a waste, and for far fewer is only slower.
+ * The checksum is a hash under the seed of the pair and the round, so a message for another host, or with other
+ * settings, is refused like a damaged one. A message is checked to its end before any of it is used; the reply is made
+ * before elements are added, so that a failure changes nothing. A message allocates at most some sixty times its bytes,
+ * except SIZE: its number is limited to a little more than one's own set, since a filter for far more than both have
+ * would be a waste, and one for far fewer is only slower.
  */
 #include "distributed_bloom.h"
 
@@ -47,7 +47,7 @@ struct roost_gossip {
     struct gossip_set set;
 };
 
-/* ---- life and set ------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle and set ------------------------------------------------------------------------------------------- */
 
 roost_gossip_config roost_gossip_config_default(void)
 {
@@ -217,7 +217,7 @@ roost_status roost_gossip_begin(const roost_gossip *gossip, roost_buffer *messag
 struct incoming {
     enum gossip_type type;
     struct contact contact;
-    uint64_t size; /* that the peer tells */
+    uint64_t size; /* that the peer states */
     struct bloom_mapping mapping;
     const uint8_t *array;
     struct bit_reader elements; /* behind their count */

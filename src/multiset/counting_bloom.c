@@ -1,11 +1,9 @@
 /*
- * Counting Bloom filter (CBF): the yardstick of the paper on counting cuckoo filters, as it describes it.
+ * Counting Bloom filter (CBF): the baseline of the paper on counting cuckoo filters, as it describes it.
  *
  * Fan, Cao, Almeida, Broder: "Summary Cache" (2000); Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo
  * Filters" (2020), sections 2.2 and 6.1. An element has k of m counters, by double hashing:
- *
- *     cell i = (g1 + i * g2) mod m,  i = 0 .. k - 1        g1 below m, g2 from 1 to m - 1, from the two halves of the
- * hash
+  *     cell i = (g1 + i * g2) mod m,  i = 0 .. k - 1        g1 below m, g2 from 1 to m - 1: the halves of the hash
  *
  * An add raises all of them; the count of an element is the least. Counters are packed:
  *
@@ -20,8 +18,9 @@
  * Differences (section 2.2), in the two ways that the paper names. *By query*: what the other's filter counts of each
  * own element, as in Algorithm 4. *By decoding*: a host subtracts its counters from the other's; what both have
  * cancels. An element whose cells are all above zero is one of which the other has more, by the least of them; if all
- * are below, the other has fewer, or none: that cannot be told apart, and the element is sent. The first errs where
- * cells are shared at all, the second where differences of both signs meet, the more so the more cells an element has.
+ * are below, the other has fewer, or none: these cannot be distinguished, and the element is sent. The first errs
+ * where cells are shared at all, the second where differences of both signs meet, the more so the more cells an element
+ * has.
  *
  * Worked example, m = 8, k = 2: x has cells 1 and 6, y 6 and 3. add(x, 3), add(y, 2): cells 1: 3, 6: 5, 3: 2. Both
  * counts are right: the least of (3, 5) and of (5, 2).

@@ -1,8 +1,8 @@
 /*
  * Counting cuckoo filter (CCF): a cuckoo table whose slots hold a fingerprint and how many copies there are.
  *
- * Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo Filters" (2020), section 3, Algorithms 1 to 3. The table
- * is the house's own (../filter/cuckoo_table.h), with the count for a tag:
+ * Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo Filters" (2020), section 3, Algorithms 1 to 3. The
+ * table is that of all cuckoo filters (../filter/cuckoo_table.h), with the count for a tag:
  *
  *     slot of 32 bits     | count: 32 - f bits | fingerprint: f bits |       f up to 24, so a count has 8 bits or more
  *     slot of 64 bits     | count: 64 - f bits | fingerprint: f bits |       f from 25 to 32
@@ -25,8 +25,8 @@
  * Beyond the capacity an add goes on while the table finds a slot, and answers ROOST_FULL when it does not (the paper's
  * False, which gives up the last victim: here nothing is lost).
  *
- * Deletion (Algorithm 2) takes all copies; `remove` takes as many as it is told. It gives the slot back, but does not
- * call entries home from the stash: those cost a look-up, and are few.
+ * Deletion (Algorithm 2) takes all copies; `remove` takes as many as the caller passes. It frees the slot, but does
+ * not move entries back from the stash: those cost a look-up, and are few.
  *
  * Worked example, capacity 1,000, f = 10: 263 buckets of four. "swift" has fingerprint 77 and buckets 12 and 201.
  * add(swift, 3): slot (12, 0) = 3 << 10 | 77. add(swift, 2): the tag becomes 5. remove(swift, 1): 4. A replica that

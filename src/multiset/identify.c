@@ -14,8 +14,8 @@
  * Where we differ. (1) *Query.* Algorithm 4 compares the other's count of x, which is that of all elements of x's
  * class, with one's own count of x alone, so a pair of elements that both hosts hold and that share a class passes for
  * a difference at both. A host sees that a class holds more than x: its own filter counts more than x has. For such an
- * element it compares the two filters' counts; if they differ nobody can tell whose copies they are, and the element is
- * sent, which is always right, because the receiver takes the larger count. Only collisions between elements of
+ * element it compares the two filters' counts; if they differ it is not known whose copies they are, and the element
+ * is sent, which is always right, because the receiver takes the larger count. Only collisions between elements of
  * different hosts are left to err. Decoding has the slots alone, and cannot know. (2) *Decoding.* The flag bit and the
  * struck-out filter are a map from the classes that are left to the copies that they lack, 0 for d_E: it is as large as
  * the difference, and one's own filter stays as it is. Algorithm 5's look-up can match another slot of the same

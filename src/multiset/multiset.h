@@ -1,5 +1,5 @@
 /*
- * What a kind of multiset provides; `multiset.c` puts the public interface over it, `../sync/multiset_frame.c` the
+ * What a kind of multiset provides; `multiset.c` puts the public interface over it, `../frame/multiset_frame.c` the
  * bytes. Each kind's own struct begins with a `struct roost_multiset`.
  */
 #ifndef MULTISET_MULTISET_H

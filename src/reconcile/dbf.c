@@ -2,13 +2,13 @@
  * Reconciliation by distributed Bloom filters: Ramabaja, Avdullahu: "The Distributed Bloom Filter", sections 2.1 to 2.3
  * (distributed_bloom.c has the mapping), made exact.
  *
- * A side sends a Bloom filter of its keys. Whoever gets it knows: a key of its own that the filter lacks is only here.
- * Those that the filter takes for present by mistake stay hidden, and the next filter, with the number of the filter in
- * the seed of its mapping, shows most of them. Filters go to and fro until both sides weigh the same.
+ * A side sends a Bloom filter of its keys. The receiver concludes that each of its own keys that the filter lacks is
+ * only here. Those that the filter takes for present by mistake stay hidden, and the next filter, with the number of
+ * the filter in the seed of its mapping, shows most of them. Filters go to and fro until both sides weigh the same.
  *
- *     asking                                   answering
+ *     initiator                                responder
  *     OPENING  weight of all keys         -->  ENDING if that is the same here
- *                                         <--  FILTER, or TURN if the asking side has fewer keys
+ *                                         <--  FILTER, or TURN if the initiator has fewer keys
  *     FILTER   keys; keys in it; their    -->
  *              weight; the filter         <--  FILTER, with another mapping ...
  *     ENDING                                   either side, as soon as its weight is that of the filter that came
@@ -18,12 +18,13 @@
  * the same keys (but for a chance of 2^-64), and so nothing else is in common. A filter needs to hold only what is
  * unmarked.
  *
- * Why messages came as they were sent. Weights alone do not tell: where a bit is lost on the way, and a key that both
- * have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So each
- * message is sealed, and a seal covers all messages before it (session_seal): whoever ends the session by ENDING, or
- * goes on after a filter, knows that the peer has seen what was sent, even if somebody has put the right seal on a
- * changed message. And whoever ends it by the filter that came last compares the weight in it with that of its own
- * keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does not meet it.
+ * Why messages came as they were sent. Weights alone do not show it: where a bit is lost on the way, and a key that
+ * both have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So
+ * each message is sealed, and a seal covers all messages before it (session_seal): a side that ends the session by
+ * ENDING, or goes on after a filter, knows that the peer has seen what was sent, even if an attacker has put the right
+ * seal on a changed message. And a side that ends it by the filter that came last compares the weight in it with that
+ * of its own keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does
+ * not meet it.
  *
  * What it costs. A filter of n keys that errs once in 2^k times has 1.44 k n bits: the bytes follow the sets and not
  * the difference, which is why this is not what `auto` does. To show d keys wants k = log2 d or more in all, in

@@ -2,15 +2,15 @@
  * The counts of a multiset. Its elements are pairs of a key and a count, so a key that both sides have, in different
  * numbers, shows up as one pair that is only here and one that is only there. Which of those belong together?
  *
- * All pairs of one key are in the same cell, and the hashes that were told begin with bits that the key alone makes. So
+ * All pairs of one key are in the same cell, and the reported hashes begin with bits that the key alone determines. So
  * of the few pairs of that cell that are only here, at most one or two come into question for each that is only there,
- * and seven bits more of a hash of the key tell which. A sum over all that were matched, of a hash of the whole key and
- * both counts, proves it, and that the question was understood; should it be wrong, or a key fit two, they are asked
- * again with more bits.
+ * and seven bits more of a hash of the key decide which. A sum over all that were matched, of a hash of the whole key
+ * and both counts, proves it, and that the request was understood; if it is wrong, or a key fits two, they are
+ * requested again with more bits.
  *
- *     COUNTS    bits | for each element that was told, in that order: so many bits of a hash of its key, its count
- *     COUNTED   1: not clear, ask with more bits | 0, then for each: 1 bit whether the key is here, then by how much
- * its count is another; sum, 8
+ *     COUNTS    bits | for each reported element, in that order: so many bits of a hash of its key, its count
+ *     COUNTED   1: ambiguous, request with more bits | 0, then for each: 1 bit whether the key is here, then by how
+ *               much its count differs; sum, 8
  */
 #include "exact.h"
 
@@ -33,7 +33,7 @@ static uint64_t match_weight(const struct roost_reconcile *session, const struct
     return (uint64_t)element_weight(session_key(session, FOR_COUNTS), &match);
 }
 
-/* What was asked for one element, so that the answer proves that just that was understood. */
+/* What was requested for one element, so that the answer proves that exactly this was understood. */
 static uint64_t question_weight(const struct roost_reconcile *session, size_t number, uint64_t hash, uint64_t count)
 {
     return multiply_and_fold(hash ^ session->salt, scramble_count(count) + 2 * number + 1);
@@ -56,7 +56,7 @@ static uint64_t read_count_beside(struct bit_reader *reader, uint64_t other)
     return below ? other - difference : other + difference;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------------- */
+/* ---- requesting -------------------------------------------------------------------------------------------------- */
 
 roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writer)
 {
@@ -107,7 +107,7 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     return sum == reported ? session_end(session, writer) : ask_with_more_bits(session, writer);
 }
 
-/* ---- answering -------------------------------------------------------------------------------------------------- */
+/* ---- responding -------------------------------------------------------------------------------------------------- */
 
 /* Our elements that are only here, in the order of their hashes, and so of their cells. */
 struct candidates {
@@ -145,8 +145,8 @@ static size_t first_candidate(const struct roost_reconcile *session, const struc
     return from;
 }
 
-/* How many of our elements may have the key of what was told; *found is one of them. With the same count it would not
-   be different. */
+/* How many of our elements may have the key of a reported one; *found is one of them. With the same count it would
+   not be different. */
 static size_t find_match(const struct roost_reconcile *session, const struct candidates *candidates,
                          const struct reported *reported, uint64_t hash, unsigned bits, uint64_t count,
                          const struct element **found)

@@ -1,22 +1,23 @@
 /*
- * The decoding side: takes sketches of the other's cells, and tells what it made of them.
+ * The decoding side: decodes sketches of the other's cells, and reports the result.
  *
- *     TOLD      numbers of the open cells that want more | positions of the elements that are only there | for each
- * cell that was decoded its two checks | if none wants more: check of the window, 8; elements only here position number
- * among the cells shown, times slot, plus rank: the other side's hashes in that cell, as they occur an odd number of
- * times, in ascending order, are known here by now, and the rank among them is shorter than the hash AUDITED   numbers
- * of the blocks that are unequal; 24 bits of weight for each of their cells
+ *     REPORT    numbers of the open cells that want more | positions of the elements that are only there | for each
+ *               cell that was decoded its two checks | if none wants more: check of the window, 8; elements only here
+ *     position  number among the cells shown, times slot, plus rank: the other side's hashes in that cell, those that
+ *               occur an odd number of times, ascending, are known here by now, and the rank among them is shorter
+ *               than the hash
+ *     AUDITED   numbers of the blocks that are unequal; 24 bits of weight for each of their cells
  *
  * What is decoded from sums is a set of hashes in which the two cells differ. For each there are, among all our
  * elements of the cell, whether or not they are believed to be only here,
  *
- *     none             it is an element that is only there: told
+ *     none             it is an element that is only there: reported
  *     one              it is only here; or, if that was believed already, it is not after all: turned
- *     two or more      one of them, but which: another salt will tell
+ *     two or more      one of them, but which: another salt will decide
  *
- * A list has all hashes that occur there. Those that none of our elements has are told; our elements whose hash it does
- * not have are only here, all of them. So what is told is never wrong: where we have no element of that hash, whatever
- * has it there is none of ours.
+ * A list has all hashes that occur there. Those that none of our elements has are reported; our elements whose hash it
+ * does not have are only here, all of them. So a report is never wrong: where we have no element of that hash, any
+ * element that has it there is none of ours.
  */
 #include "exact.h"
 
@@ -73,7 +74,7 @@ static roost_status read_list(struct roost_reconcile *session, struct bit_reader
 
 /* ---- decoding a cell -------------------------------------------------------------------------------------------- */
 
-/* What a message TOLD will say. */
+/* The content of a message REPORT. */
 struct showing {
     uint64_t *wanting, *positions;
     size_t wanting_count, position_count;
@@ -131,7 +132,7 @@ static roost_status meet_in_sums(struct roost_reconcile *session, const struct c
     return status;
 }
 
-/* What a list says: somebody there has it, or nobody has. */
+/* In a list: some element there has the hash, or none has. */
 static roost_status meet_in_list(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
                                  struct showing *showing, uint64_t hash, const struct own *own, bool is_there)
 {
@@ -241,7 +242,7 @@ static roost_status decode_cell(struct roost_reconcile *session, size_t number, 
     return cell->listed ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------------------------------------------------- */
 
 static uint64_t elements_only_here(const struct roost_reconcile *session)
 {
@@ -254,7 +255,7 @@ static uint64_t elements_only_here(const struct roost_reconcile *session)
 static void write_told(struct roost_reconcile *session, struct bit_writer *writer, struct showing *showing)
 {
     struct exact *exact = exact_of(session);
-    write_byte(writer, TOLD);
+    write_byte(writer, REPORT);
     write_numbers(writer, showing->wanting, showing->wanting_count, exact->open_count);
     write_numbers(writer, showing->positions, showing->position_count, showing->shown * exact->slot);
     write_alignment(&showing->checks);
@@ -361,7 +362,7 @@ roost_status decode_window(struct roost_reconcile *session, struct bit_reader *r
     return status == ROOST_OK ? decode_and_report(session, writer, false) : status;
 }
 
-/* Three rows of numbers say what became of what we told. */
+/* Three lists of numbers say what became of what we reported. */
 struct judgement {
     uint64_t *misread, *afresh, *reset;
     uint64_t misread_count, afresh_count, reset_count;

@@ -21,7 +21,7 @@ struct estimator estimator_of(const struct roost_reconcile *session, unsigned le
 double estimate_difference(const struct estimator *here, const struct estimator *there, uint64_t keys_here,
                            uint64_t keys_there);
 
-/* In a multiset, so many bits of a hash tell pairs of one key apart by their counts. */
+/* In a multiset, so many bits of a hash distinguish pairs of one key by their counts. */
 #define COUNT_BITS 6
 
 struct plan {

@@ -1,8 +1,9 @@
 /*
- * The sketching side: sends sketches of its cells, and is told what they were decoded to.
+ * The sketching side: sends sketches of its cells, and receives what they were decoded to.
  *
  *     WINDOW   cells of the partition, first, how many | bits | sums, 0 for lists | slot | for each cell its sums or
- * list MORE     misread, afresh (numbers among the cells last shown) | from the beginning (cells) | sums more, sums of
+ *              its list
+ *     MORE     misread, afresh (numbers among the cells last shown) | from the beginning (cells) | sums more, sums of
  *              fresh ones | slot | for each open cell: wants more: 1 bit, whether listed; sums or list
  *     list     gamma code of the number of hashes, plus 1; their gaps
  *     AUDIT    16 bits of weight for every AUDITED_AT_ONCE cells
@@ -203,7 +204,7 @@ roost_status sketch_more_of_first(struct roost_reconcile *session, struct bit_wr
 
 /* ---- what was reported ------------------------------------------------------------------------------------------- */
 
-/* A message TOLD as it is read. */
+/* A message REPORT as it is read. */
 struct report {
     uint64_t *wanting, *positions; /* numbers among the open cells; ranks, by cell shown */
     uint64_t wanting_count, position_count, shown, next;

@@ -168,7 +168,7 @@ roost_status multiset_exchange_identify(struct multiset_exchange *exchange, roos
     return ROOST_OK;
 }
 
-/* Reads all elements; reports them where there is somebody to report to. */
+/* Reads all elements; reports them if there is a callback. */
 static bool read_members(struct bit_reader reader, multiset_lack *lack, void *context)
 {
     bool typed = read_byte(&reader) == ROUND_TWO;

@@ -3,22 +3,22 @@
  *
  *     OPENING   72 | version | method, bit 7: multiset | salt, 8 | number of keys, varint | of the method
  *     ENDING    65 | bits 64 to 95 of the weight of what both have in common, 4 | where seals are chained: seal, 8
- *     TROUBLED  58 | status
+  *     FAILED    58 | status
  *
  * What a peer can make us do is bounded. A message has at most MOST_MESSAGE bytes, and a method has to justify what it
  * allocates by the bytes that came. All messages together have at most ROOM_TO_TALK bytes and so many more for each of
- * our own keys: an honest peer never has to tell more than the list of our keys would be, since both methods send the
- * list of whoever has fewer once that is shorter. That also bounds the number of messages. (A filter of the peer's keys
- * is as large as these want it; a method that sends one whatever the other side has states how much room it needs.)
- * Whatever a session allocates, its own keys included, stays within the memory limit of its environment.
+ * our own keys: an honest peer never has to send more than a list of our keys would take, since both methods send the
+ * list of the side with fewer keys once that is shorter. That also bounds the number of messages. (A filter of the
+ * peer's keys is as large as these want it; a method that sends one whatever the other side has states how much room it
+ * needs.) Whatever a session allocates, its own keys included, stays within the memory limit of its environment.
  *
- * What is promised, and against whom. Messages that arrive as they were sent: the result is exact, but for a chance of
- * 2^-64. A message that was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or
- * still the exact result; the weights that are compared at the end are keyed hashes of the very keys, and nobody meets
- * them without knowing the keys. Somebody who does know the keys and the salt and rewrites all messages can stand for
- * the peer, and a peer may claim to hold any keys that it likes: then the result is that for the claimed set. It is one
- * that some set would give (`fits_peer`: keys here, less those only here, plus those only there, are the peer's), it
- * names no key that is not here, and it costs no more than stated above.
+ * Guarantees. Messages that arrive as they were sent: the result is exact, but for a chance of 2^-64. A message that
+ * was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or still the exact result;
+ * the weights that are compared at the end are keyed hashes of the keys, and cannot be forged without knowing the keys.
+ * An attacker who knows the keys and the salt and rewrites all messages can impersonate the peer, and a peer may claim
+ * to hold any keys: then the result is that for the claimed set. It is one that some set would give (`fits_peer`: keys
+ * here, less those only here, plus those only there, are the peer's), it names no key that is not here, and it costs no
+ * more than stated above.
  */
 #include "reconcile.h"
 
@@ -405,7 +405,7 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
     return status;
 }
 
-/* A peer that gave up by itself need not be told. */
+/* No answer to a peer that has failed itself. */
 static void report_failure(struct bit_writer *writer, roost_status status, const void *received, size_t size)
 {
     roost_allocator allocator = writer->buffer.allocator;

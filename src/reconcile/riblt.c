@@ -7,7 +7,7 @@
  *
  *     symbol    XOR of the elements' 64-bit names | XOR of 32-bit checks of these | how many
  *
- * The asking side subtracts the symbols of its own set; what both have cancels. A symbol that is left with one element
+ * The initiator subtracts the symbols of its own set; what both have cancels. A symbol that is left with one element
  * is known by its check; it is taken out of all the other symbols that it is in, which makes more of them known. When
  * the first symbol is empty, all is found.
  *
@@ -15,7 +15,7 @@
  * (0, 1], which gives the probabilities above. Here it is computed in whole numbers but for one square root, which IEEE
  * 754 defines to the last bit, so that all machines draw the same.
  *
- *     asking                                  answering
+ *     initiator                               responder
  *     OPENING  nothing more              -->
  *                                        <--  SYMBOLS   number of keys | sixteen symbols
  *     WANT     how many more             -->
@@ -25,8 +25,8 @@
  *              weight of what is common  <--  ENDING, or AGAIN: begin again with other names
  *     SWITCH   opening of the exact method: the difference is so large that its lists are shorter
  *
- * Where we differ: counts are sent as what they are above or below their expectation; who has to know at the end are
- * both; and there is a bound on the symbols.
+ * Where we differ: counts are sent as their difference from the expectation; both sides learn the result; and there is
+ * a bound on the symbols.
  *
  * The bound. How many symbols come next follows from how many there are (symbols_more), and the exact method takes over
  * once there are more than half as many as the smaller set has keys (symbols_suffice). The responder checks both: WANT
@@ -292,7 +292,7 @@ static roost_status peel(struct roost_reconcile *session, struct stack *stack, s
     return note_found(session, found);
 }
 
-/* More elements than there are symbols are never found: then a peer is playing. */
+/* More elements than there are symbols are never found: the peer's symbols are forged. */
 static roost_status peel_all(struct roost_reconcile *session, struct stack *stack)
 {
     struct riblt *riblt = riblt_of(session);
@@ -433,7 +433,7 @@ static void write_want(struct bit_writer *writer, uint64_t more)
     write_varint(writer, more);
 }
 
-/* Of what is common, and how many keys the asking side has. */
+/* Of what is common, and how many keys the initiator has. */
 static uint64_t check_of_common(const struct roost_reconcile *session, uint64_t keys)
 {
     return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);

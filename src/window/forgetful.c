@@ -36,14 +36,14 @@
  *
  * The promise, for what one replica adds. Up to the capacity: p is convex with p(0) = 0, so slots that share elements
  * in any way, evenly or in bursts, err by at most elements / share times a slot's part. Beyond it there are more slots
- * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that
- * the sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a
- * small rest is room for many. Past the finest level, or without memory, additions are refused: ROOST_FULL,
- * ROOST_TOO_LARGE. There are few levels where there are many past slots, since all slots together are at most 250: with
- * 40 past slots, one in 41 of the capacity and two levels, a burst of a tenth of the capacity is refused. What replicas
- * add to one slot apart comes together in it when they merge, and can be more than its share; `info` then tells that
- * the promise is void. Windows of this sort are read from older files, and made for comparison with the paper. Those
- * that are made by default have none of these limits: growing.c.
+ * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that the
+ * sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a small
+ * rest is room for many. Past the finest level, or without memory, additions are refused: ROOST_FULL, ROOST_TOO_LARGE.
+ * There are few levels where there are many past slots, since all slots together are at most 250: with 40 past slots,
+ * one in 41 of the capacity and two levels, a burst of a tenth of the capacity is refused. What replicas add to one
+ * slot apart comes together in it when they merge, and can be more than its share; `info` then reports that the
+ * promise is void. Windows of this sort are read from older files, and made for comparison with the paper. Those that
+ * are made by default have none of these limits: growing.c.
  *
  * Worked example: W = 60 s, N = 3: t = 15 s, levels of 15, 7.5, 3.75, 1.875 and 0.9375 s. At 12:00:20 an element goes
  * to the slot (12:00:15, 15 s). It is looked for until 12:01:30, when all of its slot is 60 s old, and dropped by the
@@ -690,7 +690,8 @@ void window_commit(struct window *window, struct window_unseen *unseen)
     unseen->count = 0;
 }
 
-/* An entry of our own actor that is ahead of us was made by somebody who goes by our name: he may have it. */
+/* An entry of our own actor that is ahead of ours was made by another replica with the same actor: we leave the
+   actor to it. */
 bool window_take_tally(struct window *window, const struct tally *tally)
 {
     bool changed = false;

@@ -182,7 +182,7 @@ bool growing_is_change(const roost_filter *filter, uint8_t table, struct change 
 
 /* ---- bytes and deltas: forgetful_bytes.c ------------------------------------------------------------------------- */
 
-/* Slots and entries that a merge is about to bring. */
+/* Slots and entries that a merge is about to add. */
 struct window_unseen {
     uint64_t newest;
     struct staged_slot {
@@ -196,7 +196,7 @@ struct window_unseen {
 roost_status window_stage(const struct window *window, struct window_unseen *unseen, uint64_t start, uint32_t level);
 void window_unstage(struct window_unseen *unseen);
 void window_commit(struct window *window, struct window_unseen *unseen);
-/* Takes in entries that were reserved; leaves an actor behind that somebody else has used. */
+/* Merges entries that were reserved; drops the own actor if another replica has used it. */
 bool window_take_tally(struct window *window, const struct tally *tally);
 
 void window_write_geometry(const roost_filter *filter, struct bit_writer *writer);

@@ -2,7 +2,7 @@
  * Windows and counters as bytes. docs/format.md is the specification.
  *
  *     state    count { level, start / length, state of the bits }            then, in a counter, the tally
- *     delta    count { level, start / length, size, part of the bits }       likewise, of those that changed
+ *     delta    count { level, start / length, size, delta of the bits }      likewise, of those that changed
  *
  * Slots are in order, none is empty, all are remembered; so a state has one form, and a slot that a hostile frame puts
  * out of step with time, or that could never be together with the others, is refused.
@@ -192,7 +192,7 @@ struct window_delta {
 static bool is_sound_slot_delta(const struct window *window, struct bit_reader delta)
 {
     struct bit_reader peek = delta;
-    bool positions = read_byte(&peek) == 1; /* no stretches: slots are small */
+    bool positions = read_byte(&peek) == 1; /* no ranges of words: slots are small */
     return positions && read_varint(&peek) > 0 && bloom_is_sound_delta(window->geometry.bits, delta);
 }
 

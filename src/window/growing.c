@@ -21,8 +21,8 @@
  * the uniformity of the hash; slots, replicas and their merges change nothing about that. b is 64 less the bits that
  * name slots: 60 for three past slots, 54 for 255. A rate p therefore holds for up to p 2^b elements in the window, at
  * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. What a merge brings is
- * never refused for that reason: `info` then tells that the promise is void. `capacity` is what the user expects; more
- * or fewer elements take more or less memory, nothing else.
+ * never refused for that reason: `info` then reports that the promise is void. `capacity` is what the user expects;
+ * more or fewer elements take more or less memory, nothing else.
  *
  * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
  * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
@@ -422,7 +422,7 @@ static roost_status growing_check(const roost_filter *filter)
     .journal = {.is_change = growing_is_change},                                                                       \
     .report = {.info = growing_info, .memory = growing_bytes, .check = growing_check}
 
-/* A counter is not cut into parts for merges in steps: what was counted and the names of it come together. */
+/* A counter is not cut for incremental merges: the counts and the ids of operations are merged together. */
 const struct filter_kind growing_window_kind = {
     .code = ROOST_WINDOW,
     .name = "window",

@@ -4,8 +4,8 @@
  *     state    slots { distance to the slot before, entries { prefix } }     then, in a counter, the tally
  *     delta    likewise, of what changed
  *
- * Slots come newest first, so the first one tells which others are remembered; the prefixes of a slot ascend and are
- * Rice-coded by their gaps. No slot is empty, and no prefix is in two slots: a state has one form.
+ * Slots come newest first, so the first one determines which others are remembered; the prefixes of a slot ascend and
+ * are Rice-coded by their gaps. No slot is empty, and no prefix is in two slots: a state has one form.
  */
 #include "forgetful.h"
 
@@ -191,7 +191,7 @@ static roost_status hand_out(const struct window *window, uint64_t slot, const u
     return status;
 }
 
-/* The newest slot goes last: until then nothing is forgotten that a part before it brings. */
+/* The newest slot goes last: until then nothing is forgotten that an earlier delta adds. */
 roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
                          struct delta_sink *sink)
 {

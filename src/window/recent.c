@@ -14,7 +14,7 @@
  * The tag of slot s is s modulo M, plus 1, M = 2^tag_bits - 2; the last value marks a *reservation*, an entry that is
  * about to come. A segment states the newest and the oldest slot that it may hold, less than M apart, so a tag names
  * one slot. M is at least twice the number of slots that are remembered: forgotten entries may stay for a whole window
- * before they have to be swept out. Whoever reads an entry compares its slot, so sweeping is never urgent.
+ * before they have to be swept out. Every reader compares the slot of an entry, so sweeping is never urgent.
  *
  * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed
  * prefix, by way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows,
@@ -30,10 +30,12 @@
  * in slabs of 8 MB and more, which can have large pages: otherwise the processor would spend its time looking up
  * addresses.
  *
- * Mixing keeps those who choose prefixes, in keys or in forged frames, from filling one segment: a bijection of two
- * multiplications by numbers that each replica draws for itself. Where entries lie is therefore no part of the state.
+ * Mixing prevents chosen prefixes, in keys or in forged frames, from filling one segment: a bijection of two
+ * multiplications by numbers that each replica draws for itself. The location of entries is therefore not part of the
+ * state.
  *
- * A failed call changes nothing: memory is had first, by growing segments and by reservations, which nobody sees.
+ * A failed call changes nothing: memory is allocated first, by growing segments and by reservations, which no query
+ * sees.
  */
 #include "recent.h"
 
@@ -57,7 +59,7 @@
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
 
-static _Alignas(CACHE_LINE) uint64_t nothing[LINE]; /* the words of a segment that has none; nobody writes here */
+static _Alignas(CACHE_LINE) uint64_t nothing[LINE]; /* the words of a segment that has none; never written */
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -183,7 +185,7 @@ static size_t bytes_for(uint32_t lines)
     return CACHE_LINE * (lines + margin_of(lines) + 2); /* one more, to begin on a boundary */
 }
 
-/* Which words of a line have this prefix; how many are in use. No branches: which it is, is anybody's guess. */
+/* Which words of a line have this prefix; how many are in use. No branches: they could not be predicted. */
 #if defined(__SSE2__)
 /* Four words' lower halves; a word in use has a tag there, so none of these is 0. */
 static inline __m128i lower_halves(const uint64_t *words)
@@ -205,7 +207,7 @@ static inline unsigned used_of(const uint64_t *line)
     return lowest_bit(which(_mm_cmpeq_epi32(first, none), _mm_cmpeq_epi32(second, none)) | 1u << LINE);
 }
 
-/* Lower halves tell most words apart, and the few that agree are compared as a whole. */
+/* Lower halves distinguish most words, and the few that are equal are compared as a whole. */
 static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
 {
     __m128i first = lower_halves(line), second = lower_halves(line + LINE / 2), none = _mm_setzero_si128();
@@ -726,7 +728,7 @@ static inline bool insert(struct recent *recent, struct recent_segment *segment,
     return true;
 }
 
-/* An entry that may be swept out before it is raised becomes a reservation; nobody sees either. */
+/* An entry that may be swept out before it is raised becomes a reservation; queries see neither. */
 static void keep_forgotten(const struct recent *recent, struct recent_segment *segment, uint64_t at)
 {
     uint64_t *word = &segment->words[at];
