@@ -575,7 +575,7 @@ static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
-enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, WORD_RANGE = 2 /* in a part alone */ };
+enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, WORD_RANGE = 2 /* in deltas only */ };
 
 static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -785,11 +785,12 @@ static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
 }
 
 /*
- * A part is positions in the whole array, or a stretch of it: its words as they are, or the positions of its bits. For
- * the parts of a state, which are many and dense, stretches cost what the bits do, and are taken in a vector at a time.
+ * A delta has positions in the whole array, or a range of its words: the words as they are, or the positions of their
+ * bits. The deltas of an incremental merge are many and dense: as ranges of words they take no more bytes than the
+ * state, and are merged a vector at a time.
  */
 struct bloom_delta {
-    uint64_t first, words; /* the stretch */
+    uint64_t first, words; /* the range of words */
     uint64_t bits;         /* that it has */
     uint8_t form;
     struct bit_reader reader;
@@ -862,7 +863,7 @@ static void take_positions(struct bloom *bloom, bool *changed, struct bloom_delt
     }
 }
 
-/* Some words of a stretch, which end with a chunk or before, on a boundary of words. */
+/* Some words of a range, up to the end of a chunk at most. */
 static size_t copy_words(const struct bloom_delta *delta, const uint8_t *bytes, uint64_t at,
                          uint64_t words[CHUNK_WORDS])
 {
@@ -873,7 +874,7 @@ static size_t copy_words(const struct bloom_delta *delta, const uint8_t *bytes, 
     return (size_t)some;
 }
 
-/* How many bits a stretch brings that are not set yet. */
+/* How many bits of a range of words are not set here yet. */
 static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_delta *delta, const uint8_t *bytes)
 {
     const uint64_t *here = words_of(bloom) + delta->first;
@@ -883,7 +884,7 @@ static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_delta
     return unseen;
 }
 
-/* More news than the journal can hold are as good as forgotten: it need not see them go by. */
+/* More changes than the journal has room for are not recorded at all: it forgets everything instead. */
 static void take_words(struct bloom *bloom, bool *changed, struct bloom_delta *delta)
 {
     const struct bloom_kernel *kernel = bloom_kernel_in_use();
@@ -968,7 +969,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
         write_varint(writer, set);
     for (size_t i = 0; !raw && i < words; i++) {
         if (!is_used(bloom, (first + i) / CHUNK_WORDS)) {
-            i += CHUNK_WORDS - 1; /* a stretch begins with a chunk */
+            i += CHUNK_WORDS - 1; /* a range begins with a chunk */
             continue;
         }
         for (uint64_t word = words_of(bloom)[first + i]; word; word &= word - 1) {
@@ -980,7 +981,7 @@ static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, 
     write_alignment(writer);
 }
 
-/* A stretch with few bits may be long. */
+/* A range with few bits may be long. */
 static roost_status bloom_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
                               struct delta_sink *sink)
 {
@@ -1073,7 +1074,8 @@ static double rate_of_block(const struct bloom *bloom, size_t block)
 }
 
 /*
- * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so that some tell of all.
+ * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so a sample represents
+ * all.
  */
 struct census {
     uint64_t words, set;

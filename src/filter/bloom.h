@@ -58,7 +58,7 @@ static inline uint64_t classic_position(roost_hash hash, uint32_t probe, uint64_
     return scale_to_range(mixed ^ mixed >> 32, bits);
 }
 
-/* ---- for those who keep Bloom filters as parts: bloom.c ---------------------------------------------------------- */
+/* ---- for windows, whose slots are Bloom filters: bloom.c --------------------------------------------------------- */
 
 /* An empty filter of these sizes (bloom_is_sound_geometry) instead of those that follow from its configuration. */
 roost_status bloom_open_sized(roost_filter **filter, const roost_config *config, const roost_environment *environment,

@@ -40,7 +40,7 @@ struct journal {
     journal_extension *extend;
 };
 
-/* `room` is not 0. False when there is no memory. */
+/* Neither `room` nor `incarnation` is 0. False when there is no memory. */
 bool journal_begin(struct journal *journal, const roost_allocator *allocator, uint64_t room, uint64_t incarnation,
                    journal_extension *extend);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */

@@ -1,4 +1,4 @@
-/* When the journal of a filter begins. `journal_policy.c` tells how long it may grow. */
+/* When the journal of a filter begins. `journal_policy.c` has the limits of its length. */
 #ifndef FILTER_JOURNAL_POLICY_H
 #define FILTER_JOURNAL_POLICY_H
 
