@@ -2,11 +2,11 @@
  * Causal contexts: sets of dots as sorted runs on one number line.
  *
  * The thesis (Specification 4) has a set H of all tags ever seen, to be stored as a version vector: the largest
- * timestamp of each replica. That is the same set only while every replica hears of every tag in order, and deltas come
- * in any order. Malkhi and Terry, "Concise Version Vectors in WinFS" (2005), store the exceptions beside the vector;
- * Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018), store the dots beyond it in a cloud that is
- * compacted into the vector as gaps close. Runs represent the same set as the cloud in less space, since late dots come
- * in ranges; and with runs for the vector too there is nothing to move from one to the other.
+ * timestamp of each replica. That is the same set only while every replica receives every tag in order, and deltas
+ * come in any order. Malkhi and Terry, "Concise Version Vectors in WinFS" (2005), store the exceptions beside the
+ * vector; Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018), store the dots beyond it in a cloud
+ * that is compacted into the vector as gaps close. Runs represent the same set as the cloud in less space, since late
+ * dots come in ranges; and with runs for the vector too there is nothing to move from one to the other.
  *
  * The line. The position of a dot is actor * 2^64 + counter, in 128 bits: two words side by side. Counters have 32
  * bits, which leaves free points between any two actors: runs of different actors never touch, and the point past a run

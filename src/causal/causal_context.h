@@ -64,8 +64,8 @@ bool causal_add(struct causal_context *causal, const roost_allocator *allocator,
 bool causal_add_many(struct causal_context *causal, const roost_allocator *allocator, struct dot_run *runs,
                      size_t count);
 
-/* Each makes a new causal context in *result, which is none of the others; false and an empty one when there is no
-   memory. */
+/* Each makes a new causal context in *result, which must not be one of the operands; false and an empty one when
+   there is no memory. */
 bool causal_union(struct causal_context *result, const struct causal_context *first,
                   const struct causal_context *second, const roost_allocator *allocator);
 bool causal_difference(struct causal_context *result, const struct causal_context *first,

@@ -377,7 +377,7 @@ static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
     return hash_to_number(hash_bytes(key, words, count * 8));
 }
 
-/* The first chunk from this one on whose hash must be taken anew; past the last one: none. */
+/* The first chunk from this one on whose hash must be recomputed; past the last one: none. */
 static size_t next_stale(const struct bloom *bloom, size_t chunk)
 {
     const uint8_t *found = chunk < bloom->chunks ? memchr(bloom->stale + chunk, 1, bloom->chunks - chunk) : NULL;
@@ -404,7 +404,7 @@ static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
         bloom->copied[chunk / GROUP] &= ~(UINT64_C(1) << (chunk % GROUP));
 }
 
-/* Takes at most so many hashes anew; where the next one is. */
+/* Recomputes at most so many hashes; returns where the next one is. */
 static size_t refresh(struct bloom *bloom, uint64_t *effort)
 {
     size_t chunk = next_stale(bloom, 0);

@@ -18,7 +18,7 @@ struct bloom_blocks {
     uint64_t *words;
     uint64_t count; /* of blocks */
     uint32_t probes;
-    uint8_t *stale; /* a byte a chunk: its part of the digest must be taken anew */
+    uint8_t *stale; /* a byte a chunk: its part of the digest must be recomputed */
     bool prefetch;  /* the array is larger than the caches */
 };
 

@@ -42,7 +42,7 @@ struct cuckoo_geometry {
     uint32_t bits;        /* of a fingerprint, 1 to 32 */
     uint32_t bucket_size; /* slots: 1, 2, 4 or 8 */
     uint32_t tag_bits;    /* what else a slot holds, above the fingerprint: 0, or as many as fill 32 or 64 bits */
-    uint32_t level;       /* j; 0 for a table that is none of a series */
+    uint32_t level;       /* j; 0 for a table outside a series */
     uint32_t extra_bits;  /* those of the fingerprint below the base bits */
 };
 

@@ -172,7 +172,7 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
     return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
 }
 
-/* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
+/* A fingerprint in either of two buckets; two buckets of four bytes are compared at once. */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
     if (form == TAGGED_64 || form == TAGGED_32) {

@@ -25,7 +25,7 @@
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
  * insertion it is at most 0.6 %.
  *
- * Layouts. Which rows there are is no part of what a table holds, and a table of a series changes them as it fills.
+ * Layouts. The number of rows is not part of the state, and a table of a series changes it as it fills.
  *
  * It begins folded: 2^e buckets share a row, and the slot holds which of them it was. So a table that will hold a
  * million entries begins with room for a thousand, and always has at most about twice the slots that it needs; each
@@ -41,8 +41,8 @@
  *     bucket 5, fingerprint 1011 01   ->   row 5 * 4 + 01, fingerprint 1011
  *
  * In a series the upper bits of a fingerprint are never all 0, so what is left in the slot is never taken for a free
- * one. A table that is none of a series, and has tags, spreads too, since replicas that add the same elements apart
- * leave it with several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
+ * one. A table with tags outside a series spreads too, since replicas that add the same elements apart leave it with
+ * several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
  *
  * A table of a filter that names a large capacity may hold little. Each page of the slots has a byte that says whether
  * it was ever written, and walks leave the others out: even to read a page that was never touched costs a fault.
@@ -158,8 +158,8 @@ static int32_t most_spread(struct cuckoo_geometry geometry)
     return (int32_t)spread;
 }
 
-/* How many entries are better off with these rows than with more. A table that is none of a series was made to be
-   filled as it is. */
+/* How many entries are better off with these rows than with more. A table outside a series was made to be filled as
+   it is. */
 static uint64_t room_of(struct cuckoo_geometry geometry, int32_t spread)
 {
     uint64_t slots = slots_of(shape_of(geometry, spread));
@@ -449,8 +449,8 @@ static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *tab
 
 /*
  * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
- * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is none of a series and has
- * not spread, and nothing but the plain geometry is compiled in.
+ * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is outside a series and
+ * has not spread, and nothing but the plain geometry is compiled in.
  */
 static ALWAYS_INLINE struct place place_of_key(const struct cuckoo_table *table, enum form form,
                                                const roost_hash *hashes, const struct nested_place *nested, size_t i)

@@ -38,7 +38,7 @@ struct cuckoo_table {
 
 enum put_result { PUT_NEW, PUT_PRESENT, PUT_NO_ROOM };
 
-/* What a table of this geometry takes at first, and one of this shape, without a stash. */
+/* The bytes that a table of this geometry takes initially, and one of this shape, without a stash. */
 uint64_t cuckoo_table_first_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks);
 uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks);
 
@@ -173,7 +173,7 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t row, uin
 #define PLACES_BEYOND (BUCKETS_AT_ONCE * 8 + 1)
 
 /*
- * The entries of `other` that this table does not hold in the very same row, from *row on, until at least `wanted` are
+ * The entries of `other` that this table does not hold in the same row, from *row on, until at least `wanted` are
  * found or the rows end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have none; of tables
  * of different shapes all entries are returned.
  */

@@ -291,7 +291,7 @@ static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, con
 
 /*
  * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
- * the very same bucket, which is nearly all where replicas come from one another.
+ * the same bucket, which is nearly all where replicas are copies of one another.
  */
 struct entry_walk {
     const struct cuckoo_table *other;
@@ -324,8 +324,8 @@ static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *tab
 }
 
 /*
- * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
- * for nothing: a failure halves the quota of those that follow, a success doubles it again.
+ * Adds an entry that must not be refused. Once the table is nearly full, each entry would spend its whole quota for
+ * nothing: a failure halves the quota of those that follow, a success doubles it again.
  */
 static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const struct place *place, uint32_t *kicks)
 {

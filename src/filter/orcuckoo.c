@@ -11,7 +11,7 @@
  *     unseen  <  live (an entry, of one class)  <  dead
  *
  * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
- * dropped, one that only the other side has seen is taken in. A removal leaves no tombstone but its dot in the causal
+ * dropped, one that only the other side has seen is added. A removal leaves no tombstone but its dot in the causal
  * context, which is a range of counters for each actor: a billion removals cost no more than one.
  *
  *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
@@ -380,7 +380,7 @@ void relieve_if_overfull(struct orcuckoo *filter)
         empty_stash(filter);
 }
 
-/* Once the table is as good as full, a failure halves the kicks of those that follow, a success doubles them again. */
+/* Once the table is nearly full, a failure halves the kicks of those that follow, a success doubles them again. */
 roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;

@@ -213,7 +213,7 @@ struct rank_map {
     const struct causal_context *causal;
     uint64_t *before;
     struct actor_ranks {
-        uint64_t base;        /* the rank of counter 0, so to speak */
+        uint64_t base;        /* the rank that counter 0 would have */
         uint32_t first, last; /* of the only run; first > last: none */
         bool search;          /* more than one */
     } * actors;
@@ -869,7 +869,7 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct delta_read
     relieve_if_overfull(filter);
 }
 
-/* Few runs are added one by one, each of which may move those behind it; many in one go. */
+/* Few runs are added one by one, each of which may move those behind it; many are added at once. */
 #define FEW_RUNS 64
 
 static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joined, const struct delta_reader *delta)
@@ -899,7 +899,7 @@ static void apply_causal(struct orcuckoo *filter, bool *changed, const struct de
     leave_shared_actor(filter);
 }
 
-/* At most so many bytes more: lists double, or take in what comes. */
+/* At most so many bytes more: lists double, or grow by what is added. */
 static uint64_t most_growth(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
     const struct stash *stash = &filter->table.stash;

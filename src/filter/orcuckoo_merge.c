@@ -4,11 +4,11 @@
  *
  *     mine      theirs    merged
  *     live      dead      dead      an entry of mine whose dot they have seen, and that they do not hold: dropped
- *     unseen    live      live      an entry of theirs whose dot I have not seen: taken in
+ *     unseen    live      live      an entry of theirs whose dot I have not seen: added
  *     unseen    dead      dead      the causal context alone
  *     the rest            as it is
  *
- * First the drops, which make room, then what is taken in. Neither needs to know where an entry lies: a dropped one is
+ * First the drops, which make room, then the additions. Neither needs to know where an entry lies: a dropped one is
  * looked up in both of its buckets and in the stash of the other side; whether one is added follows from the causal
  * context alone.
  *
@@ -24,7 +24,7 @@
 
 #define ROW 32
 
-/* What a walk over the entries of one filter wants to know about the other, for each actor of the first. */
+/* What a walk over the entries of one filter needs to know about the other, for each actor of the first. */
 struct actor_map {
     uint32_t number;     /* in the other filter, or NO_ACTOR */
     uint32_t index;      /* there, or NO_INDEX */
@@ -351,7 +351,7 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
     uint32_t kicks = filter->table.most_kicks;
     roost_status status = meet_actors(filter, &merge->unseen);
     introduce(filter, merge->theirs, other);
-    if (status == ROOST_OK) /* before those that are live: from any record on the journal says nothing wrong */
+    if (status == ROOST_OK) /* before those that are live: the records from any cursor on are then correct */
         note_runs(filter, &merge->unseen);
     if (first && status == ROOST_OK)
         do

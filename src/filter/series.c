@@ -632,7 +632,7 @@ static roost_status add_run(struct series *series, bool *fresh, size_t *done, bo
 }
 
 /*
- * As many as can be added before the row has to be looked up anew: where a table is full in the middle of a run, what
+ * As many as can be added before the row has to be looked up again: where a table is full in the middle of a run, what
  * comes next goes elsewhere, and may be an element that was just added.
  */
 static roost_status add_removable_row(struct series *series, bool *changed, size_t *done, const roost_hash *hashes,

@@ -92,7 +92,7 @@ static bool is_head(const struct stash *stash, uint64_t node)
     return stash_find_class(stash, stash->nodes[node].key) == node;
 }
 
-/* The nodes keep their places, so the chains need no mending; only the indexes are made anew. */
+/* The nodes keep their places, so the chains stay valid; only the indexes are rebuilt. */
 static void move_to(struct stash *larger, const struct stash *stash)
 {
     if (stash->used)

@@ -3,7 +3,7 @@
  * neighbours.
  *
  * Ramabaja, Avdullahu: "The Distributed Bloom Filter", sections 2 and 3.2. distributed_bloom.c has the filters; this
- * file has the contacts. One contact brings both sides all that the filters show:
+ * file has the contacts. After one contact both sides have all that the filters show:
  *
  *     sizes known (fixed m)          OFFER filter  ->  <-  ANSWER filter, elements  ->  ELEMENTS
  *     by the sets (changing m)       SIZE n  ->  <-  OFFER filter  ->  ANSWER filter, elements  ->  <-  ELEMENTS

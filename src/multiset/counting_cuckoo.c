@@ -231,7 +231,7 @@ static roost_status place_class(struct counting_cuckoo *filter, const struct pla
             *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
             return ROOST_OK;
         }
-        /* Once the table is as good as full, each entry would spend its whole quota for nothing. */
+        /* Once the table is nearly full, each entry would spend its whole quota for nothing. */
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
     }
     if (!must_take && cuckoo_table_entries(table) >= filter->base.config.capacity)

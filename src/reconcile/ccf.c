@@ -126,7 +126,7 @@ static roost_status decode_filter(struct roost_reconcile *session, roost_multise
     return is_ours ? status : ROOST_CORRUPT;
 }
 
-/* What one finding makes of a key; `theirs` is the other's count of it, which is never too small. */
+/* Applies one finding to a key; `theirs` is the other's count of it, which is never too small. */
 static void mark(struct roost_reconcile *session, size_t number, const roost_finding *finding, uint64_t theirs)
 {
     struct element *element = &session->set.elements[number];

@@ -42,9 +42,9 @@
  * sketch shows that element as different, and it is turned back.
  *
  * Why it ends. A cell that cannot be decoded gets more sums, and, once that is shorter, the list of its hashes; that
- * cannot fail. Collisions are drawn anew in each round. A cell whose check passed by accident (10 bits) is found by an
- * audit when the weights of the whole window disagree, and starts from the beginning. If a window is not resolved
- * within MOST_ROUNDS, everything begins again with longer hashes.
+ * cannot fail. Each round has new random hashes, and so other collisions. A cell whose check passed by accident (10
+ * bits) is found by an audit when the weights of the whole window disagree, and starts from the beginning. If a window
+ * is not resolved within MOST_ROUNDS, everything begins again with longer hashes.
  *
  * Large differences. A message has at most some megabytes, so cells are resolved in windows, one after the other.
  *

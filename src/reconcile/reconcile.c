@@ -348,7 +348,7 @@ static roost_status write_opening(struct roost_reconcile *session, struct bit_wr
     return session->method->open(session, writer);
 }
 
-/* What is no message of the kind that comes first is none of ours. */
+/* A first message that is no opening comes from another protocol. */
 static roost_status take_opening(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     struct opening opening;

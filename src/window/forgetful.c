@@ -227,8 +227,8 @@ static size_t coarse_slots_to_come(const struct window *window, uint64_t newest)
 }
 
 /*
- * The memory that a slot gets is taken first; what is forgotten by it goes afterwards, and counts no more. Finer slots
- * are a luxury: they leave room for all the coarse ones.
+ * The memory of a new slot is allocated first; what it makes the window forget is freed afterwards, and does not
+ * count. Finer slots are optional: they leave room for all the coarse ones.
  */
 static roost_status begin_slot(struct window *window, struct slot **slot, uint64_t start, uint32_t level)
 {
@@ -312,7 +312,7 @@ static uint64_t start_at(const struct window *window, uint64_t time, uint32_t le
     return time - time % level_length(window, level);
 }
 
-/* Whether the slot before this one, on its level, was as good as empty. */
+/* Whether the slot before this one, on its level, was nearly empty. */
 static bool was_idle(const struct window *window, uint64_t start, uint32_t level)
 {
     uint64_t length = level_length(window, level);
@@ -745,7 +745,7 @@ static roost_status window_merge(roost_filter *filter, bool *changed, const roos
     return ROOST_OK;
 }
 
-/* Whether `other` has something that `window` would take in. */
+/* Whether a merge of `other` would change `window`. */
 static bool lacks(const struct window *window, const struct window *other)
 {
     for (uint32_t i = 0; i < other->count; i++) {

@@ -40,7 +40,7 @@ struct slot {
 struct window {
     struct roost_filter base;
     uint64_t slot_length; /* t */
-    uint64_t latest;      /* nothing later is taken in; 0: anything */
+    uint64_t latest;      /* nothing later is merged; 0: no limit */
     struct tally tally;
     uint64_t actor; /* counter: of this replica, or 0 */
 
@@ -153,7 +153,7 @@ roost_status growing_add(struct window *window, bool *seen, size_t *done, const 
                          uint64_t time);
 bool growing_holds(const struct window *window, roost_hash hash, uint64_t time);
 
-/* Where the entries come from that a merge takes in: another table, or bytes that were found sound. */
+/* The source of the entries that a merge adds: another table, or bytes that were checked. */
 struct incoming {
     const struct recent *table;
     struct recent_walk walk;

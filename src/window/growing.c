@@ -1,5 +1,6 @@
 /*
- * Windows that grow: forgetful filters which keep their rate whatever comes, and however it is spread over time.
+ * Windows that grow: forgetful filters which keep their error rate for any number of elements, however spread over
+ * time.
  *
  * A Bloom filter a slot (forgetful.c) must know in advance how much comes in each slot. A burst that belongs to one
  * slot fills that slot's filter, and the more past slots there are the smaller it is. Here a window is one table
@@ -20,9 +21,9 @@
  * The promise. With n entries and prefixes of b bits, an element that never came is found with probability n / 2^b, by
  * the uniformity of the hash; slots, replicas and their merges change nothing about that. b is 64 less the bits that
  * name slots: 60 for three past slots, 54 for 255. A rate p therefore holds for up to p 2^b elements in the window, at
- * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. What a merge brings is
- * never refused for that reason: `info` then reports that the promise is void. `capacity` is what the user expects;
- * more or fewer elements take more or less memory, nothing else.
+ * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. A merge is never
+ * refused for that reason: `info` then reports that the promise is void. `capacity` is what the user expects; more or
+ * fewer elements take more or less memory, nothing else.
  *
  * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
  * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
@@ -284,7 +285,7 @@ static roost_status growing_clone(const roost_filter *filter, roost_filter **cop
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
-/* Whether we are to take in an entry. */
+/* Whether an entry is newer than ours, and remembered. */
 static bool is_unseen(const struct window *window, uint64_t prefix, uint64_t slot, uint64_t newest)
 {
     uint64_t mine;
@@ -349,7 +350,7 @@ static roost_status growing_merge(roost_filter *filter, bool *changed, const roo
     return growing_take(as_window(filter), changed, &incoming, other->recent.newest, &other->tally);
 }
 
-/* Whether `other` has something that `window` would take in. */
+/* Whether a merge of `other` would change `window`. */
 static bool lacks(const struct window *window, const struct window *other)
 {
     struct recent_walk walk = {0};

@@ -19,7 +19,7 @@
  * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed
  * prefix, by way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows,
  * and at last splits in two. So growing never touches more than half a megabyte at once, however large the table.
- * Within a segment the mixed prefix, scaled to the number of cache lines, says where an entry would like to be: it is
+ * Within a segment the mixed prefix, scaled to the number of cache lines, determines the home line of an entry: it is
  * there, or in the first line after it that had room. Lines are filled from the left, and one that has room ends a
  * search. Behind the last home there is a margin for those that are pushed past it, and a line that stays empty.
  *
@@ -504,8 +504,8 @@ static bool is_to_go(const struct recent *recent, const struct recent_segment *s
     return is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor;
 }
 
-/* A word of this line goes back to one that it would rather be in, if there is room now; the last word of the line
-   takes its place. */
+/* A word of this line goes back to a line that is closer to its home, if there is room now; the last word of the
+   line takes its place. */
 static bool move_back(const struct recent *recent, struct recent_segment *segment, uint64_t line, uint64_t at)
 {
     uint64_t to = home_of(recent, mixed_of(recent, segment->words[at]), segment), last = line + LINE - 1;
