@@ -1,6 +1,6 @@
 /*
- * Reading and writing the slots of a cuckoo table. `cuckoo_table.c` has the essay: all slots of a bucket are compared at
- * once, in lanes of a word.
+ * Reading and writing the slots of a cuckoo table. `cuckoo_table.c` has the essay: all slots of a bucket are compared
+ * at once, in lanes of a word.
  */
 #ifndef FILTER_CUCKOO_SLOTS_H
 #define FILTER_CUCKOO_SLOTS_H
