@@ -35,7 +35,7 @@ struct memory_mover {
     void *context;
 };
 
-/* Where it is now. */
+/* Offers a block to be moved; returns its present address. */
 static inline void *memory_moved(const struct memory_mover *mover, void *memory)
 {
     void *elsewhere = memory ? mover->move(mover->context, memory) : NULL;

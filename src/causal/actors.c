@@ -145,7 +145,7 @@ static uint32_t new_index(struct actors *actors, const roost_allocator *allocato
     return reserve_indexes(actors, room, allocator) ? actors->given++ : NO_INDEX;
 }
 
-/* One whose actor has no entry in a slot, taken away from it. */
+/* The index of an actor without entries in slots; the actor loses it. */
 static uint32_t idle_index(struct actors *actors)
 {
     for (uint32_t looked_at = 0; looked_at < actors->given; looked_at++) {

@@ -41,7 +41,7 @@ bool quota_copy(struct quota *copy, const struct quota *quota, const roost_alloc
 /* What an actor has left of a share; 0 if it is overdrawn (two replicas used one actor). */
 uint64_t quota_left(const struct quota *quota, uint32_t table, uint64_t actor, uint64_t share);
 uint64_t quota_spent(const struct quota *quota, uint32_t table, uint64_t actor);
-/* By all actors: in one table; in all. */
+/* What all actors have spent: in one table; in all tables. */
 uint64_t quota_spent_in(const struct quota *quota, uint32_t table);
 uint64_t quota_spent_at_all(const struct quota *quota);
 /* How many actors spent or gave something anywhere. */

@@ -393,7 +393,7 @@ static void note_use(struct bloom *bloom, size_t chunk)
         bloom->used[chunk / GROUP] |= bit;
 }
 
-/* Its hash is known. */
+/* Stores the hash of a chunk, which is no longer stale. */
 static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
 {
     bloom->sum += hash - bloom->chunk_hashes[chunk];

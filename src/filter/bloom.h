@@ -1,5 +1,5 @@
 /*
- * Inside the grow-only Bloom filter: what its parts share. `bloom.c` has the essay.
+ * Inside the grow-only Bloom filter: its kernels, and what windows use of it. `bloom.c` has the essay.
  */
 #ifndef FILTER_BLOOM_H
 #define FILTER_BLOOM_H
@@ -68,7 +68,7 @@ double bloom_elements(const roost_filter *filter);
 /* The bits of a key, in no order; how many. Whether one is set. */
 uint32_t bloom_positions(const roost_filter *filter, uint64_t positions[MOST_PROBES], roost_hash hash);
 bool bloom_has_bit(const roost_filter *filter, uint64_t position);
-/* It is one of several that are asked in turn, and all of them together are larger than the caches. */
+/* It is one of several filters that are queried in turn, and all of them together are larger than the caches. */
 void bloom_expect_misses(roost_filter *filter);
 /* Whether bytes are a part of the state of some filter of so many bits, as merge_delta takes it. */
 bool bloom_is_sound_delta(uint64_t bits, struct bit_reader reader);

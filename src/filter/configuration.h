@@ -18,7 +18,7 @@ roost_config read_configuration(struct bit_reader *reader);
 size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM]);
 
 bool same_configuration(const roost_filter *filter, const roost_filter *other);
-/* What two filters of the same configuration, and hardly any others, have in common. */
+/* Equal for filters of the same configuration, and for hardly any others. */
 roost_hash configuration_hash(const roost_filter *filter);
 
 #endif

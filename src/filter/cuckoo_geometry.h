@@ -56,7 +56,7 @@ static inline uint32_t base_buckets(struct cuckoo_geometry geometry)
     return geometry.buckets >> geometry.level;
 }
 
-/* A fingerprint and its two buckets, in either order: the one that is meant comes first. */
+/* A fingerprint and its two buckets; where the order matters, the bucket in question comes first. */
 struct place {
     uint32_t bucket, other, fingerprint;
 };

@@ -23,7 +23,7 @@ enum form {
 
 #define NO_SLOT    (-1)
 #define PAGE_SHIFT 12
-/* What is known of a page: 0 if it was never written. */
+/* The state of a page of slots: 0 if it was never written. */
 #define WRITTEN 1
 #define COPIED  2 /* and not written since */
 

@@ -62,7 +62,7 @@ struct kick {
 
 /* A table is given a layout in which this many of its slots are filled at most. */
 #define WELL_FILLED(slots) ((slots) / 20 * 18)
-/* Of a folded table: slots at least, and bits that a tag can be expected to spare. */
+/* Limits of folded tables: the fewest slots, and the bits that a tag can spare. */
 #define FEWEST_FOLDED_SLOTS 2048
 #define FEWEST_SPREAD_SLOTS 32
 #define MOST_TAGGED_FOLD    8

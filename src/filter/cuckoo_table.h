@@ -28,7 +28,7 @@ struct cuckoo_table {
     struct stash stash;
     struct kick *journal; /* what the insertion under way displaced */
     uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
-    uint64_t copy_token;  /* the same in both while one is the copy of the other, made in steps */
+    uint64_t copy_token;  /* the same in both while one is an incremental copy of the other */
     uint64_t moves;       /* grows whenever entries move to other slots, so that an incremental walk may miss them */
     uint32_t most_kicks;
     int form;                     /* which way of reading a bucket fits */
@@ -49,7 +49,7 @@ void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mo
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 /*
- * The same in steps (kind.h), into a table that was made by init with this allocator: at most so many pages. False
+ * An incremental copy (kind.h) into a table that was made by init with this allocator: at most so many pages. False
  * without memory. The second function is for the moment when the first one has left the copy clean.
  */
 bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
@@ -71,7 +71,7 @@ bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *rand
                           uint64_t most_moved);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);
-/* What it would take, slots and journal, with the rows that so many need. */
+/* The bytes of slots and journal with the rows that so many entries need. */
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries);
 
 /*
@@ -106,7 +106,7 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks);
 
-/* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
+/* Puts a class into the stash; it must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 
 /* ---- tables with tags -------------------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static inline bool cuckoo_table_tag_fits(const struct cuckoo_table *table, uint6
     return tag >> table->shape.tag_bits == 0;
 }
 
-/* As put, without asking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
+/* As put, without looking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks);
 

@@ -205,7 +205,7 @@ static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, s
     gcuckoo->sum += sum;
 }
 
-/* Without memory it stays as it is: slower, and right. */
+/* Without memory the table keeps its rows, which is slower but correct. */
 static void make_room(struct gcuckoo *gcuckoo, uint64_t entries)
 {
     struct cuckoo_table *table = &gcuckoo->table;
@@ -346,7 +346,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     return ROOST_OK;
 }
 
-/* A row of them. The new ones are gathered at its front and counted together. */
+/* Adds a batch of entries. The new ones are gathered at its front and counted together. */
 static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, size_t count, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;
@@ -361,7 +361,7 @@ static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, s
     return status;
 }
 
-/* What the walk has at hand and all that follows. */
+/* Adds the present entry of the walk and all that follow. */
 static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk)
 {
     uint32_t kicks = gcuckoo->table.most_kicks;
@@ -685,7 +685,7 @@ static void release_reserve(struct gcuckoo *gcuckoo)
         stash_release(&gcuckoo->table.stash, &gcuckoo->base.environment.allocator);
 }
 
-/* With room for all of it in the stash nothing can fail half-way. */
+/* Reserves room for all of it in the stash, so that nothing can fail half-way. */
 static roost_status gcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared,
                                           struct bit_reader reader)
 {

@@ -116,10 +116,10 @@ struct filter_delta {
     /* The selected records of the journal, in the form of a state. Whatever is left out, the result is part of the
      * state. */
     roost_status (*write)(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
-    /* Merges such a part, all of it or nothing; it is all that the reader has left. */
+    /* Merges such a delta, all of it or nothing; it is all that the reader has left. */
     roost_status (*merge)(roost_filter *filter, bool *changed, struct bit_reader *reader);
     /*
-     * The same in two phases, for tables of a series, which merge their parts together or not at all: `prepare` does
+     * The same in two phases, for tables of a series, which merge their deltas together or not at all: `prepare` does
      * all that can fail; what it prepared is then committed, or abandoned. Where the bytes are in order but call for a
      * copy of the table, `ready` stays false, and there is nothing to commit or to abandon. `abandon` is NULL where
      * nothing is ever held.
@@ -271,7 +271,7 @@ struct roost_filter {
     bool in_series;
 };
 
-/* A filter of its own, with an empty journal. */
+/* Makes a filter independent of any series, with an empty journal. */
 static inline void detach_journal(struct roost_filter *filter)
 {
     filter->own_journal = (struct journal){0};

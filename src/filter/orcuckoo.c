@@ -118,7 +118,7 @@ static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
     return bits < MOST_COUNTER_BITS ? bits : MOST_COUNTER_BITS;
 }
 
-/* Without stash, causal context and actors. */
+/* The bytes of the table without stash, causal context and actors. */
 static uint64_t table_bytes(const struct cuckoo_table *table)
 {
     return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
@@ -317,7 +317,7 @@ static void orcuckoo_free_slots(roost_filter *base)
     }
 }
 
-/* Into a slot, if the actor has an index and the table has room. */
+/* Puts an entry into a slot, if the actor has an index and the table has room. */
 static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
 {
     uint32_t index = index_of(filter, entry.number);
@@ -339,7 +339,7 @@ roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
     return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* Those of the stash that now find a slot. */
+/* Moves entries of the stash to slots, as far as they find any. */
 static void empty_stash(struct orcuckoo *filter)
 {
     struct stash *stash = &filter->table.stash;
@@ -351,7 +351,7 @@ static void empty_stash(struct orcuckoo *filter)
     }
 }
 
-/* Without memory it stays as it is: slower, and right. */
+/* Without memory the table keeps its rows, which is slower but correct. */
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
     const roost_environment *environment = &filter->base.environment;
@@ -400,14 +400,14 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
     return status;
 }
 
-/* What all ways of dropping an entry share. */
+/* The counts and sums that change whenever an entry is dropped. */
 static void count_out(struct orcuckoo *filter, struct entry entry)
 {
     filter->sum -= entry_hash(filter, entry);
     note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
 }
 
-/* An entry of the class has gone, and nothing has come in its place. */
+/* Counts the class after an entry of it was dropped without a replacement. */
 static void count_class(struct orcuckoo *filter, uint64_t key)
 {
     struct place place = place_of_class(key, filter->table.geometry);
@@ -508,7 +508,7 @@ static roost_status take_fresh_actor(struct orcuckoo *filter)
     return ROOST_OK;
 }
 
-/* What is full doubles, and starts with a few hundred bytes. */
+/* Arrays start with a few hundred bytes and double when they are full. */
 static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *filter, bool fresh)
 {
     uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
@@ -522,7 +522,7 @@ static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *fil
     return status;
 }
 
-/* An actor that can make one more dot, and room for it in the causal context. */
+/* Ensures that there is an actor that can make one more dot, and room for the dot in the causal context. */
 static inline roost_status ready_actor(struct orcuckoo *filter)
 {
     bool fresh = filter->actor == 0 || filter->counter >= most_counter(filter);
@@ -945,7 +945,7 @@ struct audit {
     uint64_t unseen, classes;
 };
 
-/* One entry of each class: the first of its slots, or else the first of its chain in the stash. */
+/* True for one entry of each class: the first of its slots, or else the first of its chain in the stash. */
 static bool stands_for_class(const struct orcuckoo *filter, struct entry entry)
 {
     struct slot_match matches[MOST_MATCHES];

@@ -163,7 +163,7 @@ static inline uint64_t next_rank(struct rank_reader *ranks)
     return ranks->next++;
 }
 
-/* Those that are named behind the last member: to be called before anything else is read. */
+/* Skips what is named behind the last member; to be called before anything else is read. */
 static void finish_ranks(struct rank_reader *ranks)
 {
     while (ranks->others && ranks->named && !ranks->reader->failed)
@@ -338,7 +338,7 @@ struct cutting {
     size_t most_runs;
 };
 
-/* Of ranks from `from` on: as many as hold the most live ones, and as are in the most runs. */
+/* Where a slice from `from` on ends: it holds at most so many live dots, in at most so many runs. */
 static uint64_t end_of_slice(const struct cutting *cutting, uint64_t from)
 {
     size_t run = causal_run_of_rank(&cutting->dots, cutting->before, from) + cutting->most_runs;
@@ -952,7 +952,7 @@ static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_delta
     return status;
 }
 
-/* All that can fail. */
+/* Does everything that can fail. */
 static roost_status ready_delta(struct orcuckoo *filter, struct ready_delta *ready)
 {
     roost_status status = reserve_entries(filter, ready->delta.live);

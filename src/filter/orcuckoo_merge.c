@@ -288,7 +288,7 @@ void note_runs(struct orcuckoo *filter, const struct causal_context *unseen)
     }
 }
 
-/* Those that the filter has just met have numbers now. */
+/* Fills in the numbers of actors that the filter has just got. */
 static void introduce(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
 {
     for (uint32_t i = 0; i < other->actors.count; i++)
@@ -296,7 +296,7 @@ static void introduce(const struct orcuckoo *filter, struct actor_map *known, co
             known[i].number = actors_find(&filter->actors, other->actors.list[i].id);
 }
 
-/* What a merge under way may still have to take back. */
+/* What a merge in progress may have to undo. */
 struct merge {
     uint64_t next_change;         /* of the journal, before anything was noted */
     struct orcuckoo before;       /* table and actors as they were */

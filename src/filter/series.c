@@ -49,7 +49,7 @@
 #include "../base/hash.h"
 
 #define ROW 256
-/* Of a table, for an estimate. */
+/* Rows of a table that an estimate reads. */
 #define SAMPLED_ROWS 1024
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static struct cuckoo_geometry planned_geometry(const struct series *series, cons
     return geometry;
 }
 
-/* Of all tables that there are. */
+/* The sum over all present tables. */
 static uint64_t series_capacity(const roost_filter *filter)
 {
     struct table_plan plan;
@@ -382,7 +382,7 @@ static void search_table(const struct search *search, bool *here, const roost_fi
         kind->set.contains(table, here, search->hashes, search->count);
 }
 
-/* What was found is not looked for again. */
+/* Removes the keys that were found from the search. */
 static void search_drop(struct search *search, const bool *here)
 {
     bool nests = search->series->table_kind->table.contains_nested != NULL;
@@ -751,7 +751,7 @@ roost_status series_copy_table(struct series *series, uint32_t index, roost_filt
     return ROOST_OK;
 }
 
-/* A table that holds what both do; the old one stays as it is. */
+/* A new table with the merge of both; the old one stays as it is. */
 static roost_status merged_table(struct series *series, const struct series *other, uint32_t index,
                                  roost_filter **merged)
 {

@@ -48,7 +48,7 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* A table that could not have come from growing is no table of ours. */
+/* Refuses a table that no plan of this configuration has. */
 static roost_status open_for_reading(struct series *series, uint32_t index, roost_filter **table)
 {
     roost_status status = series_table(series, index, table);
@@ -346,7 +346,7 @@ roost_status series_cut(const roost_filter *filter, const struct causal_context 
     return status == ROOST_OK && has_quota(series) ? cut_quota(series, sink) : status;
 }
 
-/* One table after the other; one that is missing here has nothing to lose. */
+/* Sweeps one table after the other; a table that is missing here has no entries to drop. */
 roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other_filter, uint32_t effort)
 {
     struct series *series = as_series(filter);

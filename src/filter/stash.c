@@ -34,7 +34,7 @@ static uint64_t index_find(const struct stash *stash, const uint32_t *index, uin
     return i;
 }
 
-/* Those behind the hole move up, unless that would put them before their start. */
+/* Closes a hole of the open addressing: entries behind it move up, unless that would put them before their home. */
 static void index_remove(const struct stash *stash, uint32_t *index, uint64_t hole)
 {
     uint64_t mask = 2 * stash->room - 1;

@@ -83,7 +83,7 @@ void stash_release(struct stash *stash, const roost_allocator *allocator); /* `t
 
 uint64_t stash_bytes(const struct stash *stash);
 
-/* What it will take once so many more entries are in it. */
+/* The bytes that it takes with so many more entries. */
 uint64_t stash_bytes_with(const struct stash *stash, uint64_t more);
 
 bool stash_check(const struct stash *stash);

@@ -38,7 +38,7 @@ struct summary {
 /* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed);
-/* With room for so many ranges of words, and none so far; false without memory. */
+/* An empty summary with room for so many ranges of words; false without memory. */
 bool summary_of_bits(struct summary *summary, uint32_t word_ranges, uint64_t universe, uint64_t seed,
                      const roost_allocator *allocator);
 void summary_release(struct summary *summary, const roost_allocator *allocator);

@@ -56,7 +56,7 @@ static roost_status copy_at_once(roost_copying *copying, const roost_filter *fil
     return status;
 }
 
-/* Once all pages there are were copied twice over, and again after each such round, steps get longer. */
+/* Slices get longer once all pages were copied twice, and again after each further round. */
 static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, uint64_t effort)
 {
     uint64_t pages = filter->kind->report.memory(filter) / 4096 + 1;

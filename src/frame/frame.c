@@ -86,7 +86,7 @@ roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame
     return frame_end(&writer, frame, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
 }
 
-/* Of a type from `first` to `last`. */
+/* Opens a frame of a type from `first` to `last`. */
 static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type, const uint8_t *frame, size_t size,
                                   enum frame_type first, enum frame_type last)
 {
@@ -159,7 +159,7 @@ static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
     return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
 }
 
-/* A delta alone is a state as well. */
+/* A delta is decoded as the state that it makes of an empty filter. */
 static roost_status read_delta(roost_filter *filter, struct bit_reader *reader)
 {
     bool changed;

@@ -170,7 +170,7 @@ static roost_status offer_message(const roost_gossip *gossip, roost_buffer *mess
     return end_message(&writer, message, gossip, contact);
 }
 
-/* What the filter of a message lacks; returns how many. */
+/* Lists the own elements that the filter of a message lacks; returns how many. */
 static uint64_t lacking(const roost_gossip *gossip, const struct bloom_mapping *mapping, const uint8_t *array,
                         struct bit_writer *writer)
 {
@@ -191,7 +191,8 @@ static void write_lacking(const roost_gossip *gossip, struct bit_writer *writer,
     lacking(gossip, mapping, array, writer);
 }
 
-/* To an offer: one's own filter, and what the other's lacks. To an answer: the latter alone. */
+/* The reply to an offer has the own filter and the elements that the peer's filter lacks; to an answer, only the
+   latter. */
 static roost_status reply_to_filter(const roost_gossip *gossip, roost_buffer *reply, struct contact contact,
                                     enum gossip_type type, const struct bloom_mapping *mapping, const uint8_t *array)
 {

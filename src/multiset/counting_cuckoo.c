@@ -239,7 +239,7 @@ static roost_status place_class(struct counting_cuckoo *filter, const struct pla
     return into_stash(filter, place, count);
 }
 
-/* A class that is held gets another count, which is not 0. */
+/* Changes the count of a class that is held; the new count is not 0. */
 static roost_status recount_class(struct counting_cuckoo *filter, const struct place *place,
                                   const struct holding *holding, uint64_t count)
 {

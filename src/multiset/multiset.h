@@ -56,7 +56,7 @@ static inline void multiset_init_base(struct roost_multiset *multiset, const str
     *multiset = (struct roost_multiset){kind, *config, *environment, random_from_seed(environment->random_seed)};
 }
 
-/* What a number with its count weighs in the digest, which is the sum over all of them. */
+/* The weight of a number with its count in the digest, which is the sum over all of them. */
 uint128 count_weight(uint64_t seed, uint64_t number, uint64_t count);
 
 /* The configuration as bytes: what frames carry, what merge compares, what the digest covers. */

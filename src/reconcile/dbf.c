@@ -65,7 +65,7 @@ static struct dbf *dbf_of(const struct roost_reconcile *session)
     return session->state;
 }
 
-/* Of what is in common, and of how many keys the sender has. */
+/* A hash of what is in common, and of how many keys the sender has. */
 static uint64_t weight_for(const struct roost_reconcile *session, uint64_t keys)
 {
     return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);
@@ -122,7 +122,7 @@ static roost_status write_filter(struct roost_reconcile *session, struct bit_wri
     return written ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* Of the side with fewer keys. */
+/* The first filter is that of the side with fewer keys. */
 static roost_status write_first_filter(struct roost_reconcile *session, struct bit_writer *writer)
 {
     double times = (double)(session->peer_keys + 1) / (double)(session->set.count + 1);

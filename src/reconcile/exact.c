@@ -57,7 +57,7 @@
 
 #include <math.h>
 
-/* Up to so many differences the first sketch is made longer. */
+/* Up to this many differences the first sketch is extended instead of replaced. */
 #define MOST_IN_ONE_CELL 40
 #define FEWEST_MORE      2
 /* Where cells cannot be resolved, hashes get this many bits more: an attacker's elements may all be in one cell. */

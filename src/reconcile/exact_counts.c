@@ -24,7 +24,7 @@ static uint64_t key_hash(const struct roost_reconcile *session, const struct ele
     return element_hash(session_key(session, FOR_COUNTS), &key) >> (64 - bits);
 }
 
-/* What a key with both its counts weighs; the sketching side's count is the first. */
+/* The weight of a key with both its counts; the sketching side's count is the first. */
 static uint64_t match_weight(const struct roost_reconcile *session, const struct element *element, uint64_t first,
                              uint64_t second)
 {
@@ -39,7 +39,7 @@ static uint64_t question_weight(const struct roost_reconcile *session, size_t nu
     return multiply_and_fold(hash ^ session->salt, scramble_count(count) + 2 * number + 1);
 }
 
-/* A count as what it is above or below the other, which both know; they differ. */
+/* Writes a count as its difference from the other, which both sides know; the two are not equal. */
 static void write_count_beside(struct bit_writer *writer, uint64_t count, uint64_t other)
 {
     write_bits(writer, count < other, 1);

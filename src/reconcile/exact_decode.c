@@ -166,7 +166,7 @@ static roost_status walk_cell(struct roost_reconcile *session, const struct cell
     return status;
 }
 
-/* All that the walk found becomes what we believe. */
+/* Applies what the walk found to the marks of the elements. */
 static void believe_walk(struct roost_reconcile *session, struct cell *cell, const struct walk *walk)
 {
     struct exact *exact = exact_of(session);
@@ -214,7 +214,7 @@ static void show(const struct exact *exact, struct cell *cell, const struct walk
     write_bits(&showing->checks, (uint64_t)(cell->weight >> 32), equality_check_bits(exact));
 }
 
-/* A difference with more hashes than the other side has elements was none. */
+/* Refuses a difference with more hashes than the other side has elements: the decoding went wrong. */
 static roost_status decode_cell(struct roost_reconcile *session, size_t number, struct showing *showing)
 {
     struct exact *exact = exact_of(session);

@@ -32,7 +32,7 @@ struct plan {
 
 /* The first sketch, made before anything is known but how many elements the sketching side has: one cell. */
 struct plan first_plan(uint64_t keys);
-/* Where the difference is about `difference` elements. */
+/* The plan with the fewest bytes for a difference of about `difference` elements. */
 struct plan best_plan(uint64_t keys_here, uint64_t keys_there, double difference, bool multiset);
 
 #endif

@@ -479,7 +479,7 @@ static void sort_differences(roost_difference *differences, size_t count)
     }
 }
 
-/* It is there. */
+/* The difference with this index, which must be in the list. */
 static roost_difference *find_difference(roost_difference *differences, size_t count, uint64_t index)
 {
     size_t from = 0;

@@ -128,7 +128,7 @@ static inline uint64_t element_hash(struct element_key key, const struct element
     return multiply_and_fold(mixed ^ key.high, UINT64_C(0x9fb21c651e98df25));
 }
 
-/* What an element weighs in the sums that are compared. */
+/* The weight of an element in the sums that are compared. */
 static inline uint128 element_weight(struct element_key key, const struct element *element)
 {
     uint64_t a = multiply_and_fold(element->low ^ key.low, element->high ^ key.high);
@@ -136,7 +136,7 @@ static inline uint128 element_weight(struct element_key key, const struct elemen
     return (uint128)(b ^ a * UINT64_C(0xe7037ed1a0b428db)) << 64 | (a + b);
 }
 
-/* What an empty set weighs: other in every session, so that two that began with different salts never agree. */
+/* The weight of an empty set: different in every session, so that two sides with different salts never agree. */
 static inline uint128 session_weight(const struct roost_reconcile *session)
 {
     return hash_number(~session->salt, (uint64_t)session->config.method << 1 | session->config.multiset);

@@ -61,7 +61,7 @@ struct symbol {
     int64_t count;
 };
 
-/* Where an element is next. */
+/* The next symbol that an element is in. */
 struct orbit {
     uint64_t random;
     uint64_t next;
@@ -433,7 +433,7 @@ static void write_want(struct bit_writer *writer, uint64_t more)
     write_varint(writer, more);
 }
 
-/* Of what is common, and how many keys the initiator has. */
+/* A hash of what is common, and of how many keys the initiator has. */
 static uint64_t check_of_common(const struct roost_reconcile *session, uint64_t keys)
 {
     return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);

@@ -68,7 +68,7 @@ roost_status message_open(struct bit_reader *reader, const roost_filter *filter,
 
 /* Half a digest: enough to see that two filters are equal. */
 uint64_t short_digest(roost_filter *filter);
-/* An incarnation in requests: enough to see that it is another one. */
+/* An incarnation in requests: half of it is enough to detect another one. */
 static inline uint32_t half_incarnation(uint64_t incarnation)
 {
     return (uint32_t)incarnation;

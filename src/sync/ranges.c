@@ -181,7 +181,7 @@ static bool next_named(struct leaf *leaf, uint64_t *position)
     return !leaf->failed;
 }
 
-/* What lies before the next of the others; behind the last of them, the rest. */
+/* The members before the next missing position; behind the last of these, the rest of the range. */
 static bool next_row_between(struct leaf *leaf, uint64_t *from, uint64_t *to)
 {
     while (leaf->named > 0) {

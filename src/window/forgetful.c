@@ -62,7 +62,7 @@
 #define ROW WINDOW_ROW
 /* Past this size of all slots together a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((uint64_t)1 << 20)
-/* Of the part of the error rate that a slot has (Algorithm 3). */
+/* Fractions of a slot's part of the error rate (Algorithm 3). */
 #define GROW_AT   0.9
 #define SHRINK_AT 0.1
 /* Of what is left of the whole rate, for one slot more; and the least part of its elements that a slot takes. */
@@ -137,7 +137,7 @@ static uint64_t window_bytes(const struct window *window)
     return bytes;
 }
 
-/* What the array of a slot takes, with all that belongs to it. */
+/* The bytes of the array of a slot, with its chunk hashes. */
 static uint64_t slot_bytes(const struct window *window)
 {
     return window->geometry.bits / 8 + window->geometry.bits / 1024 + CHUNK_BYTES;
@@ -296,7 +296,8 @@ static double rate_of(const struct window *window, struct slot *slot)
                        : BEND * GROW_AT * slot_rate(window) * pow(held / full, window->slope);
 }
 
-/* Its part of the rate, or three quarters of what the others leave, but not next to nothing. */
+/* The elements for the slot's part of the rate, or for three quarters of what the others leave, but never almost
+   none. */
 static uint64_t limit_of(const struct window *window, struct slot *slot)
 {
     double left = window->base.config.fpr, share = GROW_AT * slot_rate(window);
@@ -327,7 +328,7 @@ static bool has_room(const struct window *window, struct slot *slot)
     return held_by(slot) < slot->limit;
 }
 
-/* A slot that covers this time and has room, for when no other can be had. */
+/* A slot that covers this time and has room, if no better one can be allocated. */
 static struct slot *any_slot_at(const struct window *window, uint64_t time)
 {
     for (uint32_t level = window->finest + 1; level-- > 0;) {

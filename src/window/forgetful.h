@@ -165,10 +165,10 @@ struct incoming {
     bool first; /* no slot was read yet */
 };
 bool incoming_next(struct incoming *incoming, uint64_t *prefix, uint64_t *slot);
-/* All of it or nothing; the tally was not reserved yet. `newest` is theirs, where they have any. */
+/* Merges all of it or nothing; reserves the tally. `newest` is that of the incoming entries, if there are any. */
 roost_status growing_take(struct window *window, bool *changed, const struct incoming *incoming, uint64_t newest,
                           const struct tally *tally);
-/* Where recent_take counts bytes from. */
+/* The bytes of a window beside its table, which count against the memory limit too. */
 uint64_t growing_bytes_beside(const struct window *window);
 
 void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer);

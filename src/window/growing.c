@@ -81,8 +81,8 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
     return recent_add(recent, before, prefix, prepared, slot);
 }
 
-/* By a merge. */
-#define SEGMENTS_TIDIED 64
+/* Segments that a merge compacts. */
+#define SEGMENTS_COMPACTED 64
 /* Memory is asked for ahead of its use, for so many elements at once: the processor then looks up several of their
    addresses at a time, which takes as long as to fetch what is there. */
 #define AHEAD 16
@@ -337,7 +337,7 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     if (any) {
         recent_advance(&window->recent, newest);
         *changed |= raise_all(window, *incoming, newest);
-        recent_compact(&window->recent, SEGMENTS_TIDIED);
+        recent_compact(&window->recent, SEGMENTS_COMPACTED);
     }
     *changed |= window_take_tally(window, tally);
     return ROOST_OK;

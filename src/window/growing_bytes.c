@@ -141,7 +141,7 @@ static uint64_t list_changed(const struct window *window, uint64_t *list, uint64
     return kept;
 }
 
-/* Those that are still remembered, by age; they ascend, so the groups do. */
+/* Groups the prefixes that are still remembered by age; they ascend, so the groups do. */
 static bool group_changed(struct groups *groups, const struct window *window, const uint64_t *list, uint64_t count)
 {
     uint64_t slot, next[MOST_GROWING_PAST + 3];
@@ -250,7 +250,7 @@ static struct incoming incoming_from(const struct window *window, struct bit_rea
     return incoming;
 }
 
-/* A slot that is remembered beside the newest, and entries that there are bytes for. */
+/* Whether the slot is remembered beside the newest, and has no more entries than there are bytes. */
 static bool slot_is_sound(const struct window *window, struct incoming *incoming, uint64_t newest)
 {
     struct bit_reader peek = incoming->reader;

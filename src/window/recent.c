@@ -332,7 +332,7 @@ static bool make_slab(struct recent *recent, uint32_t number)
     return true;
 }
 
-/* A place of zeros; NULL where there is none. */
+/* A zeroed place in a slab; NULL if there is none. */
 static uint64_t *take_place(struct recent *recent, uint32_t *number)
 {
     struct recent_slab *slab = open_slab(recent, number);
@@ -445,7 +445,7 @@ static bool lay_out(const struct recent *recent, struct recent_segment *segment,
     return true;
 }
 
-/* A twin of a segment with some words, in at least so many lines. */
+/* Builds a new segment from some words of another, in at least so many lines. */
 static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t lines,
                           const struct some_words *some)
 {
@@ -660,7 +660,8 @@ static roost_status split(struct recent *recent, uint64_t mixed)
     return ROOST_OK;
 }
 
-/* With luck that runs out, or prefixes of few bits, a segment becomes larger than most instead. */
+/* No, if prefixes have no further bit, or the directory has eight places for each segment: then the segment grows
+   beyond the usual size instead. */
 static bool may_split(const struct recent *recent, const struct recent_segment *segment)
 {
     return segment->depth < recent->bits - 1 &&
@@ -1074,7 +1075,7 @@ static bool segment_is_sound(const struct recent *recent, uint32_t number)
     return segment->words[size - 1] == 0 && count == segment->count && segment->reserved == 0;
 }
 
-/* What the slots say must be what the entries do, and the newest slot is not empty. */
+/* The counts and sums of the slots are those of the entries, and the newest slot is not empty. */
 static bool slots_are_sound(const struct recent *recent)
 {
     struct recent_walk walk = {0};
