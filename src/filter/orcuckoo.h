@@ -174,7 +174,7 @@ roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *oth
 roost_status orcuckoo_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
 /* Every actor of the causal context gets a number; ROOST_TOO_LARGE past MOST_ACTORS. */
-roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal);
+roost_status number_actors(struct orcuckoo *filter, const struct causal_context *causal);
 /* Notes dots that are new here; those that are not noted live beside it were removed before they came. */
 void note_runs(struct orcuckoo *filter, const struct causal_context *unseen);
 

@@ -754,7 +754,7 @@ static roost_status fill(struct orcuckoo *filter, struct delta_reader *delta)
 {
     uint32_t kicks = filter->table.most_kicks;
     uint64_t most = reader_bits_left(&delta->classes) / 8;
-    roost_status status = meet_actors(filter, &delta->causal);
+    roost_status status = number_actors(filter, &delta->causal);
     make_room(filter, delta->live < most ? delta->live : most);
     for (uint64_t left = delta->live; left > 0 && status == ROOST_OK;) {
         uint64_t row = left < 32 ? left : 32;
@@ -935,7 +935,7 @@ static void ready_delta_close(struct orcuckoo *filter, struct ready_delta *ready
 }
 
 /* New actors stay only if all of them do: otherwise refused deltas could use up the numbers. */
-static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_delta *ready)
+static roost_status number_all_or_none(struct orcuckoo *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     ready->knew_all = knows_all_actors(filter, &ready->delta.causal);
@@ -943,7 +943,7 @@ static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_delta
         return ROOST_OK;
     if (!actors_copy(&ready->before, &filter->actors, allocator))
         return ROOST_NO_MEMORY;
-    roost_status status = meet_actors(filter, &ready->delta.causal);
+    roost_status status = number_actors(filter, &ready->delta.causal);
     if (status != ROOST_OK) {
         actors_release(&filter->actors, allocator);
         filter->actors = ready->before;
@@ -958,7 +958,7 @@ static roost_status ready_delta(struct orcuckoo *filter, struct ready_delta *rea
     roost_status status = reserve_entries(filter, ready->delta.live);
     if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->delta))
         status = ROOST_NO_MEMORY;
-    return status == ROOST_OK ? meet_all_or_none(filter, ready) : status;
+    return status == ROOST_OK ? number_all_or_none(filter, ready) : status;
 }
 
 static void apply_delta(struct orcuckoo *filter, bool *changed, struct ready_delta *ready)

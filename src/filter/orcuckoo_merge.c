@@ -267,7 +267,7 @@ static roost_status take_row(struct orcuckoo *filter, const struct unseen_walk *
 }
 
 /* Actors of the other that were unknown so far get their numbers. */
-roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal)
+roost_status number_actors(struct orcuckoo *filter, const struct causal_context *causal)
 {
     for (size_t i = 0; i < causal->count; i++) {
         if (i > 0 && causal->runs[i].actor == causal->runs[i - 1].actor)
@@ -289,7 +289,7 @@ void note_runs(struct orcuckoo *filter, const struct causal_context *unseen)
 }
 
 /* Fills in the numbers of actors that the filter has just got. */
-static void introduce(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
+static void fill_in_numbers(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
 {
     for (uint32_t i = 0; i < other->actors.count; i++)
         if (known[i].number == NO_ACTOR)
@@ -349,8 +349,8 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
 {
     struct unseen_walk unseen = {.other = other, .known = merge->theirs};
     uint32_t kicks = filter->table.most_kicks;
-    roost_status status = meet_actors(filter, &merge->unseen);
-    introduce(filter, merge->theirs, other);
+    roost_status status = number_actors(filter, &merge->unseen);
+    fill_in_numbers(filter, merge->theirs, other);
     if (status == ROOST_OK) /* before those that are live: the records from any cursor on are then correct */
         note_runs(filter, &merge->unseen);
     if (first && status == ROOST_OK)

@@ -140,7 +140,7 @@ static roost_status take_estimated(struct roost_reconcile *session, struct bit_r
         return ROOST_CORRUPT;
     struct estimator here = estimator_of(session, there.levels);
     exact->difference = estimate_difference(&here, &there, session->set.count, session->peer_keys);
-    if (exact->rounds == 0 && !exact->asked_estimate && exact->difference <= MOST_IN_ONE_CELL)
+    if (exact->rounds == 0 && !exact->requested_estimate && exact->difference <= MOST_IN_ONE_CELL)
         return sketch_more_of_first(session, writer, more_of_first(exact));
     return begin_best_plan(session, writer);
 }
@@ -153,7 +153,7 @@ roost_status exact_next_window(struct roost_reconcile *session, struct bit_write
     uint64_t next = exact->first + exact->count;
     if (next < exact->plan.cells)
         return sketch_window(session, writer, next);
-    return session->config.multiset ? ask_counts(session, writer) : session_end(session, writer);
+    return session->config.multiset ? request_counts(session, writer) : session_end(session, writer);
 }
 
 roost_status exact_restart(struct roost_reconcile *session, struct bit_writer *writer)
@@ -168,7 +168,7 @@ roost_status exact_restart(struct roost_reconcile *session, struct bit_writer *w
     }
     if (exact->difference > 0)
         return begin_best_plan(session, writer);
-    exact->asked_estimate = true;
+    exact->requested_estimate = true;
     write_byte(writer, ESTIMATE);
     return ROOST_OK;
 }

@@ -71,10 +71,10 @@ struct exact {
     size_t reported_count, reported_room;
     unsigned count_bits; /* of the keys' hashes in COUNTS */
     uint64_t *numbers, *spare;
-    size_t room;         /* numbers in each of these two */
-    uint64_t *scratch;   /* the decoding side's, for sums */
-    double difference;   /* as estimated; 0: not yet */
-    bool asked_estimate; /* since the first sketch was decoded wrongly */
+    size_t room;             /* numbers in each of these two */
+    uint64_t *scratch;       /* the decoding side's, for sums */
+    double difference;       /* as estimated; 0: not yet */
+    bool requested_estimate; /* since the first sketch was decoded wrongly */
 };
 
 static inline struct exact *exact_of(const struct roost_reconcile *session)
@@ -195,7 +195,7 @@ roost_status decode_audit(struct roost_reconcile *session, struct bit_reader *re
 
 /* ---- exact_counts.c --------------------------------------------------------------------------------------------- */
 
-roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writer);
+roost_status request_counts(struct roost_reconcile *session, struct bit_writer *writer);
 roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status take_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 

@@ -58,7 +58,7 @@ static uint64_t read_count_beside(struct bit_reader *reader, uint64_t other)
 
 /* ---- requesting -------------------------------------------------------------------------------------------------- */
 
-roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writer)
+roost_status request_counts(struct roost_reconcile *session, struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
     if (exact->count_bits > MOST_BITS)
@@ -74,10 +74,10 @@ roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writ
     return ROOST_OK;
 }
 
-static roost_status ask_with_more_bits(struct roost_reconcile *session, struct bit_writer *writer)
+static roost_status request_more_bits(struct roost_reconcile *session, struct bit_writer *writer)
 {
     exact_of(session)->count_bits += MORE_BITS;
-    return ask_counts(session, writer);
+    return request_counts(session, writer);
 }
 
 roost_status take_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
@@ -87,7 +87,7 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     if (reader->failed || unclear > 1 || !exact->count_bits)
         return ROOST_CORRUPT;
     if (unclear)
-        return ask_with_more_bits(session, writer);
+        return request_more_bits(session, writer);
     uint64_t sum = 0;
     roost_status status = session_make_changed(session, exact->reported_count);
     for (size_t i = 0; i < exact->reported_count && status == ROOST_OK; i++) {
@@ -104,7 +104,7 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    return sum == reported ? session_end(session, writer) : ask_with_more_bits(session, writer);
+    return sum == reported ? session_end(session, writer) : request_more_bits(session, writer);
 }
 
 /* ---- responding -------------------------------------------------------------------------------------------------- */

@@ -117,8 +117,8 @@ static void turn(struct roost_reconcile *session, const struct own *own, struct 
 }
 
 /* What sums say: the hash is in the difference or not. */
-static roost_status meet_in_sums(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                                 struct showing *showing, uint64_t hash, const struct own *own, bool different)
+static roost_status compare_with_sums(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                      struct showing *showing, uint64_t hash, const struct own *own, bool different)
 {
     roost_status status = ROOST_OK;
     if (different && own->count == 0)
@@ -133,8 +133,8 @@ static roost_status meet_in_sums(struct roost_reconcile *session, const struct c
 }
 
 /* In a list: some element there has the hash, or none has. */
-static roost_status meet_in_list(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                                 struct showing *showing, uint64_t hash, const struct own *own, bool is_there)
+static roost_status compare_with_list(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                      struct showing *showing, uint64_t hash, const struct own *own, bool is_there)
 {
     roost_status status = ROOST_OK;
     if (is_there && own->count == 0)
@@ -161,13 +161,14 @@ static roost_status walk_cell(struct roost_reconcile *session, const struct cell
         own = (struct own){.from = i, .shift = own.shift};
         for (; i < count && numbers[i] >> own.shift == hash; i++, own.count++)
             own.common += !(session->set.elements[cell->from + (numbers[i] & mask)].marks & ONLY_HERE);
-        status = (walk->listed ? meet_in_list : meet_in_sums)(session, cell, walk, showing, hash, &own, in_row);
+        status =
+            (walk->listed ? compare_with_list : compare_with_sums)(session, cell, walk, showing, hash, &own, in_row);
     }
     return status;
 }
 
 /* Applies what the walk found to the marks of the elements. */
-static void believe_walk(struct roost_reconcile *session, struct cell *cell, const struct walk *walk)
+static void apply_walk(struct roost_reconcile *session, struct cell *cell, const struct walk *walk)
 {
     struct exact *exact = exact_of(session);
     struct element_key key = session_key(session, FOR_WEIGHTS);
@@ -232,7 +233,7 @@ static roost_status decode_cell(struct roost_reconcile *session, size_t number, 
     if (status != ROOST_OK)
         return status;
     if (decoded && walk.rank <= exact->slot) {
-        believe_walk(session, cell, &walk);
+        apply_walk(session, cell, &walk);
         show(exact, cell, &walk, showing);
         return ROOST_OK;
     }

@@ -221,7 +221,7 @@ static uint64_t glance_at_odd(const uint64_t *numbers, size_t count, unsigned sh
 }
 
 /* The peer has no element of that hash at all, so whichever of ours has it, should there be three, is only here. */
-static roost_status believe(struct roost_reconcile *session, struct cell *cell, uint64_t number)
+static roost_status mark_only_here(struct roost_reconcile *session, struct cell *cell, uint64_t number)
 {
     struct exact *exact = exact_of(session);
     unsigned shift = cell->to - cell->from > 1 ? highest_bit(cell->to - cell->from - 1) + 1 : 0;
@@ -248,7 +248,7 @@ static roost_status take_positions(struct roost_reconcile *session, struct repor
 {
     roost_status status = ROOST_OK;
     for (; report->next < end && status == ROOST_OK; report->next++)
-        status = believe(session, cell, exact_of(session)->numbers[report->positions[report->next] - begin]);
+        status = mark_only_here(session, cell, exact_of(session)->numbers[report->positions[report->next] - begin]);
     return status;
 }
 

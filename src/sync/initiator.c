@@ -164,16 +164,16 @@ static uint64_t own_digest(struct roost_sync *sync)
 
 /* ---- hello ------------------------------------------------------------------------------------------------------- */
 
-static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
+static roost_status send_hello(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
-    bool know_each_other = sync->peer.incarnation && sync->peer.sequence && sync->own.incarnation && !sync->suspicious;
+    bool have_cursors = sync->peer.incarnation && sync->peer.sequence && sync->own.incarnation && !sync->suspicious;
     message_begin(&writer, sync->filter, HELLO);
     write_byte(&writer, SYNC_VERSION);
     write_fixed64(&writer, configuration_hash(sync->filter).low);
     write_fixed64(&writer, own_digest(sync));
-    write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
-    if (know_each_other)
+    write_varint(&writer, have_cursors ? sync->peer.sequence : 0);
+    if (have_cursors)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
     sync->sent = sync->filter->journal->next;
     sync->quiet = true;
@@ -220,7 +220,7 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
         return ROOST_PROTOCOL;
     if (!journal_knows(sync->filter->journal, &sync->own)) { /* not any more */
         sync->suspicious = true;
-        return say_hello(sync, request);
+        return send_hello(sync, request);
     }
     sync->known = read_varint(reader);
     roost_status status = reader->failed ? ROOST_CORRUPT : own_changes(sync, &changes);
@@ -262,7 +262,7 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
     if (flags & REPLY_EQUAL || !(flags & REPLY_UNDISTURBED))
         return end(sync, flags & REPLY_EQUAL);
     sync->suspicious = true;
-    return say_hello(sync, request);
+    return send_hello(sync, request);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
@@ -298,7 +298,7 @@ static roost_status look_again(struct roost_sync *sync)
     return ROOST_OK;
 }
 
-static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *request)
+static roost_status request_ranges(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
     uint64_t universe = sync->summary.universe;
@@ -313,7 +313,7 @@ static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *requ
 }
 
 /* The whole universe, in the widest ranges. */
-static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request)
+static roost_status request_all_ranges(struct roost_sync *sync, roost_buffer *request)
 {
     roost_status status = sync->filter->kind->sync.summarize(sync->filter, &sync->summary, space_or_null(sync));
     if (status != ROOST_OK)
@@ -328,7 +328,7 @@ static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request
     for (uint64_t i = 0; i < count; i++)
         numbers[i] = i;
     sync->ranges = (struct ranges){shift, numbers, count};
-    return ask_about_ranges(sync, request);
+    return request_ranges(sync, request);
 }
 
 static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
@@ -437,7 +437,7 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
     status = cut_ranges(sync);
-    return status == ROOST_OK ? ask_about_ranges(sync, request) : status;
+    return status == ROOST_OK ? request_ranges(sync, request) : status;
 }
 
 static roost_status conclude(struct roost_sync *sync, roost_buffer *request, uint64_t digest)
@@ -505,8 +505,8 @@ static roost_status trade_with(struct roost_sync *sync, roost_buffer *request, c
     roost_status status = ROOST_NO_MEMORY;
     if (causal_difference(&wanted, &sync->space, own, allocator) &&
         causal_difference(&given, own, &sync->space, allocator))
-        status =
-            wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
+        status = wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given)
+                                              : request_all_ranges(sync, request);
     causal_release(&wanted, allocator);
     causal_release(&given, allocator);
     return status;
@@ -548,7 +548,7 @@ static roost_status after_changes(struct roost_sync *sync, roost_buffer *request
     status = know_space(sync);
     if (status != ROOST_OK)
         return status;
-    return digest == own_digest(sync) ? end(sync, true) : ask_about_all(sync, request);
+    return digest == own_digest(sync) ? end(sync, true) : request_all_ranges(sync, request);
 }
 
 /* Where one side has less than half of what the other has, ranges would differ nearly everywhere. */
@@ -582,7 +582,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     if (!sync->filter->kind->sync.summarize) /* positions that come and go with time */
         return send_state(sync, request);
     roost_filter_info(sync->filter, &info);
-    return is_lopsided(info.entries, entries) ? send_state(sync, request) : ask_about_all(sync, request);
+    return is_lopsided(info.entries, entries) ? send_state(sync, request) : request_all_ranges(sync, request);
 }
 
 /* ---- any reply --------------------------------------------------------------------------------------------------- */
@@ -636,7 +636,7 @@ static roost_status step(struct roost_sync *sync, roost_buffer *request, const v
 {
     struct bit_reader reader;
     if (sync->stage == AT_START)
-        return size == 0 ? say_hello(sync, request) : ROOST_INVALID;
+        return size == 0 ? send_hello(sync, request) : ROOST_INVALID;
     if (sync->stage == AT_END)
         return ROOST_INVALID;
     roost_status status = message_open(&reader, sync->filter, reply, size, sync->request_hash);
