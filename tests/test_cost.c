@@ -194,7 +194,7 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
 {
     struct summary summary;
     struct bit_writer writer;
-    struct causal_context own = {0}, *space = filter->kind->causal.context ? &own : NULL;
+    struct causal_context own = {0}, *space = tracks_dots(filter) ? &own : NULL;
     roost_buffer message;
     if (space)
         assert_ok(filter->kind->causal.context(filter, &own));

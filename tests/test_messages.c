@@ -513,7 +513,7 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
 static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, unsigned shift)
 {
     struct summary summary;
-    struct causal_context own = {0}, *space = filter->kind->causal.context ? &own : NULL;
+    struct causal_context own = {0}, *space = tracks_dots(filter) ? &own : NULL;
     if (space)
         assert_ok(filter->kind->causal.context(filter, &own));
     assert_ok(filter->kind->sync.summarize(filter, &summary, space));

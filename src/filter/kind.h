@@ -305,6 +305,12 @@ static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
     journal_note(filter->journal, filter->table, key, tag);
 }
 
+/* Whether the filter is of an observed-remove kind, which has a causal context. */
+static inline bool tracks_dots(const struct roost_filter *filter)
+{
+    return filter->kind->causal.context != NULL;
+}
+
 /* Whether records of the journal name a table or slot of the filter. */
 static inline bool has_tables(const struct roost_filter *filter)
 {

@@ -54,7 +54,7 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     if (filter)
         made->configuration_size = configuration_bytes(filter, made->configuration);
     roost_status status = ROOST_OK;
-    if (filter && filter->kind->causal.context)
+    if (filter && tracks_dots(filter))
         status = filter->kind->causal.context(filter, &made->known);
     /* it is released with the allocator of this object, not that of the filter */
     struct causal_context copy = {0};

@@ -269,7 +269,7 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
 
 static const struct causal_context *space_or_null(const struct roost_sync *sync)
 {
-    return sync->filter->kind->causal.context ? &sync->space : NULL;
+    return tracks_dots(sync->filter) ? &sync->space : NULL;
 }
 
 static void begin_range_request(struct roost_sync *sync, struct bit_writer *writer, enum message_type type)
@@ -566,7 +566,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     sync->undisturbed = true;
     if (sync->times_lost++ == MOST_LOST)
         return reader->failed ? ROOST_CORRUPT : send_state(sync, request);
-    if (sync->filter->kind->causal.context) {
+    if (tracks_dots(sync->filter)) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
         enum causal_read read = causal_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
         if (read != CAUSAL_READ)

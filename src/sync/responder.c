@@ -80,9 +80,9 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     write_varint(&writer, filter->journal->next);
     roost_status status = ROOST_OK;
     struct causal_context causal = {0};
-    if (filter->kind->causal.context)
+    if (tracks_dots(filter))
         status = filter->kind->causal.context(filter, &causal);
-    if (filter->kind->causal.context)
+    if (tracks_dots(filter))
         causal_write(&causal, &writer);
     else
         write_varint(&writer, entries_of(filter));
@@ -168,7 +168,7 @@ static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, stru
 {
     struct causal_context wanted = {0}, own = {0};
     bool changed;
-    if (!filter->kind->causal.context)
+    if (!tracks_dots(filter))
         return failure(filter, reply, ROOST_CORRUPT);
     if (!is_meant_for(filter, reader))
         return lost(filter, reply);
@@ -236,7 +236,7 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
 {
     roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
-    if (filter->kind->causal.context) {
+    if (tracks_dots(filter)) {
         request->space_or_null = &request->space;
         request->stale = !journal_knows(filter->journal, &then);
         if (!request->stale)
@@ -335,7 +335,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
 {
     roost_info info;
     roost_filter_brief(filter, &info);
-    struct differences none = {.filter = filter, .dots = filter->kind->causal.context != NULL};
+    struct differences none = {.filter = filter, .dots = tracks_dots(filter)};
     uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
     uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
