@@ -26,11 +26,12 @@
  * marks its chunk as stale, one store into a byte that is in cache, and the next digest hashes the chunks that changed,
  * at the speed of reading them: for replicas that have converged it costs nothing.
  */
-#include "bloom_array.h"
+#include "bloom.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "bloom_array.h"
 #include "../base/hash.h"
 
 /* Past this size a batch asks for memory ahead of its use. */

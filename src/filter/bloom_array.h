@@ -4,7 +4,8 @@
 #ifndef FILTER_BLOOM_ARRAY_H
 #define FILTER_BLOOM_ARRAY_H
 
-#include "bloom.h"
+#include "bloom_kernel.h"
+#include "kind.h"
 
 struct bloom {
     struct roost_filter base;

@@ -4,6 +4,7 @@
  *     state    raw words, or the Rice-coded gaps between the bits that are set: whichever is shorter
  *     delta    positions in the whole array, or a range of its words in either form
  */
+#include "bloom.h"
 #include "bloom_array.h"
 
 #include <string.h>

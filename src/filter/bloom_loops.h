@@ -13,7 +13,7 @@
 #ifndef FILTER_BLOOM_LOOPS_H
 #define FILTER_BLOOM_LOOPS_H
 
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 #define AHEAD 48
 

@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "cuckoo_table.h"
+#include "cuckoo_array.h"
 
 /* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
 enum form {

@@ -51,9 +51,11 @@
  * rate is exactly entries times the probability of a class. With tags a class may be held many times; the owner of the
  * table defines what the tags mean (orcuckoo.c).
  */
-#include "cuckoo_slots.h"
+#include "cuckoo_table.h"
 
 #include <string.h>
+
+#include "cuckoo_slots.h"
 
 struct kick {
     uint32_t bucket, offset;
