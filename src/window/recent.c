@@ -816,7 +816,7 @@ uint64_t recent_live_at(const struct recent *recent, uint64_t slot)
 }
 
 /* So that its range includes this slot, and stays short of all tags. */
-static void stretch_to(struct recent *recent, struct recent_segment *segment, uint64_t slot)
+static void widen_to(struct recent *recent, struct recent_segment *segment, uint64_t slot)
 {
     if (segment->count == segment->reserved)
         segment->newest = segment->oldest = slot;
@@ -856,7 +856,7 @@ bool recent_raise(struct recent *recent, uint64_t prefix, uint64_t slot)
         return false;
     segment->words[at] |= tag_mask(recent); /* so that it is not swept out */
     segment->reserved += !reserved;
-    stretch_to(recent, segment, slot);
+    widen_to(recent, segment, slot);
     look_up(recent, segment, mixed, &at);
     segment->words[at] = mixed << recent->tag_bits | tag_of(recent, slot);
     segment->reserved--;
