@@ -24,8 +24,7 @@ static inline set_member member_of(struct key key)
     return (set_member)key.high << 64 | key.low;
 }
 
-/* ---- bits, the lowest of a byte first; past the end there are zeros ------------------------------------------------
- */
+/* ---- bits, the lowest of a byte first; past the end there are zeros ---------------------------------------------- */
 
 struct bit_row {
     uint8_t *bytes;
@@ -39,8 +38,7 @@ set_member take_bits(struct bit_row *row, unsigned count);
 void put_rice(struct bit_row *row, set_member value, unsigned parameter);
 set_member take_rice(struct bit_row *row, unsigned parameter);
 
-/* ---- the envelope --------------------------------------------------------------------------------------------------
- */
+/* ---- the envelope ------------------------------------------------------------------------------------------------ */
 
 /* Room for a body of that many bits, and where it starts. */
 struct bit_row set_frame_begin(struct set_frame *frame, size_t most_bits);

@@ -1,16 +1,17 @@
 /*
  * Attacks: bytes from anyone do no harm. The input is tried as a frame, as the body of a frame whose header and
- * checksum are right, as a state and as a delta of a filter that is already there, and as what a replica sleeps in; so
- * that the fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes to the very
- * bytes that it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves no trace. The
- * same for multisets, and for messages of a gossip. What each of them costs to read, beyond the table that its
- * configuration asks for within the memory limit, is in proportion to its bytes (cost.h).
+ * checksum are right, as a state and as a delta of a filter that is already there, and as the bytes of a saved
+ * replica; so that the fuzzer need not guess checksums and configurations. What is accepted is sound; a state encodes
+ * to the very bytes that it came from; a merge of the bytes is a merge of what they decode to; what is refused leaves
+ * no trace. The same for multisets, and for messages of a gossip. What each of them costs to read, beyond the table
+ * that its configuration asks for within the memory limit, is in proportion to its bytes (cost.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/bitstream.h"
+#include "filter/configuration.h"
 #include "filter/orcuckoo.h"
 #include "multiset/multiset.h"
 #include "gossip/distributed_bloom.h"
@@ -69,8 +70,8 @@ static bool same_state(const roost_filter *a, const roost_filter *b)
 }
 
 /*
- * Two states in which one dot has two classes, which no replicas make: only a forger, or two objects with one actor.
- * What becomes of such a dot is not defined.
+ * Two states in which one dot has two classes, which no replicas make: only forged frames, or two objects with one
+ * actor. What becomes of such a dot is not defined.
  */
 struct conflict {
     const struct orcuckoo *filter, *other;
@@ -174,8 +175,7 @@ static void try_body(const uint8_t *body, size_t size, uint8_t type)
     roost_buffer_release(&frame);
 }
 
-/* ---- filters that are there already ---------------------------------------------------------------------------------
- */
+/* ---- filters that are there already ------------------------------------------------------------------------------ */
 
 static roost_config timed_config(roost_kind kind, bool grows)
 {
@@ -256,33 +256,32 @@ static void try_part(const roost_filter *filter, const uint8_t *part, size_t siz
     bit_writer_release(&body);
 }
 
-/* Taken or not, the filter holds what it held, and whatever its journal tells can be read. */
+/* Accepted or not, the filter holds what it held, and the deltas of its journal can be read. */
 static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t size)
 {
     struct bit_writer replica = begin_body();
-    roost_filter *sleeper = copy_of(filter), *part;
+    roost_filter *restored = copy_of(filter), *part;
     roost_buffer frame;
     write_byte(&replica, 1);
     write_bytes(&replica, bytes, size);
     write_fixed64(&replica, checksum_bytes(replica.buffer.data, replica.buffer.size));
     struct measured measured = measure(&cost);
-    roost_status status = roost_filter_restore_replica(sleeper, replica.buffer.data, replica.buffer.size);
+    roost_status status = roost_filter_restore_replica(restored, replica.buffer.data, replica.buffer.size);
     must(cost_is_fair(&measured, replica.buffer.size, 0));
-    must(status == ROOST_OK || (roost_filter_actor(sleeper) == 0 && sleeper->journal->room == 0));
-    must(roost_filter_check(sleeper) == ROOST_OK && same_state(sleeper, filter));
-    roost_cursor oldest = {sleeper->journal->incarnation, sleeper->journal->oldest};
-    must(roost_filter_delta(sleeper, &frame, &oldest, &oldest) == ROOST_OK);
+    must(status == ROOST_OK || (roost_filter_actor(restored) == 0 && restored->journal->room == 0));
+    must(roost_filter_check(restored) == ROOST_OK && same_state(restored, filter));
+    roost_cursor oldest = {restored->journal->incarnation, restored->journal->oldest};
+    must(roost_filter_delta(restored, &frame, &oldest, &oldest) == ROOST_OK);
     must(roost_filter_decode(&part, frame.data, frame.size, &environment) == ROOST_OK);
-    roost_filter_add(sleeper, NULL, "x", 1);
-    must(roost_filter_check(sleeper) == ROOST_OK);
+    roost_filter_add(restored, NULL, "x", 1);
+    must(roost_filter_check(restored) == ROOST_OK);
     roost_buffer_release(&frame);
     roost_filter_free(part);
-    roost_filter_free(sleeper);
+    roost_filter_free(restored);
     bit_writer_release(&replica);
 }
 
-/* ---- multisets and gossip ------------------------------------------------------------------------------------------
- */
+/* ---- multisets and gossip ---------------------------------------------------------------------------------------- */
 
 enum { GOSSIP_HERE = 1, GOSSIP_THERE = 2 };
 

@@ -1,9 +1,9 @@
 /*
- * Attacks: the two rounds in which hosts exchange multisets (reconcile/multiset_exchange.h). The first byte chooses the
- * method and who is attacked; then comes what the other host sends:
+ * Attacks: the two rounds in which hosts exchange multisets (reconcile/multiset_exchange.h). The first byte chooses
+ * the method and the host that is attacked; then comes what the other host sends:
  *
  *     an offer that is the honest one with some bytes changed, or the rest of the input as the body of a frame; and
- * then the elements of round two, with a right checksum.
+ *     then the elements of round two, with a right checksum.
  *
  * Whatever comes is refused whole, with nothing reported, or it reports elements that fit: counts from 1 to the
  * largest, and no more elements than there are bytes. Nothing costs more than it may (cost.h).

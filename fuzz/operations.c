@@ -1,7 +1,7 @@
 /*
  * Attacks: merge is a join and nothing is ever lost, whatever the operations. The first bytes choose a configuration,
  * each later pair of bytes is an operation on one of three replicas: add, remove, merge, merge through bytes, a delta
- * that arrives or is lost, a copy in the place of a replica, a replica that sleeps and wakes. An exact model runs
+ * that arrives or is lost, a copy in the place of a replica, a replica that is saved and restored. An exact model runs
  * beside: the keys that were added, or, where elements are removed, all dots with their standing at each replica. At
  * the end all replicas merge in two different orders and must agree to the byte.
  */
@@ -18,7 +18,7 @@ enum standing { UNSEEN, LIVE, DEAD };
 struct world {
     roost_config config;
     roost_filter *replicas[REPLICAS];
-    roost_cursor cursors[REPLICAS][REPLICAS]; /* what the first has told the second */
+    roost_cursor cursors[REPLICAS][REPLICAS]; /* what the first has sent to the second */
     bool added[REPLICAS][KEYS];
     struct {
         roost_dot dot;
@@ -74,15 +74,14 @@ static bool has_dots(const struct world *world)
     return world->config.kind == ROOST_ORCUCKOO;
 }
 
-/* ---- the model of dots ----------------------------------------------------------------------------------------------
- */
+/* ---- the model of dots ------------------------------------------------------------------------------------------- */
 
 static enum standing standing_of(const struct world *world, const roost_filter *base, uint32_t i)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     uint32_t number = actors_find(&filter->actors, world->dots[i].dot.actor),
              counter = (uint32_t)world->dots[i].dot.counter;
-    if (number == NO_ACTOR || !history_contains(&filter->history, world->dots[i].dot.actor, counter))
+    if (number == NO_ACTOR || !causal_contains(&filter->causal, world->dots[i].dot.actor, counter))
         return UNSEEN;
     return holds_entry(filter, &world->dots[i].place, number, counter) ? LIVE : DEAD;
 }
@@ -133,8 +132,7 @@ static void check_dots(const struct world *world, int at)
     }
 }
 
-/* ---- operations -----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static void add(struct world *world, int at, uint8_t key)
 {
@@ -218,7 +216,7 @@ static roost_filter *through_bytes(struct world *world, const roost_filter *filt
     return decoded;
 }
 
-/* A delta from one to the other, which may be lost; who lost one starts again. */
+/* A delta from one to the other, which may be lost; a replica that lost one starts again. */
 static void send(struct world *world, int from, int to, bool lost)
 {
     roost_buffer frame;
@@ -233,14 +231,15 @@ static void send(struct world *world, int from, int to, bool lost)
         must(roost_filter_merge(expected, NULL, part) == ROOST_OK);
         must(roost_filter_merge_frame(world->replicas[to], NULL, frame.data, frame.size) == ROOST_OK);
         must(roost_filter_equal(expected, world->replicas[to]));
-        learn(world, to, from); /* who got all deltas has all */
+        learn(world, to, from); /* a replica that got all deltas has everything */
         roost_filter_free(part);
         roost_filter_free(expected);
     }
     roost_buffer_release(&frame);
 }
 
-/* Another replica in the place of this one, with a copy of the other's state: those who told it things start again. */
+/* Another replica in the place of this one, with a copy of the other's state: those that sent it deltas start
+   again. */
 static void replace(struct world *world, int at, int other, bool by_bytes)
 {
     roost_filter *copy;
@@ -263,16 +262,16 @@ static void replace(struct world *world, int at, int other, bool by_bytes)
     world->replicas[at] = copy;
 }
 
-static void sleep_and_wake(struct world *world, int at)
+static void save_and_restore(struct world *world, int at)
 {
-    roost_filter *sleeper = world->replicas[at], *woken = through_bytes(world, sleeper);
+    roost_filter *saved = world->replicas[at], *restored = through_bytes(world, saved);
     roost_buffer replica;
-    must(roost_filter_save_replica(sleeper, &replica) == ROOST_OK);
-    must(roost_filter_restore_replica(woken, replica.data, replica.size) == ROOST_OK);
-    must(roost_filter_actor(woken) == roost_filter_actor(sleeper));
+    must(roost_filter_save_replica(saved, &replica) == ROOST_OK);
+    must(roost_filter_restore_replica(restored, replica.data, replica.size) == ROOST_OK);
+    must(roost_filter_actor(restored) == roost_filter_actor(saved));
     roost_buffer_release(&replica);
-    roost_filter_free(sleeper);
-    world->replicas[at] = woken;
+    roost_filter_free(saved);
+    world->replicas[at] = restored;
 }
 
 static void operate(struct world *world, uint8_t operation, uint8_t argument)
@@ -300,7 +299,7 @@ static void operate(struct world *world, uint8_t operation, uint8_t argument)
         replace(world, at, other, argument & 128);
         return;
     case 8:
-        sleep_and_wake(world, at);
+        save_and_restore(world, at);
         return;
     case 9:
         if (has_dots(world))

@@ -6,8 +6,8 @@
  *     the rest of the input is a row of messages, each with its size before it, for one side.
  *
  * A session that was tampered with may fail. If it says that it is over, its result is that of the model, unless the
- * method is an approximate one. Messages of the methods that seal them are given the right seal, or nobody would read
- * on. And nothing costs more than it may (cost.h).
+ * method is an approximate one. Messages of the methods that seal them are given the right seal, since otherwise they
+ * are refused at once. And nothing costs more than it may (cost.h).
  */
 #include "../tests/cost.h"
 #include "../tests/reconciling.h"
@@ -90,7 +90,7 @@ static void tamper(struct tampering *tampering, roost_buffer *message, uint32_t 
         seal_message(message->data, size, number ? tampering->opening : message->data, number, last);
 }
 
-static roost_reconcile *begin_asking(const struct world *world, roost_buffer *opening, struct cost *cost)
+static roost_reconcile *begin_initiator(const struct world *world, roost_buffer *opening, struct cost *cost)
 {
     uint64_t drawn = world->seed;
     roost_environment environment = {.entropy = {&drawn, draw_next}, .allocator = cost_allocator(cost)};
@@ -122,33 +122,33 @@ static void converse(const struct world *world, struct tampering *tampering)
     roost_buffer request, reply = {0};
     struct cost costs[2] = {{0}, {0}};
     roost_environment environment = {.allocator = cost_allocator(&costs[1])};
-    roost_reconcile *asking = begin_asking(world, &request, &costs[0]), *answering = NULL;
+    roost_reconcile *initiator = begin_initiator(world, &request, &costs[0]), *responder = NULL;
     struct measured measured[2] = {measure(&costs[0]), measure(&costs[1])};
     bool chained = world->config.method == ROOST_RECONCILE_DBF;
     for (uint32_t number = 0; request.size > 0 && number < MOST_TURNS; number += 2) {
         tamper(tampering, &request, number, chained);
-        if (!answering) {
-            if (roost_reconcile_answer(&answering, request.data, request.size, &environment) != ROOST_OK)
+        if (!responder) {
+            if (roost_reconcile_answer(&responder, request.data, request.size, &environment) != ROOST_OK)
                 break;
-            must(add_side(answering, world, true) == ROOST_OK);
+            must(add_side(responder, world, true) == ROOST_OK);
         }
-        (void)!roost_reconcile_next(answering, &reply, request.data, request.size);
+        (void)!roost_reconcile_next(responder, &reply, request.data, request.size);
         roost_buffer_release(&request);
         if (reply.size > 0)
             tamper(tampering, &reply, number + 1, chained);
         if (reply.size > 0)
-            (void)!roost_reconcile_next(asking, &request, reply.data, reply.size);
+            (void)!roost_reconcile_next(initiator, &request, reply.data, reply.size);
         roost_buffer_release(&reply);
     }
-    must_be_fair(&measured[0], asking);
-    if (answering)
-        must_be_fair(&measured[1], answering);
-    must(is_right(world, asking, false));
-    must(!answering || is_right(world, answering, true));
-    must(tampering->value || tampering->cuts || (roost_reconcile_over(asking) && roost_reconcile_over(answering)));
+    must_be_fair(&measured[0], initiator);
+    if (responder)
+        must_be_fair(&measured[1], responder);
+    must(is_right(world, initiator, false));
+    must(!responder || is_right(world, responder, true));
+    must(tampering->value || tampering->cuts || (roost_reconcile_over(initiator) && roost_reconcile_over(responder)));
     roost_buffer_release(&request);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
     must(costs[0].now == 0 && costs[1].now == 0);
 }
 
@@ -176,17 +176,17 @@ static void hear(const struct world *world, struct input *input, bool as_answeri
     roost_buffer opening, reply;
     struct cost costs[2] = {{0}, {0}};
     roost_environment environment = {.allocator = cost_allocator(&costs[1])};
-    roost_reconcile *asking = begin_asking(world, &opening, &costs[0]), *answering;
-    must(roost_reconcile_answer(&answering, opening.data, opening.size, &environment) == ROOST_OK);
-    must(add_side(answering, world, true) == ROOST_OK);
-    must(roost_reconcile_next(answering, &reply, opening.data, opening.size) == ROOST_OK);
+    roost_reconcile *initiator = begin_initiator(world, &opening, &costs[0]), *responder;
+    must(roost_reconcile_answer(&responder, opening.data, opening.size, &environment) == ROOST_OK);
+    must(add_side(responder, world, true) == ROOST_OK);
+    must(roost_reconcile_next(responder, &reply, opening.data, opening.size) == ROOST_OK);
     roost_buffer_release(&reply);
     struct measured measured = measure(&costs[as_answering]);
-    listen(as_answering ? answering : asking, input, opening.data);
-    must_be_fair(&measured, as_answering ? answering : asking);
+    listen(as_answering ? responder : initiator, input, opening.data);
+    must_be_fair(&measured, as_answering ? responder : initiator);
     roost_buffer_release(&opening);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
     must(costs[0].now == 0 && costs[1].now == 0);
 }
 

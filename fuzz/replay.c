@@ -36,8 +36,7 @@ static void try_input(const uint8_t *bytes, size_t size)
     free(exact);
 }
 
-/* ---- the corpus ----------------------------------------------------------------------------------------------------
- */
+/* ---- the corpus -------------------------------------------------------------------------------------------------- */
 
 static void load(const char *path)
 {
@@ -69,8 +68,7 @@ static void load_folder(const char *folder)
         free(names);
 }
 
-/* ---- mutants -------------------------------------------------------------------------------------------------------
- */
+/* ---- mutants ----------------------------------------------------------------------------------------------------- */
 
 static size_t below(struct random_source *random, size_t bound)
 {
@@ -111,7 +109,7 @@ static size_t edit(uint8_t *bytes, size_t size, struct random_source *random)
         return splice(bytes, size, at, below(random, left < 16 ? left + 1 : 16), NULL, 0);
     case 4: /* something comes */
         return splice(bytes, size, at, 0, &any, 1);
-    case 5: /* a piece of another input, in place of as much */
+    case 5: /* a chunk of another input, in place of as much */
         some = below(random, donor->size - from + 1);
         return splice(bytes, size, at, some < left ? some : left, donor->bytes + from, some);
     default: /* the end of another input */

@@ -2,19 +2,20 @@
  * Attacks: no message, whatever it is, breaks a filter, and a sync that is left alone ends with both sides equal to the
  * merge of the two. The first bytes choose the kind of filter and the room of the journals; then either
  *
- *     pairs of bytes are operations on two replicas: add, remove, sleep and wake up, sync, sync while the answering
- * side changes, sync with one message tampered with; or the rest is one message, with a right checksum, for the side
- * that answers or, at some step, the side that asks.
+ *     pairs of bytes are operations on two replicas: add, remove, save and restore, sync, sync while the responder
+ *     changes, sync with one message tampered with; or
+ *     the rest is one message, with a right checksum, for the responder or, at some step, the initiator.
  *
- * What somebody forged may say anything that a replica could say; but filters stay valid and never forget, and no
- * message costs more than it may (cost.h).
+ * A forged message may say anything that a replica could say; but filters stay valid and never forget, and no message
+ * costs more than it may (cost.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 #include "../tests/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,16 +33,15 @@ static void must_do(roost_status status)
     must(status == ROOST_OK);
 }
 
-/* ---- two replicas -------------------------------------------------------------------------------------------------
- */
+/* ---- two replicas ------------------------------------------------------------------------------------------------ */
 
 struct world {
-    roost_filter *a, *b; /* the one that asks, the one that answers */
+    roost_filter *a, *b; /* the initiator, the responder */
     roost_environment environment;
     roost_buffer memory;
     uint64_t drawn;
     struct cost cost;
-    bool forged; /* somebody told lies: what is remembered may be wrong as well */
+    bool forged; /* a message was forged: the memory of the peer may be wrong as well */
 };
 
 static bool draw(void *context, void *bytes, size_t size)
@@ -129,11 +129,11 @@ static void add(roost_filter *filter, uint8_t key)
     bool applied;
     uint64_t time = (1000 + 4 * key) * ROOST_SECOND;
     if (filter->config.kind == ROOST_WINDOW)
-        (void)roost_window_add(filter, NULL, &key, 1, time);
+        (void)!roost_window_add(filter, NULL, &key, 1, time);
     else if (filter->config.kind == ROOST_COUNTER)
-        (void)roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
+        (void)!roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
     else
-        (void)roost_filter_add(filter, NULL, &key, 1);
+        (void)!roost_filter_add(filter, NULL, &key, 1);
 }
 
 static void change(roost_filter *filter, bool adds, uint8_t key)
@@ -174,12 +174,11 @@ static void nap(struct world *world, roost_filter **filter, bool as_the_same)
     roost_buffer_release(&replica);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void seal(const roost_filter *filter, uint8_t *message, size_t size, uint64_t request)
 {
-    if (size >= 9 && message[0] != HELLO && message[0] != TROUBLE)
+    if (size >= 9 && message[0] != HELLO && message[0] != FAILURE)
         store_word(message + size - 8, hash_bytes(configuration_hash(filter).high, message, size - 8).low ^ request);
 }
 
@@ -248,7 +247,7 @@ static roost_sync_result exchange(struct world *world, struct course *course, ro
     return result;
 }
 
-/* Nobody interferes: both are the merge of the two, or there is no room for it. */
+/* Without interference both are the merge of the two, or there is no room for it. */
 static void exchange_alone(struct world *world)
 {
     struct course course = {.changes_at = -1, .tampers_at = -1};
@@ -281,8 +280,7 @@ static void exchange_disturbed(struct world *world, uint8_t where, uint8_t how, 
     roost_filter_free(b);
 }
 
-/* ---- the two ways -------------------------------------------------------------------------------------------------
- */
+/* ---- the two ways ------------------------------------------------------------------------------------------------ */
 
 static void operate(struct world *world, uint8_t operation, uint8_t argument)
 {
@@ -385,7 +383,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         take_message(&world, data + 3, size - 3);
     for (size_t i = 3; !(data[2] & 1) && i + 1 < size && i < 2 * MOST_OPERATIONS; i += 2)
         operate(&world, data[i], data[i + 1]);
-    roost_buffer_release(&world.memory); /* which lies may have spoilt */
+    roost_buffer_release(&world.memory); /* which forged messages may have spoilt */
     exchange_alone(&world);
     exchange_alone(&world);
     world_close(&world);

@@ -42,7 +42,7 @@ static inline enum standing standing_of(const roost_filter *base, roost_hash has
     return holds_entry(filter, &place, number, (uint32_t)dot.counter) ? LIVE : DEAD;
 }
 
-/* ---- calls that must succeed --------------------------------------------------------------------------------------- */
+/* ---- calls that must succeed ------------------------------------------------------------------------------------- */
 
 static inline roost_dot add(roost_filter *filter, roost_hash hash)
 {
@@ -77,7 +77,7 @@ static inline bool removes_dot(roost_filter *filter, roost_hash hash, roost_dot 
     return changed;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------ */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* What a filter says of the dots that the model knows. */
 static inline void dots_read(struct dots *dots, int row, const roost_filter *filter)

@@ -13,7 +13,8 @@
 
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 
 enum { KINDS = 6, ALL_KINDS = KINDS + SERIES }; /* of fixed size; those that grow on top */
 
@@ -90,8 +91,7 @@ static inline void take(roost_filter *filter, uint64_t key, bool one)
     assert_true(status == ROOST_OK || status == ROOST_UNSUPPORTED);
 }
 
-/* ---- what is remembered --------------------------------------------------------------------------------------------
- */
+/* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
 struct cursors {
     roost_cursor peer, own;
@@ -135,8 +135,7 @@ static inline void assert_memory_is_sound(roost_filter *asking, roost_filter *an
         assert_tells_all(asking, &cursors.own, answering);
 }
 
-/* ---- an exchange ---------------------------------------------------------------------------------------------------
- */
+/* ---- an exchange ------------------------------------------------------------------------------------------------- */
 
 struct exchange {
     roost_filter *asking, **answering;            /* the latter may be replaced on the way */
@@ -163,7 +162,7 @@ static inline void count_reply(struct exchange *exchange, const roost_buffer *re
         tally.replies[reply->data[0]]++;
         exchange->types |= UINT64_C(1) << reply->data[0];
     }
-    tally.troubles += reply->data[0] == TROUBLE;
+    tally.troubles += reply->data[0] == FAILURE;
 }
 
 /* After every message the asking side is valid, and could remember what it knows by now. */
@@ -249,8 +248,7 @@ static inline struct exchange sync_alone(roost_filter *asking, roost_filter *ans
     return exchange;
 }
 
-/* ---- replicas asleep -----------------------------------------------------------------------------------------------
- */
+/* ---- replicas asleep --------------------------------------------------------------------------------------------- */
 
 struct asleep {
     roost_buffer frame, replica;
@@ -279,8 +277,7 @@ static inline void asleep_release(struct asleep *asleep)
     roost_buffer_release(&asleep->replica);
 }
 
-/* ---- scenes: two replicas, asleep, in a certain relation -----------------------------------------------------------
- */
+/* ---- scenes: two replicas, asleep, in a certain relation --------------------------------------------------------- */
 
 enum relation {
     FIRST_MEETING, /* never heard of each other */

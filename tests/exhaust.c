@@ -17,12 +17,12 @@
 
 #include "exhaustive.h"
 #include "base/hash.h"
+#include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 
 enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, KICKS = 3 };
 
-/* ---- worlds
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 struct layout {
     uint32_t slots, stash, model; /* the slots' bits; sets of class numbers */
@@ -82,7 +82,7 @@ static void universe_open(struct universe *universe, struct cuckoo_geometry geom
         struct bit_writer writer = bit_writer_over(buckets, sizeof buckets);
         write_varint(&writer, geometry.buckets);
         struct bit_reader reader = bit_reader_over(buckets, writer.buffer.size);
-        must(gcuckoo_kind.open(&universe->scratch[i], &config, &environment, &reader) == ROOST_OK, "open");
+        must(gcuckoo_kind.lifecycle.open(&universe->scratch[i], &config, &environment, &reader) == ROOST_OK, "open");
     }
     universe->frames = calloc((size_t)1 << universe->classes, sizeof *universe->frames);
 }
@@ -128,8 +128,7 @@ static struct layout take_layout(const struct universe *universe, uint32_t repli
     return layout;
 }
 
-/* ---- the laws, for one replica's new layout
- * ------------------------------------------------------------------------------ */
+/* ---- the laws, for one replica's new layout ---------------------------------------------------------------------- */
 
 static void check_bytes(struct universe *universe, roost_filter *filter, uint32_t model)
 {
@@ -167,14 +166,13 @@ static roost_order order_of(uint32_t a, uint32_t b)
 
 static void check_order(const struct universe *universe, uint32_t a, uint32_t model_a, uint32_t b, uint32_t model_b)
 {
-    roost_order order = gcuckoo_kind.compare(universe->scratch[a], universe->scratch[b]);
+    roost_order order = gcuckoo_kind.lattice.compare(universe->scratch[a], universe->scratch[b]);
     must(order == order_of(model_a, model_b), "compare is inclusion");
     must((scratch_of(universe, a)->sum == scratch_of(universe, b)->sum) == (model_a == model_b),
          "digests are equal where states are");
 }
 
-/* ---- visited worlds
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- visited worlds ---------------------------------------------------------------------------------------------- */
 
 struct visited {
     struct world *worlds; /* in order of discovery; the frontier is the tail */
@@ -217,8 +215,7 @@ static bool visit(struct visited *visited, const struct world *world)
     return true;
 }
 
-/* ---- operations
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Adds class `number` at a replica, from one of its two buckets; returns the model after it. */
 static uint32_t run_add(struct universe *universe, const struct world *world, uint32_t replica, uint32_t number,
@@ -313,8 +310,7 @@ static void explore(struct universe *universe, uint32_t depth)
     free(visited.index);
 }
 
-/* ---- the whole
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static uint64_t refused, overflowed, merged, checked;
 

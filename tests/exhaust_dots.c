@@ -25,6 +25,8 @@
 
 #include "exhaustive.h"
 #include "base/hash.h"
+#include "filter/configuration.h"
+#include "filter/journal_policy.h"
 #include "filter/orcuckoo.h"
 
 enum {
@@ -41,8 +43,7 @@ enum {
 
 typedef uint32_t dots; /* a set: dot d is bit d, actor d / COUNTERS, counter d % COUNTERS + 1 */
 
-/* ---- worlds --------------------------------------------------------------------------------------------------------
- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 /* One replica. Its live dots are those of the slots and of the stash. */
 struct layout {
@@ -196,8 +197,7 @@ static bool draw_actor(void *context, void *bytes, size_t size)
     return true;
 }
 
-/* ---- worlds that were seen ------------------------------------------------------------------------------------------
- */
+/* ---- worlds that were seen --------------------------------------------------------------------------------------- */
 
 static size_t world_bytes(const struct universe *universe)
 {
@@ -219,8 +219,7 @@ static bool visit(struct universe *universe, const struct world *world)
     return true;
 }
 
-/* ---- layouts into filters, and back --------------------------------------------------------------------------------
- */
+/* ---- layouts into filters, and back ------------------------------------------------------------------------------ */
 
 static uint32_t fingerprint_of(const struct universe *universe, uint32_t class)
 {
@@ -471,8 +470,7 @@ static dots noted_since(const struct universe *universe, uint32_t replica, dots 
     return noted;
 }
 
-/* ---- the laws, for a new layout of one replica ---------------------------------------------------------------------
- */
+/* ---- the laws, for a new layout of one replica ------------------------------------------------------------------- */
 
 static void states_put(struct universe *universe, const struct known_state *state)
 {
@@ -578,8 +576,7 @@ static void check_layout(struct universe *universe, roost_filter *filter, const 
     universe->overflowed += layout->stash[0] != 0;
 }
 
-/* ---- the laws, for a new combination of states ---------------------------------------------------------------------
- */
+/* ---- the laws, for a new combination of states ------------------------------------------------------------------- */
 
 static dots merged_live(dots seen, dots live, dots other_seen, dots other_live)
 {
@@ -666,8 +663,7 @@ static void check_world(struct universe *universe, const struct world *world, ui
     check_laws(universe);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t content_hash(const struct message *message)
 {
@@ -772,8 +768,7 @@ static struct message make_state(const struct universe *universe, const struct w
     return message;
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum verb {
     ADD,
@@ -1193,8 +1188,7 @@ static void run_all(struct universe *universe, const struct world *world)
     }
 }
 
-/* ---- a universe ----------------------------------------------------------------------------------------------------
- */
+/* ---- a universe -------------------------------------------------------------------------------------------------- */
 
 /* Two classes that share both buckets, and one that has but the first. */
 static void find_classes(struct universe *universe)
@@ -1222,7 +1216,7 @@ static roost_filter *open_filter(struct universe *universe)
     const roost_environment given = {
         .kicks = 2, .journal = JOURNAL, .entropy = {.context = universe, .draw = draw_actor}};
     const roost_environment environment = environment_or_default(&given);
-    must(orcuckoo_kind.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
+    must(orcuckoo_kind.lifecycle.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
     must(causal_reserve(&as_orcuckoo(filter)->causal, &environment.allocator, MOST_DOTS), "memory");
     if (setting->deltas)
         must(begin_journal(filter) == ROOST_OK, "memory");
@@ -1279,8 +1273,7 @@ static void explore(struct universe *universe, uint32_t depth)
     }
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static const struct setting settings[] = {
     /* name, multiset, entry, bucket, classes, replicas, capacity, deltas, messages, restarts, depth, deep */

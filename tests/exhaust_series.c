@@ -82,8 +82,7 @@ struct universe {
     uint64_t drawn; /* whose actor is drawn next */
 };
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void row_merge(struct row *row, const struct row *other)
 {
@@ -211,8 +210,7 @@ static uint32_t elements_of(const struct universe *universe, const struct facts 
     return elements;
 }
 
-/* ---- filters beside rows -------------------------------------------------------------------------------------------
- */
+/* ---- filters beside rows ----------------------------------------------------------------------------------------- */
 
 static uint64_t actor_id(const struct universe *universe, uint32_t replica, uint32_t table)
 {
@@ -317,8 +315,7 @@ static void must_keep_promise(const struct universe *universe, const struct fact
     }
 }
 
-/* ---- laws of a world -----------------------------------------------------------------------------------------------
- */
+/* ---- laws of a world --------------------------------------------------------------------------------------------- */
 
 static uint64_t frame_hash(const roost_filter *filter)
 {
@@ -409,8 +406,7 @@ static void must_hold(struct universe *universe, const struct world *world, uint
             must_merge(universe, world, changed, other);
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* The very same replica, once more. */
 static roost_filter *twin_of(const roost_filter *filter)
@@ -495,7 +491,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
 static bool has_slots(const roost_filter *filter, uint32_t table)
 {
     const struct series *series = as_const_series(filter);
-    return series->tables[table] && !cuckoo_table_is_asleep(&as_const_orcuckoo(series->tables[table])->table);
+    return series->tables[table] && !cuckoo_table_is_freed(&as_const_orcuckoo(series->tables[table])->table);
 }
 
 static bool take(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
@@ -589,8 +585,7 @@ static bool merge(struct universe *universe, struct world *world, uint32_t repli
     return true;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 enum operation { ADD, REMOVE, REMOVE_ONE, LEND, MERGE, DELIVER, TELL, SEND, OPERATIONS };
 
@@ -689,8 +684,7 @@ static void explore(struct universe *universe, const struct world *world, uint32
                 operate(universe, world, operation, replica, choice, depth - 1);
 }
 
-/* ---- the universe --------------------------------------------------------------------------------------------------
- */
+/* ---- the universe ------------------------------------------------------------------------------------------------ */
 
 static uint64_t class_in(const struct universe *universe, uint32_t table, roost_hash hash)
 {

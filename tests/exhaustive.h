@@ -26,8 +26,7 @@ static inline void must(bool holds, const char *law)
     }
 }
 
-/* ---- choices: a script that runs through every sequence of answers -------------------------------------------------
- */
+/* ---- choices: a script that runs through every sequence of answers ----------------------------------------------- */
 
 enum { MOST_CHOICES = 64 };
 
@@ -59,8 +58,7 @@ static inline bool script_advance(struct script *script)
     return true;
 }
 
-/* ---- what was seen before ------------------------------------------------------------------------------------------
- */
+/* ---- what was seen before ---------------------------------------------------------------------------------------- */
 
 /* A set of 64-bit hashes, none of them 0. */
 struct hash_set {
@@ -100,8 +98,7 @@ static inline bool set_add(struct hash_set *set, const void *bytes, size_t size)
     return set_put(set, hash ? hash : 1);
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------------
- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* A hash that falls into this place. */
 static inline roost_hash hash_into(struct place place, struct cuckoo_geometry geometry)

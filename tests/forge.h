@@ -8,6 +8,7 @@
 #include "dots.h"
 
 #include "base/hash.h"
+#include "filter/configuration.h"
 
 struct forgery {
     const roost_filter *like; /* whose configuration it has */

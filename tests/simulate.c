@@ -39,8 +39,7 @@ enum {
 
 enum level { CLASSES, ELEMENTS, LEVELS };
 
-/* ---- what is simulated ---------------------------------------------------------------------------------------------
- */
+/* ---- what is simulated ------------------------------------------------------------------------------------------- */
 
 /* A kind of world; each episode draws its own sizes. */
 struct plan {
@@ -208,8 +207,7 @@ static roost_environment environment_of(struct world *world)
                                .entropy = {.draw = draw}};
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static struct snapshot snapshot_of(const struct world *world, const struct replica *replica)
 {
@@ -252,8 +250,7 @@ static void message_drop(struct world *world, uint32_t number)
     world->messages[world->message_count] = (struct message){0};
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static struct name *find_name(struct world *world, uint64_t actor, uint32_t counter)
 {
@@ -285,8 +282,7 @@ static void follow_actor(struct world *world, struct replica *replica)
     world->tally->actors++;
 }
 
-/* ---- the model of one replica --------------------------------------------------------------------------------------
- */
+/* ---- the model of one replica ------------------------------------------------------------------------------------ */
 
 static bool raise_dot(struct world *world, struct replica *replica, enum level level, uint32_t dot, uint8_t state)
 {
@@ -360,8 +356,7 @@ static void model_become(struct world *world, struct replica *replica, const str
     (void)world;
 }
 
-/* ---- the filter is the model ---------------------------------------------------------------------------------------
- */
+/* ---- the filter is the model ------------------------------------------------------------------------------------- */
 
 static void check_element(struct world *world, const struct replica *replica, uint32_t element)
 {
@@ -451,8 +446,7 @@ static void check_same_bytes(struct world *world, const roost_filter *first, con
     roost_buffer_release(&y);
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* A full table refuses, but only beyond the capacity, and only what needs a new place. */
 static void check_refusal(struct world *world, struct replica *replica, uint32_t element, roost_status status)
@@ -649,8 +643,7 @@ static void operate_at(struct world *world, struct replica *replica)
     check_element(world, replica, choose(world, world->elements));
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static bool cut_between(const struct world *world, uint32_t a, uint32_t b)
 {
@@ -825,8 +818,7 @@ static void merge_objects(struct world *world, uint32_t to, uint32_t from)
         check_order(world, replica, other);
 }
 
-/* ---- syncs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- syncs ------------------------------------------------------------------------------------------------------- */
 
 static void note_entry(void *context, struct entry entry)
 {
@@ -947,8 +939,7 @@ static void communicate(struct world *world)
         synchronise(world, to, from, false);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static void save(struct world *world, struct replica *replica)
 {
@@ -1091,8 +1082,7 @@ static void happen(struct world *world)
         forget_peers(replica);
 }
 
-/* ---- healing -------------------------------------------------------------------------------------------------------
- */
+/* ---- healing ----------------------------------------------------------------------------------------------------- */
 
 enum heal_by { BY_OBJECTS, BY_STATES, BY_DELTAS, BY_SYNCS, WAYS_TO_HEAL };
 
@@ -1157,8 +1147,7 @@ static void heal(struct world *world)
     world->tally->heals++;
 }
 
-/* ---- episodes ------------------------------------------------------------------------------------------------------
- */
+/* ---- episodes ---------------------------------------------------------------------------------------------------- */
 
 static roost_config draw_config(struct world *world)
 {
@@ -1274,8 +1263,7 @@ static void run_episode(const struct plan *plan, struct tally *tally, uint64_t n
     close_episode(&world);
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void report(const struct plan *plan, const struct tally *tally)
 {

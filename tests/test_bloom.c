@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "filter/bloom.h"
+#include "filter/configuration.h"
 
 static double measured_rate(const roost_filter *filter, uint64_t from, uint64_t probes)
 {
@@ -50,7 +51,7 @@ static void blocked_rate_is_exact(void **state)
         roost_environment environment = environment_or_default(NULL);
         roost_filter *filter;
         config.bucket_size = 0;
-        assert_ok(bloom_kind.open(&filter, &config, &environment, &reader));
+        assert_ok(bloom_kind.lifecycle.open(&filter, &config, &environment, &reader));
         fill(filter, 0, (uint64_t)(keys_a_block * blocks));
         roost_info info;
         roost_filter_info(filter, &info);
@@ -230,7 +231,7 @@ static void sparse_filters_encode_short(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- in steps ------------------------------------------------------------------------------------------------------ */
+/* ---- in steps ---------------------------------------------------------------------------------------------------- */
 
 static roost_filter *large_filter(roost_layout layout, bool scalable, double fill)
 {

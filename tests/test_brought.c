@@ -48,8 +48,7 @@ static void scenery_close(struct scenery *scene)
     FREE_ALL(scene->teller, scene->third, scene->asker, scene->least);
 }
 
-/* ---- what happens --------------------------------------------------------------------------------------------------
- */
+/* ---- what happens ------------------------------------------------------------------------------------------------ */
 
 static void change(struct scenery *scene, roost_filter *filter)
 {
@@ -105,8 +104,7 @@ static void visit(struct scenery *scene)
         merge(scene->teller, scene->third);
 }
 
-/* ---- what is told --------------------------------------------------------------------------------------------------
- */
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
 
 static roost_buffer told_without(roost_filter *teller, const roost_cursor *since, const roost_span *spans, size_t count)
 {
@@ -246,8 +244,7 @@ static void what_was_brought_is_left_out(void **state)
                 seen.lost > worlds / 4);
 }
 
-/* ---- single things -------------------------------------------------------------------------------------------------
- */
+/* ---- single things ----------------------------------------------------------------------------------------------- */
 
 /* An echo costs nothing, and what is not one costs what it would cost alone: in whatever order it is named. */
 static void bytes_follow_what_is_left(void **state)

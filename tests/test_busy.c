@@ -142,8 +142,7 @@ static void both_may_change_between_messages(void **state)
     assert_true(seen.unequal > worlds / 2 && seen.equal > 0 && seen.lost > worlds / 3 && seen.grown > worlds / 6);
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 struct visitors {
     bool here, there;

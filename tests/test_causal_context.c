@@ -310,8 +310,7 @@ static void reserved_room_lets_adds_succeed(void **state)
     assert_int_equal(meter.outstanding, 0);
 }
 
-/* ---- two causal contexts
-   ----------------------------------------------------------------------------------------------- */
+/* ---- two causal contexts ----------------------------------------------------------------------------------------- */
 
 typedef bool set_operation(struct causal_context *result, const struct causal_context *first,
                            const struct causal_context *second, const roost_allocator *allocator);
@@ -520,7 +519,7 @@ static void bytes_come_back(void **state)
             causal = random_causal(&random, &model, windows[random_choice(&random, 3)], &allocator);
         struct bit_writer writer = bytes_of(&causal);
         struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-        assert_int_equal(causal_read(&read, &reader, UINT32_MAX, ACTORS, &allocator), HISTORY_READ);
+        assert_int_equal(causal_read(&read, &reader, UINT32_MAX, ACTORS, &allocator), CAUSAL_READ);
         assert_int_equal(reader_bits_left(&reader), 0);
         assert_false(reader.failed);
         assert_true(causal_equal(&read, &causal));
@@ -572,11 +571,11 @@ static bool accepts(const uint8_t *bytes, size_t size, uint32_t most_counter)
     struct bit_reader reader = bit_reader_over(bytes, size);
     struct causal_context causal = {.count = 77};
     enum causal_read outcome = causal_read(&causal, &reader, most_counter, 1000, &allocator);
-    assert_true(outcome == HISTORY_READ || outcome == HISTORY_CORRUPT);
-    assert_int_equal(reader.failed, outcome != HISTORY_READ);
+    assert_true(outcome == CAUSAL_READ || outcome == CAUSAL_CORRUPT);
+    assert_int_equal(reader.failed, outcome != CAUSAL_READ);
     assert_true(meter.largest <= 8 * size);
     assert_true(causal_check(&causal));
-    if (outcome != HISTORY_READ) {
+    if (outcome != CAUSAL_READ) {
         assert_int_equal(causal.count, 0);
         assert_int_equal(meter.outstanding, 0);
         return false;
@@ -642,7 +641,7 @@ static void too_many_actors_are_told_apart(void **state)
     struct bit_writer writer = bytes_of(&causal);
     for (size_t most = 0; most < 5; most++) {
         struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-        enum causal_read expected = most < 3 ? HISTORY_TOO_MANY : HISTORY_READ;
+        enum causal_read expected = most < 3 ? CAUSAL_TOO_MANY : CAUSAL_READ;
         assert_int_equal(causal_read(&read, &reader, 125, most, &allocator), expected);
         assert_int_equal(reader.failed, most < 3);
         assert_int_equal(read.count, most < 3 ? 0 : 3);
@@ -854,8 +853,8 @@ static bool call_read(struct scene *scene)
     struct causal_context result;
     struct bit_reader reader = bit_reader_over(scene->bytes.buffer.data, scene->bytes.buffer.size);
     enum causal_read outcome = causal_read(&result, &reader, UINT32_MAX, 1000, &scene->allocator);
-    assert_true(outcome == HISTORY_READ || outcome == HISTORY_NO_MEMORY);
-    return released(scene, &result, outcome == HISTORY_READ);
+    assert_true(outcome == CAUSAL_READ || outcome == CAUSAL_NO_MEMORY);
+    return released(scene, &result, outcome == CAUSAL_READ);
 }
 
 /* A failure leaves everything as it was, down to the addresses of the arrays. */

@@ -4,11 +4,13 @@
  */
 #include "check.h"
 #include "cost.h"
+#include "filter/journal_policy.h"
 #include "filter/series.h"
 #include "forge.h"
 #include "reconciling.h"
 #include "reconcile/exact.h"
-#include "sync/session.h"
+#include "sync/messages.h"
+#include "sync/ranges.h"
 
 static void report(const char *what, const struct measured *measured, uint64_t received)
 {
@@ -192,11 +194,11 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
 {
     struct summary summary;
     struct bit_writer writer;
-    struct causal_context own = {0}, *space = filter->kind->causal ? &own : NULL;
+    struct causal_context own = {0}, *space = tracks_dots(filter) ? &own : NULL;
     roost_buffer message;
     if (space)
-        assert_ok(filter->kind->causal(filter, &own));
-    assert_ok(filter->kind->summarize(filter, &summary, space));
+        assert_ok(filter->kind->causal.context(filter, &own));
+    assert_ok(filter->kind->sync.summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
     count = count < 12000 ? count : 12000;
@@ -207,15 +209,15 @@ static roost_buffer forge_leaves(roost_filter *filter, unsigned shift, bool full
     write_varint(&writer, filter->journal->next);
     write_varint(&writer, filter->journal->next);
     write_half(&writer, space_hash(space, filter->journal->incarnation));
-    if (filter->kind->extent)
+    if (filter->kind->sync.extent)
         write_varint(&writer, universe);
     write_ranges(&writer, &ranges, universe);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t width = range_to(&ranges, i, universe) - range_from(&ranges, i);
         write_varint(&writer, full && width <= MOST_LEAF ? width : 0);
     }
-    if (filter->kind->write_extra)
-        filter->kind->write_extra(filter, &writer);
+    if (filter->kind->sync.write_extra)
+        filter->kind->sync.write_extra(filter, &writer);
     assert_ok(message_end(&writer, filter, &message, ROOST_OK));
     causal_release(&own, &filter->environment.allocator);
     free(ranges.numbers);
@@ -285,13 +287,13 @@ static bool forge_late_table(roost_buffer *frame, const roost_config *config, ui
     roost_status status = series_table(series, index, &table);
     if (status == ROOST_OK) {
         bit_writer_init(&body, allocator_or_default((roost_allocator){0}));
-        assert_ok(series->table_kind->add(table, &grew, &done, &hash, 1));
+        assert_ok(series->table_kind->set.add(table, &grew, &done, &hash, 1));
         write_configuration(filter, &body);
         write_varint(&body, index + 1);
         for (uint32_t i = 0; i < index; i++)
             write_byte(&body, 0);
         write_byte(&body, 1);
-        assert_ok(series->table_kind->write_state(table, &body));
+        assert_ok(series->table_kind->encoding.write_state(table, &body));
         if (config->kind == ROOST_BLOOM)
             write_varint(&body, 0);
         *frame = forge_frame(body.buffer.data, body.buffer.size, 1);

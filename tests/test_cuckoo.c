@@ -66,8 +66,7 @@ static void hashes_give_legal_places(void **state)
             }
 }
 
-/* ---- the table beside an exact set of class keys
- * ------------------------------------------------------------------------ */
+/* ---- the table beside an exact set of class keys ----------------------------------------------------------------- */
 
 struct model {
     uint64_t keys[4096];

@@ -48,8 +48,7 @@ static bool is_part(const roost_buffer *frame)
     return frame->data[5] == DELTA_FRAME;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void world_open(struct world *world, uint64_t number, struct random_source *random)
 {
@@ -86,8 +85,7 @@ static void world_close(struct world *world)
         roost_buffer_release(&world->bag[--world->messages].frame);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------------
- */
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
 
 static void step_add(struct world *world, int at, uint32_t key)
 {
@@ -129,8 +127,7 @@ static void step_merge(struct world *world, int at, int from)
     dots_merge(&world->dots, at, from);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static bool included(const roost_filter *a, const roost_filter *b)
 {
@@ -256,8 +253,7 @@ static void step_deliver(struct world *world, struct random_source *random)
     forget_message(world, number);
 }
 
-/* ---- cursors and incarnations -------------------------------------------------------------------------------------
- */
+/* ---- cursors and incarnations ------------------------------------------------------------------------------------ */
 
 /* A cursor that this filter did not hand out, or that is too old: all of the state, and nothing wrong. */
 static void step_foreign_cursor(struct world *world, struct random_source *random)
@@ -311,8 +307,7 @@ static void step_wake(struct world *world, int at, bool same_replica)
     tally.woken++;
 }
 
-/* ---- worlds -------------------------------------------------------------------------------------------------------
- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 static void step(struct world *world, struct random_source *random)
 {
@@ -379,8 +374,7 @@ static void deltas_converge_in_random_worlds(void **state)
     assert_true(tally.parts > worlds * 3 && tally.wholes > worlds && tally.lost > worlds && tally.woken > worlds);
 }
 
-/* ---- single things --------------------------------------------------------------------------------------------------
- */
+/* ---- single things ----------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -11,8 +11,7 @@
 #include "gossip/distributed_bloom.h"
 #include "gossip/gossip_set.h"
 
-/* ---- mappings ------------------------------------------------------------------------------------------------------
- */
+/* ---- mappings ---------------------------------------------------------------------------------------------------- */
 
 /* The paper's: XOR, then modulo. */
 static uint64_t bit_as_printed(roost_hash hash, uint64_t seed, uint64_t bits)
@@ -131,8 +130,7 @@ static void seeds_belong_to_pairs(void **state)
     assert_int_not_equal(pair_seed(5, 9, 1), pair_seed(5, 8, 1));
 }
 
-/* ---- sets ----------------------------------------------------------------------------------------------------------
- */
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
 
 static roost_bytes text_of(uint64_t key, char text[32])
 {
@@ -227,8 +225,7 @@ static void nonsense_is_refused(void **state)
     }
 }
 
-/* ---- contacts ------------------------------------------------------------------------------------------------------
- */
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
 /* Returns what both learnt. */
 static uint64_t meet(roost_gossip *from, roost_gossip *to, uint64_t peer, uint64_t round)
@@ -358,8 +355,7 @@ static void fifty_nodes_converge(void **state)
     }
 }
 
-/* ---- two processes -------------------------------------------------------------------------------------------------
- */
+/* ---- two processes ----------------------------------------------------------------------------------------------- */
 
 static bool answer_contact(roost_gossip *gossip, int stream, roost_buffer message)
 {
@@ -411,8 +407,7 @@ static void two_processes_gossip(void **state)
         assert_true(run_in_two_processes(gossip_side, &fixed));
 }
 
-/* ---- hostile messages ----------------------------------------------------------------------------------------------
- */
+/* ---- hostile messages -------------------------------------------------------------------------------------------- */
 
 static uint64_t checksum_for(uint64_t id, uint64_t peer, uint64_t round, const uint8_t *bytes, size_t size)
 {
@@ -564,8 +559,7 @@ static void the_memory_limit_holds(void **state)
     roost_gossip_free(rich);
 }
 
-/* ---- failing allocations -------------------------------------------------------------------------------------------
- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static void every_allocation_may_fail(void **state)
 {

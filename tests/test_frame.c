@@ -285,8 +285,7 @@ static void sizes_are_near_the_entropy(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- golden frames
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- golden frames ----------------------------------------------------------------------------------------------- */
 
 struct golden {
     const char *name;
@@ -317,8 +316,7 @@ static struct golden golden_frames(size_t number)
     return frames[number];
 }
 
-/* ---- golden frames of observed-remove filters: actors are drawn, here from a source that can be repeated ------------
- */
+/* ---- golden frames of observed-remove filters: actors are drawn, here from a source that can be repeated --------- */
 
 static roost_filter *golden_replica(const roost_config *config, struct counted_entropy *entropy)
 {

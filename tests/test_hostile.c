@@ -74,7 +74,7 @@ static roost_status receive(roost_filter *victim, const uint8_t *bytes, size_t s
     return merged;
 }
 
-/* ---- a sound frame, by the second writer ---------------------------------------------------------------------------- */
+/* ---- a sound frame, by the second writer ------------------------------------------------------------------------- */
 
 /* Actors 7 and 9, nine dots: 7.1 to 7.4, 7.7, 9.2, 9.3, 9.5, 9.6; four of them live, two removed ones with their class. */
 struct sound {
@@ -177,7 +177,7 @@ static void sound_forgeries_are_taken(void **state)
         }
 }
 
-/* ---- parts of all sorts --------------------------------------------------------------------------------------------- */
+/* ---- parts of all sorts ------------------------------------------------------------------------------------------ */
 
 enum { ACTORS = 3, COUNTERS = 12, VICTIM = 0, PART = 1 };
 
@@ -250,7 +250,7 @@ static void parts_of_all_sorts_are_read_right(void **state)
     }
 }
 
-/* ---- lies ----------------------------------------------------------------------------------------------------------- */
+/* ---- lies -------------------------------------------------------------------------------------------------------- */
 
 /* The other name of a class: the larger of its two. There may be none. */
 static bool larger_name(const roost_filter *filter, uint64_t key, uint64_t *name)
@@ -562,7 +562,7 @@ static void senseless_entries_are_refused(void **state)
     roost_filter_free(victim);
 }
 
-/* ---- cut and flipped ------------------------------------------------------------------------------------------------ */
+/* ---- cut and flipped --------------------------------------------------------------------------------------------- */
 
 /* A state and a delta of each kind. */
 static roost_buffer some_frame(const roost_config *config, bool delta)

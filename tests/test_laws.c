@@ -183,7 +183,7 @@ static void laws_hold_in_random_worlds(void **state)
     assert_true(refused > worlds / 3);
 }
 
-/* ---- observed-remove filters --------------------------------------------------------------------------------------- */
+/* ---- observed-remove filters ------------------------------------------------------------------------------------- */
 
 enum { SCRATCH = REPLICAS, BACKUP, SHARED_KEYS = 60 };
 

@@ -48,8 +48,7 @@ static bool included(const roost_filter *a, const roost_filter *b)
     return order == ROOST_EQUAL || order == ROOST_BEFORE;
 }
 
-/* ---- two replicas --------------------------------------------------------------------------------------------------
- */
+/* ---- two replicas ------------------------------------------------------------------------------------------------ */
 
 static void change(const struct pair *pair, roost_filter *filter, struct random_source *random, uint32_t changes)
 {
@@ -133,8 +132,7 @@ static void pair_close(struct pair *pair)
     roost_buffer_release(&pair->frame);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void keep(struct told *told, const void *bytes, size_t size)
 {
@@ -291,8 +289,7 @@ static void test_steps(void **state)
     assert_true(tally.given_up > 5);
 }
 
-/* ---- moves while a table is swept ----------------------------------------------------------------------------------
- */
+/* ---- moves while a table is swept -------------------------------------------------------------------------------- */
 
 /* A full table in which most entries were removed elsewhere, and additions that kick what is left about. */
 static void test_moves(void **state)
@@ -332,8 +329,7 @@ static void test_moves(void **state)
     }
 }
 
-/* ---- arrays of many chunks -----------------------------------------------------------------------------------------
- */
+/* ---- arrays of many chunks --------------------------------------------------------------------------------------- */
 
 static void fill(roost_filter *filter, uint32_t from, uint32_t to)
 {
@@ -379,8 +375,7 @@ static void test_stretches(void **state)
     }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------
- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void test_refusals(void **state)
 {

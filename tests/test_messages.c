@@ -13,8 +13,7 @@
 
 enum { MOST_STEPS = 12, COMMON = 24 };
 
-/* ---- the course of an exchange, recorded ---------------------------------------------------------------------------
- */
+/* ---- the course of an exchange, recorded ------------------------------------------------------------------------- */
 
 struct course {
     struct scene scene;
@@ -77,13 +76,12 @@ static roost_sync *replay(struct course *course, unsigned step, roost_filter **a
     return sync;
 }
 
-/* ---- what is done to messages --------------------------------------------------------------------------------------
- */
+/* ---- what is done to messages ------------------------------------------------------------------------------------ */
 
 /* As somebody would who knows the configuration. */
 static void seal(const roost_filter *filter, roost_buffer *message, const roost_buffer *request)
 {
-    if (message->size < 9 || message->data[0] == HELLO || message->data[0] == TROUBLE)
+    if (message->size < 9 || message->data[0] == HELLO || message->data[0] == FAILURE)
         return;
     uint64_t seed = configuration_hash(filter).high;
     uint64_t checksum = hash_bytes(seed, message->data, message->size - 8).low;
@@ -128,8 +126,7 @@ static size_t next_place(size_t bit, size_t size, struct random_source *random)
     return (byte + pace) * 8 + random_choice(random, 8);
 }
 
-/* ---- replies -------------------------------------------------------------------------------------------------------
- */
+/* ---- replies ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t refused, taken;
 
@@ -233,8 +230,7 @@ static void replies_to_other_questions(void **state)
     printf("%llu refused, %llu taken\n", (unsigned long long)refused, (unsigned long long)taken);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static void assert_same_replica(const roost_buffer *before, const roost_filter *filter)
 {
@@ -249,7 +245,7 @@ static void assert_says_so(roost_filter *filter, const roost_buffer *reply, roos
 {
     (void)filter;
     assert_int_equal(reply->size, 3);
-    assert_int_equal(reply->data[0], TROUBLE);
+    assert_int_equal(reply->data[0], FAILURE);
     assert_int_equal(reply->data[1], status);
     assert_int_equal(reply->data[2], SYNC_VERSION);
 }
@@ -345,8 +341,7 @@ static void bad_requests_do_no_harm(void **state)
     assert_true(refused > 1000 && taken > 1000);
 }
 
-/* ---- made by hand --------------------------------------------------------------------------------------------------
- */
+/* ---- made by hand ------------------------------------------------------------------------------------------------ */
 
 static void send_by_hand(roost_filter *filter, struct bit_writer *writer, roost_buffer *reply, roost_status expected)
 {
@@ -464,8 +459,7 @@ static void news_must_be_what_was_wanted(void **state)
     }
 }
 
-/* ---- time and memory -----------------------------------------------------------------------------------------------
- */
+/* ---- time and memory --------------------------------------------------------------------------------------------- */
 
 struct weighed {
     uint64_t now, most;
@@ -519,10 +513,10 @@ static void push_runs(roost_filter *filter, uint64_t count, uint64_t first, uint
 static uint64_t begin_leaves(roost_filter *filter, struct bit_writer *writer, unsigned shift)
 {
     struct summary summary;
-    struct causal_context own = {0}, *space = filter->kind->causal ? &own : NULL;
+    struct causal_context own = {0}, *space = tracks_dots(filter) ? &own : NULL;
     if (space)
-        assert_ok(filter->kind->causal(filter, &own));
-    assert_ok(filter->kind->summarize(filter, &summary, space));
+        assert_ok(filter->kind->causal.context(filter, &own));
+    assert_ok(filter->kind->sync.summarize(filter, &summary, space));
     uint64_t universe = summary.universe, count = (universe >> shift) + 1;
     summary_release(&summary, &filter->environment.allocator);
     struct ranges ranges = {shift, calloc(count, sizeof *ranges.numbers), count};
@@ -599,8 +593,7 @@ static void many_runs_take_no_square(void **state)
     roost_filter_free(filter);
 }
 
-/* ---- memory that runs out ------------------------------------------------------------------------------------------
- */
+/* ---- memory that runs out ---------------------------------------------------------------------------------------- */
 
 static uint64_t failed_and_changed; /* answers for which there was no memory once the request was merged */
 
@@ -630,7 +623,12 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
         return false;
     }
     for (;;) {
+        const struct meter *meter = a->environment.allocator.context;
+        bool lost = reply.size > 0 && reply.data[0] == LOST;
+        uint64_t failures = meter->failures;
         status = roost_sync_next(sync, &request, reply.data, reply.size);
+        /* Nothing of the reply to a lost cursor can be done without. */
+        assert_true(!lost || meter->failures == failures || status == ROOST_NO_MEMORY);
         roost_buffer_release(&reply);
         assert_ok(roost_filter_check(a));
         if (status != ROOST_OK || request.size == 0)

@@ -6,8 +6,7 @@
 #include "base/hash.h"
 #include "multiset/counting_cuckoo.h"
 
-/* ---- the model -----------------------------------------------------------------------------------------------------
- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* What a multiset is about: numbers (class keys, cells), each with a count, in a plain list. */
 #define MOST_NUMBERS 4096
@@ -108,8 +107,7 @@ static void assert_like_model(const roost_multiset *multiset, struct model *mode
     assert_ok(roost_multiset_check(multiset));
 }
 
-/* ---- counts --------------------------------------------------------------------------------------------------------
- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t some_copies(struct random_source *random)
 {
@@ -347,8 +345,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(roost_multiset_new(&multiset, &bloom, &limited), ROOST_TOO_LARGE);
 }
 
-/* ---- laws ----------------------------------------------------------------------------------------------------------
- */
+/* ---- laws -------------------------------------------------------------------------------------------------------- */
 
 enum { LAW_KEYS = 70 };
 
@@ -517,8 +514,7 @@ static void other_configurations_do_not_mix(void **state)
         }
 }
 
-/* ---- failing allocations -------------------------------------------------------------------------------------------
- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 typedef roost_status metered_call(roost_multiset *multiset, const roost_multiset *other,
                                   const roost_environment *environment);

@@ -5,8 +5,7 @@
 #include "base/hash.h"
 #include "reconcile/multiset_exchange.h"
 
-/* ---- differences ---------------------------------------------------------------------------------------------------
- */
+/* ---- differences ------------------------------------------------------------------------------------------------- */
 
 enum { HOST_KEYS = 900 };
 
@@ -135,8 +134,7 @@ static void differences_of_bloom_filters_are_found(void **state)
     free(hosts);
 }
 
-/* ---- two rounds of messages ----------------------------------------------------------------------------------------
- */
+/* ---- two rounds of messages -------------------------------------------------------------------------------------- */
 
 struct party {
     char names[HOST_KEYS][16];

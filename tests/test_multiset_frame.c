@@ -5,8 +5,7 @@
 #include "multiset/count_code.h"
 #include "multiset/counting_cuckoo.h"
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void assert_same_config(const roost_multiset_config *a, const roost_multiset_config *b)
 {
@@ -244,8 +243,7 @@ static void a_stash_counts_against_the_limit(void **state)
     roost_multiset_free(multiset);
 }
 
-/* ---- golden frames -------------------------------------------------------------------------------------------------
- */
+/* ---- golden frames ----------------------------------------------------------------------------------------------- */
 
 static roost_multiset *golden_multiset(size_t number, const char **name)
 {

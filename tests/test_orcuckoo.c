@@ -26,7 +26,7 @@ static roost_hash colliding_with(const roost_filter *filter, roost_hash hash, ui
     return hash_for_key(from);
 }
 
-/* ---- the figures of the thesis -------------------------------------------------------------------------------------- */
+/* ---- the figures of the thesis ----------------------------------------------------------------------------------- */
 
 static uint32_t bucket_of(const roost_filter *filter, roost_hash hash)
 {
@@ -189,7 +189,7 @@ static void no_rule_on_dots_alone_is_right(void **state)
     }
 }
 
-/* ---- sets ----------------------------------------------------------------------------------------------------------- */
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
 
 static void add_returns_its_dot(void **state)
 {
@@ -319,7 +319,7 @@ static void remove_dot_takes_one_addition(void **state)
     }
 }
 
-/* ---- multisets ------------------------------------------------------------------------------------------------------ */
+/* ---- multisets --------------------------------------------------------------------------------------------------- */
 
 static void copies_are_counted(void **state)
 {
@@ -387,7 +387,7 @@ static void a_hundred_thousand_copies(void **state)
         }
 }
 
-/* ---- removing what was not added ------------------------------------------------------------------------------------ */
+/* ---- removing what was not added --------------------------------------------------------------------------------- */
 
 /* A key that was never added, and that the filter reports: its removal takes one entry, at the rate that info tells. */
 static void removing_what_was_not_added(void **state)
@@ -420,7 +420,7 @@ static void removing_what_was_not_added(void **state)
         config.capacity = capacity;
         config.fpr = 0;
         roost_config resolved = config;
-        assert_ok(orcuckoo_kind.resolve(&resolved));
+        assert_ok(orcuckoo_kind.lifecycle.resolve(&resolved));
         assert_int_equal(resolved.fingerprint_bits, 24);
         assert_int_equal(resolved.entry_bits, 64);
         assert_false(resolved.multiset);
@@ -428,7 +428,7 @@ static void removing_what_was_not_added(void **state)
     }
 }
 
-/* ---- incarnations --------------------------------------------------------------------------------------------------- */
+/* ---- incarnations ------------------------------------------------------------------------------------------------ */
 
 enum { INCARNATIONS = 5000 };
 
@@ -535,7 +535,7 @@ static void five_thousand_incarnations_in_narrow_entries(void **state)
     every_incarnation_leaves_an_element(orcuckoo_config(8, 32, true, INCARNATIONS));
 }
 
-/* ---- full tables, memory limits ------------------------------------------------------------------------------------- */
+/* ---- full tables, memory limits ---------------------------------------------------------------------------------- */
 
 /* Adds keys from `key` on until one is refused; returns that one. */
 static uint64_t fill(roost_filter *filter, uint64_t key)
@@ -683,7 +683,7 @@ static void copies_in_the_stash_are_superseded(void **state)
     }
 }
 
-/* ---- capacity is a number of elements ------------------------------------------------------------------------------- */
+/* ---- capacity is a number of elements ---------------------------------------------------------------------------- */
 
 /* So many replicas that add the same keys apart, and all of them merged. */
 static roost_filter *added_apart(const roost_config *config, uint64_t replicas, uint64_t keys)

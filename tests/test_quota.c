@@ -3,11 +3,11 @@
 
 #include "causal/quota.h"
 
-enum { LEDGER_TABLES = 5, LEDGER_ACTORS = 6, SHARE = 40 };
+enum { QUOTA_TABLES = 5, QUOTA_ACTORS = 6, SHARE = 40 };
 
 /* Every amount, by table, giver and taker. */
 struct amounts {
-    uint64_t of[LEDGER_TABLES][LEDGER_ACTORS][LEDGER_ACTORS];
+    uint64_t of[QUOTA_TABLES][QUOTA_ACTORS][QUOTA_ACTORS];
 };
 
 static uint64_t quota_actor(uint32_t number)
@@ -18,7 +18,7 @@ static uint64_t quota_actor(uint32_t number)
 static uint64_t amounts_left(const struct amounts *amounts, uint32_t table, uint32_t actor)
 {
     uint64_t has = SHARE, gone = 0;
-    for (uint32_t other = 0; other < LEDGER_ACTORS; other++) {
+    for (uint32_t other = 0; other < QUOTA_ACTORS; other++) {
         gone += amounts->of[table][actor][other];
         has += other != actor ? amounts->of[table][other][actor] : 0;
     }
@@ -28,14 +28,14 @@ static uint64_t amounts_left(const struct amounts *amounts, uint32_t table, uint
 static void assert_amounts(const struct quota *quota, const struct amounts *amounts)
 {
     uint64_t entries = 0, all = 0, actors = 0;
-    bool known[LEDGER_ACTORS] = {false};
+    bool known[QUOTA_ACTORS] = {false};
     assert_true(quota_check(quota));
-    for (uint32_t table = 0; table < LEDGER_TABLES; table++) {
+    for (uint32_t table = 0; table < QUOTA_TABLES; table++) {
         uint64_t spent = 0;
-        for (uint32_t from = 0; from < LEDGER_ACTORS; from++) {
+        for (uint32_t from = 0; from < QUOTA_ACTORS; from++) {
             uint64_t here = 0;
             size_t end, first = quota_entries_of(quota, table, quota_actor(from), &end);
-            for (uint32_t to = 0; to < LEDGER_ACTORS; to++)
+            for (uint32_t to = 0; to < QUOTA_ACTORS; to++)
                 here += amounts->of[table][from][to] > 0;
             assert_int_equal(end - first, here);
             assert_int_equal(quota_spent(quota, table, quota_actor(from)), amounts->of[table][from][from]);
@@ -111,12 +111,12 @@ static void assert_quota_bytes(const struct quota *quota, const struct amounts *
     bit_writer_init(&writer, *allocator);
     quota_write(quota, &writer);
     struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-    assert_int_equal(quota_read(&back, &reader, LEDGER_TABLES, allocator), LEDGER_READ);
+    assert_int_equal(quota_read(&back, &reader, QUOTA_TABLES, allocator), QUOTA_READ);
     assert_amounts(&back, amounts);
     quota_release(&back, allocator);
     for (size_t cut = 0; cut < writer.buffer.size; cut++) {
         reader = bit_reader_over(writer.buffer.data, cut);
-        assert_int_equal(quota_read(&back, &reader, LEDGER_TABLES, allocator), LEDGER_CORRUPT);
+        assert_int_equal(quota_read(&back, &reader, QUOTA_TABLES, allocator), QUOTA_CORRUPT);
     }
     bit_writer_release(&writer);
 }
@@ -128,11 +128,11 @@ static void quotas_match_the_model(void **state)
     struct random_source random = random_from_seed(test_seed(17));
     roost_allocator allocator = allocator_or_default((roost_allocator){0});
     for (uint32_t turn = 0; turn < 60; turn++) {
-        struct quota quotas[LEDGER_ACTORS] = {{0}};
-        struct amounts amounts[LEDGER_ACTORS] = {{{{{0}}}}};
+        struct quota quotas[QUOTA_ACTORS] = {{0}};
+        struct amounts amounts[QUOTA_ACTORS] = {{{{{0}}}}};
         for (uint32_t step = 0; step < 150; step++) {
-            uint32_t own = random_choice(&random, LEDGER_ACTORS), other = random_choice(&random, LEDGER_ACTORS);
-            uint32_t table = random_choice(&random, LEDGER_TABLES);
+            uint32_t own = random_choice(&random, QUOTA_ACTORS), other = random_choice(&random, QUOTA_ACTORS);
+            uint32_t table = random_choice(&random, QUOTA_TABLES);
             uint64_t left = quota_left(&quotas[own], table, quota_actor(own), SHARE);
             if (random_choice(&random, 3) == 0) {
                 merge_quotas(&quotas[own], &amounts[own], &quotas[other], &amounts[other], &allocator);
@@ -144,16 +144,16 @@ static void quotas_match_the_model(void **state)
                 assert_amounts(&quotas[own], &amounts[own]);
             }
         }
-        for (uint32_t i = 1; i < LEDGER_ACTORS; i++)
+        for (uint32_t i = 1; i < QUOTA_ACTORS; i++)
             merge_quotas(&quotas[0], &amounts[0], &quotas[i], &amounts[i], &allocator);
-        for (uint32_t table = 0; table < LEDGER_TABLES; table++)
-            assert_true(quota_spent_in(&quotas[0], table) <= LEDGER_ACTORS * SHARE);
+        for (uint32_t table = 0; table < QUOTA_TABLES; table++)
+            assert_true(quota_spent_in(&quotas[0], table) <= QUOTA_ACTORS * SHARE);
         assert_quota_bytes(&quotas[0], &amounts[0], &allocator);
         struct quota copy;
         assert_true(quota_copy(&copy, &quotas[0], &allocator));
         assert_amounts(&copy, &amounts[0]);
         quota_release(&copy, &allocator);
-        for (uint32_t i = 0; i < LEDGER_ACTORS; i++)
+        for (uint32_t i = 0; i < QUOTA_ACTORS; i++)
             quota_release(&quotas[i], &allocator);
     }
 }
@@ -177,7 +177,7 @@ static void quotas_have_no_limit(void **state)
     for (uint64_t i = 0; i < ENTRIES; i++)
         quota_write_entry(&writer, &(struct quota_entry){3, i + 1, i + 1, (UINT64_C(1) << 48) - 1});
     struct bit_reader reader = bit_reader_over(writer.buffer.data, writer.buffer.size);
-    assert_int_equal(quota_read(&quota, &reader, 64, &allocator), LEDGER_READ);
+    assert_int_equal(quota_read(&quota, &reader, 64, &allocator), QUOTA_READ);
     assert_true(quota_spent_at_all(&quota) == UINT64_MAX && quota_spent_in(&quota, 3) == UINT64_MAX);
     assert_int_equal(quota_actors(&quota), ENTRIES);
     assert_true(quota_reserve(&odd, &allocator, ENTRIES));

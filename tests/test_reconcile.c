@@ -660,7 +660,7 @@ static void reseal(roost_buffer *message, uint32_t number, void *context)
     for (size_t i = 1 + place / 8; resealing->makes_noise && i < sealed && random_choice(&resealing->random, 4); i++)
         message->data[i] = (uint8_t)random_next(&resealing->random);
     resealing->damage.happened = true;
-    if (message->data[0] != TROUBLED)
+    if (message->data[0] != FAILED)
         seal_message(message->data, sealed, number ? resealing->opening : message->data, number, last);
 }
 
@@ -904,7 +904,7 @@ static void use_out_of_order_is_refused(void **state)
     assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, NULL));
     assert_int_equal(roost_reconcile_add(answering, "none", 4, 0), ROOST_INVALID);
     assert_int_equal(roost_reconcile_next(answering, &reply, NULL, 0), ROOST_PROTOCOL);
-    assert_int_equal(reply.data[0], TROUBLED);
+    assert_int_equal(reply.data[0], FAILED);
     roost_buffer_release(&opening);
     assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
     assert_int_equal(opening.size, 0); /* nobody is told what he said himself */

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* ---- counters and actors run out ------------------------------------------------------------------------------------ */
+/* ---- counters and actors run out --------------------------------------------------------------------------------- */
 
 static roost_environment environment_with(struct counted_entropy *entropy)
 {
@@ -214,7 +214,7 @@ static void more_actors_than_indexes(void **state)
     FREE_ALL(filter, other);
 }
 
-/* ---- identity ------------------------------------------------------------------------------------------------------- */
+/* ---- identity ---------------------------------------------------------------------------------------------------- */
 
 static roost_buffer replica_of(const roost_filter *filter)
 {

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 #include "filter/series.h"
 
@@ -30,8 +31,7 @@ static uint64_t allowance(const roost_filter *filter, uint32_t index)
     return plan.capacity;
 }
 
-/* ---- laws ----------------------------------------------------------------------------------------------------------
- */
+/* ---- laws -------------------------------------------------------------------------------------------------------- */
 
 enum { PEERS = 4, ADDITIONS = 2000 };
 
@@ -123,7 +123,7 @@ static void assert_within_plan(const roost_filter *filter)
         if (filter->config.kind == ROOST_BLOOM)
             assert_true(quota_spent_in(&series->quota, i) <= allowance(filter, i));
         else if (series->tables[i])
-            assert_true(series->table_kind->elements(series->tables[i]) <=
+            assert_true(series->table_kind->table.elements(series->tables[i]) <=
                         allowance(filter, i) * filter->config.writers);
     }
 }
@@ -240,8 +240,7 @@ static void rows_are_single_calls(void **state)
     }
 }
 
-/* ---- removal -------------------------------------------------------------------------------------------------------
- */
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
 
 /* DESIGN 2, fault 3: what was seen, removed and shrunk away stays away. */
 static void removed_stays_removed_when_tables_sleep(void **state)
@@ -327,7 +326,7 @@ static roost_filter *held_in_two_tables(uint64_t others, roost_filter **second)
 static uint64_t entries_in(const roost_filter *filter, uint32_t table, uint64_t key)
 {
     roost_hash hash = hash_for_key(key);
-    return as_const_series(filter)->table_kind->count(as_const_series(filter)->tables[table], hash);
+    return as_const_series(filter)->table_kind->removal.count(as_const_series(filter)->tables[table], hash);
 }
 
 /* In a set an addition takes the place of what finer tables hold of the element; a table that is past its capacity
@@ -370,7 +369,7 @@ static void adding_again_hides_nothing(void **state)
         if (past)
             merge(a, b);
         assert_int_equal(info_of(a).tables, 1);
-        struct cuckoo_geometry first = orcuckoo_kind.geometry(as_const_series(a)->tables[0]);
+        struct cuckoo_geometry first = orcuckoo_kind.table.geometry(as_const_series(a)->tables[0]);
         roost_hash hash = hash_for_key(5), twin = hash;
         for (uint32_t bit = 0;
              class_for(as_const_series(a)->tables[0], twin) != class_for(as_const_series(a)->tables[0], hash) ||
@@ -435,8 +434,7 @@ static void many_copies_of_one(void **state)
     FREE_ALL(a, decoded);
 }
 
-/* ---- the promise ---------------------------------------------------------------------------------------------------
- */
+/* ---- the promise ------------------------------------------------------------------------------------------------- */
 
 /* Two writers. The first fills its tables, the second hears of it; then the first removes all of it, while the second
    adds it again. */
@@ -698,8 +696,7 @@ static void transfers_comes_to_rest(void **state)
     }
 }
 
-/* ---- nesting and spreading -----------------------------------------------------------------------------------------
- */
+/* ---- nesting and spreading --------------------------------------------------------------------------------------- */
 
 static void classes_nest(void **state)
 {
@@ -973,8 +970,7 @@ static void spreading_shows_nowhere(void **state)
         }
 }
 
-/* ---- frames from strangers -----------------------------------------------------------------------------------------
- */
+/* ---- frames from strangers --------------------------------------------------------------------------------------- */
 
 /* A filter with several tables, an actor and a journal. */
 static roost_filter *victim_of(const roost_config *config, roost_cursor *cursor)
@@ -1070,7 +1066,7 @@ static void assert_tables_refused(roost_filter *victim, uint64_t count, uint64_t
 {
     struct bit_writer writer = new_writer(), table = new_writer();
     const struct series *series = as_const_series(victim);
-    assert_ok(series->table_kind->write_state(series->tables[0], &table));
+    assert_ok(series->table_kind->encoding.write_state(series->tables[0], &table));
     write_varint(&writer, count);
     for (uint64_t i = 0; i < first; i++)
         write_byte(&writer, 0);
@@ -1127,11 +1123,11 @@ static void actors_of_other_tables_are_refused(void **state)
         write_varint(&whole, 2);
         write_byte(&whole, 0);
         write_byte(&whole, 1);
-        assert_ok(series->table_kind->write_state(series->tables[0], &whole));
+        assert_ok(series->table_kind->encoding.write_state(series->tables[0], &whole));
         assert_refused(victim, whole.buffer.data, whole.buffer.size, 1);
         struct causal_context seen;
-        assert_ok(series->table_kind->causal(series->tables[0], &seen));
-        assert_ok(series->table_kind->write_part_of(series->tables[0], &part, &seen));
+        assert_ok(series->table_kind->causal.context(series->tables[0], &seen));
+        assert_ok(series->table_kind->causal.write_dots(series->tables[0], &part, &seen));
         for (uint8_t told = 1; told <= 2; told++) {
             roost_status decoded;
             delta.buffer.size = 0;
@@ -1282,8 +1278,7 @@ static void broken_frames_are_refused(void **state)
         }
 }
 
-/* ---- deltas, syncs, sleep ------------------------------------------------------------------------------------------
- */
+/* ---- deltas, syncs, sleep ---------------------------------------------------------------------------------------- */
 
 static void replicas_that_grow_keep_in_touch(void **state)
 {
@@ -1415,8 +1410,7 @@ static void journals_grow_along(void **state)
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 struct meter {
     int64_t allowed, outstanding;

@@ -63,8 +63,7 @@ static void logarithms_are_right(void **state)
     assert_true(power_of_half((fixed)3 << FRACTION_BITS) == (fraction)1 << 125);
 }
 
-/* ---- the table of blocked rates -----------------------------------------------------------------------------------
- */
+/* ---- the table of blocked rates ---------------------------------------------------------------------------------- */
 
 /* 64ths of a bit a key, from the bits of a large filter. */
 static uint64_t steps_of(double rate)
@@ -106,8 +105,7 @@ static void each_rate_has_the_first_size_that_keeps_it(void **state)
     assert_int_equal(steps_of(1e-9), 5490);
 }
 
-/* ---- golden sizes -------------------------------------------------------------------------------------------------
- */
+/* ---- golden sizes ------------------------------------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t sum, uint64_t number)
 {
@@ -214,8 +212,7 @@ static void tables_of_series_have_the_sizes_of_old(void **state)
     assert_int_equal(sizes_of_series(ROOST_BLOOM, ROOST_BLOCKED, ROOST_HALVING), UINT64_C(0x3400952f44cfbfe3));
 }
 
-/* ---- what is out of reach -----------------------------------------------------------------------------------------
- */
+/* ---- what is out of reach ---------------------------------------------------------------------------------------- */
 
 static void rates_and_capacities_out_of_reach_are_refused(void **state)
 {

@@ -9,8 +9,7 @@
 
 enum { REPLICAS = 4 };
 
-/* ---- random worlds -------------------------------------------------------------------------------------------------
- */
+/* ---- random worlds ----------------------------------------------------------------------------------------------- */
 
 struct world {
     int replicas;
@@ -191,8 +190,7 @@ static void left_alone_both_become_the_merge(void **state)
                 tally.replies[WHOLE] > worlds / 10);
 }
 
-/* ---- disturbed -----------------------------------------------------------------------------------------------------
- */
+/* ---- disturbed --------------------------------------------------------------------------------------------------- */
 
 struct disturbance {
     struct world *world;
@@ -294,8 +292,7 @@ static void disturbed_exchanges_lose_nothing(void **state)
                 tally.replaced > worlds / 20);
 }
 
-/* ---- two who ask at once -------------------------------------------------------------------------------------------
- */
+/* ---- two who ask at once ----------------------------------------------------------------------------------------- */
 
 struct asker {
     roost_filter *filter;
@@ -372,8 +369,7 @@ static void two_may_ask_at_once(void **state)
     }
 }
 
-/* ---- two behind one name -------------------------------------------------------------------------------------------
- */
+/* ---- two behind one name ----------------------------------------------------------------------------------------- */
 
 struct double_peer {
     struct world *world;
@@ -518,8 +514,7 @@ static void crashes_lose_nothing(void **state)
     assert_true(count > 500);
 }
 
-/* ---- wrong memories ------------------------------------------------------------------------------------------------
- */
+/* ---- wrong memories ---------------------------------------------------------------------------------------------- */
 
 /* With a memory in which one bit was flipped. */
 static void sync_misled(struct scene *scene, const roost_buffer *memory)
@@ -572,8 +567,7 @@ static void a_wrong_memory_is_found_out(void **state)
     }
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------------
- */
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
 static void sow(roost_filter *filter, uint64_t first, uint64_t count)
 {
@@ -822,8 +816,7 @@ static void contexts_full_of_holes(void **state)
     }
 }
 
-/* ---- last resorts --------------------------------------------------------------------------------------------------
- */
+/* ---- last resorts ------------------------------------------------------------------------------------------------ */
 
 /* Two sets of ranks below 20 whose sums agree in the bits that make a range's digest. */
 static void find_collision(const roost_filter *filter, uint32_t *first, uint32_t *second)
@@ -962,8 +955,7 @@ static void no_place_in_a_journal_is_wrong(void **state)
     }
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of(struct exchange exchange)
 {

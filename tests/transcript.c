@@ -25,8 +25,7 @@ static void must(roost_status status, const char *what)
     exit(1);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------
- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 struct record {
     uint64_t hash, bytes, messages;
@@ -67,8 +66,7 @@ static void say_digest(const char *name, roost_digest digest)
     printf("%s, digest: %s\n", name, text);
 }
 
-/* ---- numbers and keys ----------------------------------------------------------------------------------------------
- */
+/* ---- numbers and keys -------------------------------------------------------------------------------------------- */
 
 /* In place of the operating system's entropy: 1, 2, 3, ... mixed, as the bytes of a number of this machine. */
 static bool draw(void *context, void *bytes, size_t size)
@@ -98,8 +96,7 @@ static struct key key_of(uint64_t number)
     return key;
 }
 
-/* ---- filters -------------------------------------------------------------------------------------------------------
- */
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
 
 #define START (UINT64_C(1700000000) * ROOST_SECOND)
 
@@ -305,8 +302,7 @@ static void window_lines(void)
     filter_lines("counter", &config, 2000);
 }
 
-/* ---- multisets ------------------------------------------------------------------------------------------------------
- */
+/* ---- multisets --------------------------------------------------------------------------------------------------- */
 
 static void multiset_lines(const char *name, roost_multiset_config config)
 {
@@ -349,8 +345,7 @@ static void all_multiset_lines(void)
     multiset_lines("counting bloom 9000 cells", config);
 }
 
-/* ---- gossip and reconciliation
- * ------------------------------------------------------------------------------------------ */
+/* ---- gossip and reconciliation ----------------------------------------------------------------------------------- */
 
 static void gossip_lines(double fpr)
 {
@@ -440,8 +435,7 @@ static void all_reconcile_lines(void)
             reconcile_lines(methods[i].name, methods[i].config, 3000, differing[j]);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void frame_line(const char *path)
 {

@@ -55,8 +55,7 @@ static inline void live(roost_filter *filter, struct random_source *random, uint
     assert_ok(roost_filter_check(filter));
 }
 
-/* ---- every kind: those of exchange.h, a window, a counter ----------------------------------------------------------
- */
+/* ---- every kind: those of exchange.h, a window, a counter -------------------------------------------------------- */
 
 enum { EVERY_KIND = ALL_KINDS + 2 };
 
@@ -94,8 +93,7 @@ static inline roost_cursor cursor_of(roost_filter *filter)
     return cursor;
 }
 
-/* ---- memory that is refused ----------------------------------------------------------------------------------------
- */
+/* ---- memory that is refused -------------------------------------------------------------------------------------- */
 
 struct meter {
     int64_t allowed, outstanding; /* allocations until the failure, negative: never; not yet released */

@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/* ---- merge --------------------------------------------------------------------------------------------------------
- */
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
 
 /*
  * A merge of a frame in three stages, of which only the first and the last need the filter:
@@ -64,8 +63,7 @@ ROOST_API bool roost_frame_is_delta(const void *frame, size_t size);
 ROOST_API ROOST_MUST_CHECK roost_status roost_merging_take(roost_merging *merging, roost_filter *other,
                                                            size_t part_bytes);
 
-/* ---- copy ----------------------------------------------------------------------------------------------------------
- */
+/* ---- copy -------------------------------------------------------------------------------------------------------- */
 
 /*
  * A copy of a filter that may be used in any way between two steps; it is what the filter was during the last one. As
@@ -86,8 +84,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_copying_step(roost_copying *copyin
 ROOST_API roost_filter *roost_copying_take(roost_copying *copying);
 ROOST_API void roost_copying_free(roost_copying *copying); /* NULL is fine */
 
-/* ---- digest and report ---------------------------------------------------------------------------------------------
- */
+/* ---- digest and report ------------------------------------------------------------------------------------------- */
 
 /*
  * A Bloom filter leaves work for the next digest whenever it changes. This does some of it: `effort` chunks of 4 KiB, a
@@ -102,8 +99,7 @@ ROOST_API bool roost_filter_precompute_digest(roost_filter *filter, uint64_t eff
  */
 ROOST_API void roost_filter_estimate(const roost_filter *filter, roost_info *info);
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /*
  * For servers that move memory about, so that what is free lies together. Each call offers some of the pieces that the

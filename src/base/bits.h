@@ -7,7 +7,7 @@
 
 typedef unsigned __int128 uint128;
 
-/* For what hot loops are made of: the compiler is not to weigh how often it is used elsewhere. */
+/* For the bodies of hot loops: inlined however often they are used elsewhere. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static inline uint64_t to_little_endian(uint64_t word)

@@ -13,7 +13,7 @@ roost_entropy entropy_or_default(roost_entropy entropy)
     return entropy.draw ? entropy : (roost_entropy){.draw = draw_from_system};
 }
 
-/* A source that answers 0 time and again is no source. */
+/* A source that keeps returning 0 is broken. */
 bool entropy_number(const roost_entropy *entropy, uint64_t *number)
 {
     *number = 0;

@@ -9,8 +9,8 @@
  * Worked example, b = 8, x^8 + x^4 + x^3 + x + 1 (terms 27): 0x53 * 0xca is 0x3f7e before it is reduced; 0x3f * 27 =
  * 0x249; its 2 sticks out again, 2 * 27 = 0x36; and 0x7e ^ 0x49 ^ 0x36 = 1: each is the inverse of the other.
  *
- * Here is what all who multiply share, and the plain way to do it. A processor's own carry-less multiplication is
- * another; see reconcile/pin_sketch_kernel.c.
+ * This file has what all kernels share, and the portable multiplication. Kernels that use the processor's carry-less
+ * multiplication are in reconcile/pin_sketch_kernel.c.
  */
 #ifndef BASE_FIELD_H
 #define BASE_FIELD_H

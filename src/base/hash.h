@@ -1,8 +1,8 @@
 /*
  * Hashing: XXH3, keyed by the seed of the filter. Keys and the parts of a state get 128 bits, checksums 64.
  *
- * XXH3 is inlined: a hash of sixteen bytes is then about three nanoseconds. It is not a cryptographic hash: whoever
- * knows the seed can make keys that collide, so a service that takes keys from strangers should keep its seed secret.
+ * XXH3 is inlined: a hash of sixteen bytes is then about three nanoseconds. It is not a cryptographic hash: anyone who
+ * knows the seed can construct keys that collide, so a service that accepts untrusted keys should keep its seed secret.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

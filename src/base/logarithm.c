@@ -32,7 +32,7 @@ static uint64_t multiply_upper_words(uint64_t a, uint64_t b)
     return (uint64_t)(((uint128)a * b) >> 64);
 }
 
-/* Of x / 2^127, which is in [1, 2): below 1. */
+/* log2(x / 2^127), for x / 2^127 in [1, 2): the result is below 1. */
 static fixed log2_of_normal(uint128 x)
 {
     fixed logarithm = 0;
@@ -52,7 +52,7 @@ static fixed log2_of_normal(uint128 x)
     return logarithm;
 }
 
-/* Of x / 2^128; x above 0. */
+/* -log2(x / 2^128); x above 0. */
 static fixed minus_log2(uint128 x)
 {
     uint64_t upper = (uint64_t)(x >> 64);

@@ -12,7 +12,7 @@ typedef uint128 fixed;
 /* A fraction in (0, 1): value / 2^128. */
 typedef uint128 fraction;
 
-/* Of a double in (0, 1), given by its bits; what is below 2^-128 is dropped. */
+/* A double in (0, 1), given by its bits, as a fraction; what is below 2^-128 is dropped. */
 fraction fraction_of_double(uint64_t bits);
 /* -log2 of a double in (0, 1), given by its bits. */
 fixed minus_log2_of_double(uint64_t bits);

@@ -28,8 +28,8 @@ roost_allocator allocator_or_default(roost_allocator allocator)
     return allocator;
 }
 
-/* Only whole huge pages inside the region are worth asking for; a kernel without them says no, and that is fine. */
-static void ask_for_huge_pages(uint8_t *bytes, size_t size)
+/* Only whole huge pages inside the region are requested; a kernel without them refuses, which does no harm. */
+static void request_huge_pages(uint8_t *bytes, size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     uintptr_t begin = ((uintptr_t)bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
@@ -51,7 +51,7 @@ bool region_allocate(struct region *region, const roost_allocator *allocator, si
     if (!block)
         return false;
     uint8_t *aligned = block + (-(uintptr_t)block & (CACHE_LINE - 1));
-    ask_for_huge_pages(aligned, size);
+    request_huge_pages(aligned, size);
     *region = (struct region){aligned, size, block};
     return true;
 }

@@ -1,6 +1,5 @@
 /*
- * Memory: every object brings its allocator along. What it hands out is zeroed, so large tables start as untouched
- * pages.
+ * Memory: every object has its own allocator. Allocated memory is zeroed, so large tables start as untouched pages.
  *
  * A `struct region` is a large array on a cache-line boundary. Beyond a few megabytes it asks the kernel for huge
  * pages: a filter is read at random addresses, and with small pages each read misses the TLB as well.
@@ -30,13 +29,13 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
         allocator->release(allocator->context, memory);
 }
 
-/* Who may put memory elsewhere; roost/incremental.h. */
+/* The callback that may move a block of memory (defragmentation): roost/incremental.h. */
 struct memory_mover {
     void *(*move)(void *context, void *memory);
     void *context;
 };
 
-/* Where it is now. */
+/* Offers a block to be moved; returns its present address. */
 static inline void *memory_moved(const struct memory_mover *mover, void *memory)
 {
     void *elsewhere = memory ? mover->move(mover->context, memory) : NULL;

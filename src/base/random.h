@@ -1,8 +1,8 @@
 /*
- * Choices: a small generator that its owner seeds and passes in. There is no global one.
+ * Random choices: a small generator that its owner seeds and passes in. There is no global one.
  *
- * A test may put a script in its place, which then makes every choice: that is how the exhaustive tests walk through
- * all outcomes of an insertion.
+ * A test may replace it with a script that makes every choice: the exhaustive tests enumerate all outcomes of an
+ * insertion in this way.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

@@ -80,8 +80,7 @@ void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned b
         sort_part(numbers + begin, scratch + begin, ends[digit] - begin, rest);
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 #define PAIR_DIGIT_BITS 11
 

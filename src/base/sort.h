@@ -1,4 +1,4 @@
-/* Sorting numbers, alone or with something that travels along. */
+/* Sorting numbers, alone or with values. */
 #ifndef BASE_SORT_H
 #define BASE_SORT_H
 
@@ -8,7 +8,7 @@
 /* Ascending; `scratch` has as much room as `numbers`. Numbers are below 2^bits: fewer bits, fewer passes. */
 void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits);
 
-/* A number with something that travels along. */
+/* A number to sort by, with a value. */
 struct sort_pair {
     uint64_t key, value;
 };

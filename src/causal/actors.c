@@ -8,19 +8,19 @@
  *     map                id -> number, a hash table
  *     number_of_index    0 -> 0, 1 -> 2
  *
- * A filter lives longer than most of its actors: each restart, copy and restored backup is a new one. In the first
+ * A filter outlives most of its actors: each restart, copy and restored backup is a new one. In the first
  * implementation of the thesis an id that is too large for the entry silently loses elements. Here numbers are 32 bits
  * wide and do not run out; indexes are as wide as an entry can spare, so they go round. An index may go to another
- * actor once no entry carries it, which a count of entries for each actor tells.
+ * actor once no entry carries it; a count of entries for each actor shows when.
  *
- * While there are indexes that nobody ever had, those are given, so that an actor that rests for a while finds its own
- * again. Then a hand goes round over all of them, like that of a clock that looks for a page to evict: it starts where
- * it stopped the last time, so idle indexes are taken in turn and no actor loses its own twice while another keeps one
- * that it does not use. How many are busy is counted as well: when all are, nobody searches, which matters because then
- * every new entry asks.
+ * Indexes that were never assigned are assigned first, so that an actor that is idle for a while keeps its own. After
+ * that the CLOCK algorithm chooses, as for pages to evict: the search starts where it stopped the last time, so idle
+ * indexes are reused in turn, and no actor loses its index twice while another keeps one that it does not use. The
+ * number of busy indexes is counted as well: when all are busy there is no search, which matters because then every new
+ * entry needs an index.
  *
- * The map's hash is salted with the address of its array: ids come in frames from strangers, who could otherwise choose
- * them so that all start at one place.
+ * The map's hash is salted with the address of its array: ids come in untrusted frames, whose author could otherwise
+ * choose ids that all collide.
  */
 #include "actors.h"
 
@@ -136,7 +136,7 @@ static bool reserve_indexes(struct actors *actors, uint32_t room, const roost_al
     return true;
 }
 
-/* One that nobody ever had. */
+/* One that was never assigned. */
 static uint32_t new_index(struct actors *actors, const roost_allocator *allocator)
 {
     uint32_t room = actors->given_room;
@@ -145,7 +145,7 @@ static uint32_t new_index(struct actors *actors, const roost_allocator *allocato
     return reserve_indexes(actors, room, allocator) ? actors->given++ : NO_INDEX;
 }
 
-/* One whose actor has no entry in a slot, taken away from it. */
+/* The index of an actor without entries in slots; the actor loses it. */
 static uint32_t idle_index(struct actors *actors)
 {
     for (uint32_t looked_at = 0; looked_at < actors->given; looked_at++) {

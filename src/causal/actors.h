@@ -1,11 +1,11 @@
 /*
- * The actors of one filter, by short names.
+ * The actors of one filter, by short numbers.
  *
- * Entries of a table have no room for 64-bit actors. Inside one filter every actor that was ever heard of has a
- * *number*, given in the order of their coming and never taken away; and those with entries in table slots have an
- * *index*, a few bits wide, that the entries carry. An index whose actor has no entry in a slot any more is given to
- * the next one that needs one. Where all are in use, the actor gets none, and its entries stay out of the slots.
- * Neither is state: other replicas have other numbers and indexes for the same actors.
+ * Entries of a table have no room for 64-bit actors. Inside one filter every known actor has a *number*, assigned in
+ * order of arrival and never reused; and those with entries in table slots have an *index*, a few bits wide, that the
+ * entries carry. An index whose actor has no entry in a slot any more is given to the next one that needs one. Where
+ * all are in use, the actor gets none, and its entries stay out of the slots. Neither is part of the state: other
+ * replicas have other numbers and indexes for the same actors.
  */
 #ifndef CAUSAL_ACTORS_H
 #define CAUSAL_ACTORS_H
@@ -51,9 +51,9 @@ uint32_t actors_find(const struct actors *actors, uint64_t id);
 uint32_t actors_number(struct actors *actors, uint64_t id, const roost_allocator *allocator);
 
 /*
- * The index of an actor, given now if it has none: a new one, or one that lies idle. NO_INDEX when all are in use; also
- * when there is no memory, which only costs the entry its slot. Whoever puts an entry into a slot then counts it,
- * before the next call of actors_index: an index that no entry carries is the next one's to take.
+ * The index of an actor, given now if it has none: a new one, or one that lies idle. NO_INDEX when all are in use;
+ * also when there is no memory, which only costs the entry its slot. The caller that puts an entry into a slot counts
+ * it before the next call of actors_index: an index that no entry carries may be reassigned.
  */
 uint32_t actors_index(struct actors *actors, uint32_t number, const roost_allocator *allocator);
 static inline void actors_entered_slot(struct actors *actors, uint32_t number)

@@ -1,12 +1,12 @@
 /*
- * Causal contexts: sets of dots, laid out on one line.
+ * Causal contexts: sets of dots as sorted runs on one number line.
  *
  * The thesis (Specification 4) has a set H of all tags ever seen, to be stored as a version vector: the largest
- * timestamp of each replica. That is the same set only while every replica hears of every tag in order, and deltas come
- * in any order. Malkhi and Terry, "Concise Version Vectors in WinFS" (2005), list the exceptions beside the vector;
- * Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018), list the dots beyond it, a cloud that melts
- * into the vector as gaps close. Runs say the same as the cloud in fewer words, since what comes late comes in pieces,
- * not dot by dot; and with runs for the vector too there is nothing to move from one to the other.
+ * timestamp of each replica. That is the same set only while every replica receives every tag in order, and deltas
+ * come in any order. Malkhi and Terry, "Concise Version Vectors in WinFS" (2005), store the exceptions beside the
+ * vector; Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018), store the dots beyond it in a cloud
+ * that is compacted into the vector as gaps close. Runs represent the same set as the cloud in less space, since late
+ * dots come in ranges; and with runs for the vector too there is nothing to move from one to the other.
  *
  * The line. The position of a dot is actor * 2^64 + counter, in 128 bits: two words side by side. Counters have 32
  * bits, which leaves free points between any two actors: runs of different actors never touch, and the point past a run
@@ -17,10 +17,10 @@
  *     0  1  2  ...  120  121  122  123  124  125  126 ...   0  1  2  3  4 ...
  *     .  [============]   .    .    .   [======]   .        .  [=====]  .
  *
- * Two causal contexts. From one border of a run to the next, in either causal context, all dots are in the same of
- * them: in neither, in one, in both. One walk goes along the borders of both and yields the stretches that an operation
- * keeps. The borders at one point are crossed together, so a stretch ends only where a dot is missing, and the result
- * needs no melting:
+ * Two causal contexts. Between two consecutive borders of runs, of either causal context, all dots are in the same
+ * contexts: neither, one, or both. One walk goes along the borders of both and yields the intervals that an operation
+ * keeps. Borders at one point are crossed together, so an interval ends only where a dot is missing, and the result
+ * needs no compaction:
  *
  *     first          [=====]     [=======]
  *     second               [=====]    [=======]
@@ -243,8 +243,7 @@ bool causal_add(struct causal_context *causal, const roost_allocator *allocator,
     return true;
 }
 
-/* ---- the walk along two causal contexts
-   -------------------------------------------------------------------------------- */
+/* ---- the walk along two causal contexts -------------------------------------------------------------------------- */
 
 #define END_OF_LINE (~(uint128)0)
 
@@ -262,7 +261,7 @@ struct walk {
     struct side first, second;
     unsigned kept; /* whereabouts */
     bool keeping;
-    uint128 begin; /* of the stretch being kept */
+    uint128 begin; /* of the interval being kept */
 };
 
 static inline uint128 next_begin(const struct side *side)
@@ -270,7 +269,7 @@ static inline uint128 next_begin(const struct side *side)
     return side->next < side->count ? run_begin(&side->runs[side->next]) : END_OF_LINE;
 }
 
-/* Enters the next run and yields its end. In a list that is not melted the runs after it may belong to it. */
+/* Enters the next run and yields its end. In a list that is not compacted the runs after it may overlap it. */
 static inline uint128 enter_run(struct side *side)
 {
     uint128 end = run_end(&side->runs[side->next++]);
@@ -307,7 +306,7 @@ static inline bool step(struct walk *walk, uint128 here)
     return walk->kept >> (2 * walk->first.inside + walk->second.inside) & 1;
 }
 
-/* The next stretch that is kept; false at the end. It stays within one actor, as runs do. */
+/* The next interval that is kept; false at the end. It stays within one actor, as runs do. */
 static bool walk_on(struct walk *walk, struct dot_run *run)
 {
     for (;;) {
@@ -593,18 +592,18 @@ static enum causal_read read_runs(struct causal_context *causal, struct bit_read
     const uint64_t least_bits_of_an_actor = 72;
     uint64_t actors = read_varint(reader);
     if (reader->failed || actors > reader_bits_left(reader) / least_bits_of_an_actor)
-        return HISTORY_CORRUPT;
+        return CAUSAL_CORRUPT;
     if (actors > most_actors)
-        return HISTORY_TOO_MANY;
+        return CAUSAL_TOO_MANY;
     struct bit_reader ahead = *reader;
     struct causal_context counted = {0};
     read_actors(&counted, &ahead, actors, most_counter);
     if (ahead.failed)
-        return HISTORY_CORRUPT;
+        return CAUSAL_CORRUPT;
     if (counted.count > 0 && !move_to_room(causal, allocator, counted.count))
-        return HISTORY_NO_MEMORY;
+        return CAUSAL_NO_MEMORY;
     read_actors(causal, reader, actors, most_counter);
-    return HISTORY_READ;
+    return CAUSAL_READ;
 }
 
 enum causal_read causal_read(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
@@ -612,7 +611,7 @@ enum causal_read causal_read(struct causal_context *causal, struct bit_reader *r
 {
     *causal = (struct causal_context){0};
     enum causal_read outcome = read_runs(causal, reader, most_counter, most_actors, allocator);
-    if (outcome != HISTORY_READ)
+    if (outcome != CAUSAL_READ)
         reader->failed = true;
     return outcome;
 }

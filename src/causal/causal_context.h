@@ -3,14 +3,14 @@
  *
  * Dots of one actor are made in a row, so nearly always one run from 1 says it all: that is the actor's entry of the
  * version vector. What was delivered out of order lies beyond a gap: those runs are the dot cloud. Both are kept in one
- * sorted array, and a run that closes a gap melts into its neighbours, so the cloud compacts itself.
+ * sorted array, and a run that closes a gap is joined with its neighbours, so the cloud compacts itself.
  *
  *     actor 7:  [1 .. 120]  [124 .. 125]        seen: 1 to 120, 124, 125; not yet: 121, 122, 123
  *     actor 9:  [1 .. 3]
  *
  * A dot has a *rank* in a causal context: how many of its dots come before it, by actor, then by counter. The ranks of
- * a causal context's dots are 0, 1, 2, ... without gaps, which makes them short names for dots between two who know the
- * causal context.
+ * a causal context's dots are 0, 1, 2, ... without gaps, which makes them short names for dots between two replicas
+ * that both know the causal context.
  */
 #ifndef CAUSAL_CAUSAL_CONTEXT_H
 #define CAUSAL_CAUSAL_CONTEXT_H
@@ -64,8 +64,8 @@ bool causal_add(struct causal_context *causal, const roost_allocator *allocator,
 bool causal_add_many(struct causal_context *causal, const roost_allocator *allocator, struct dot_run *runs,
                      size_t count);
 
-/* Each makes a new causal context in *result, which is none of the others; false and an empty one when there is no
-   memory. */
+/* Each makes a new causal context in *result, which must not be one of the operands; false and an empty one when
+   there is no memory. */
 bool causal_union(struct causal_context *result, const struct causal_context *first,
                   const struct causal_context *second, const roost_allocator *allocator);
 bool causal_difference(struct causal_context *result, const struct causal_context *first,
@@ -91,16 +91,16 @@ size_t causal_run_of_rank(const struct causal_context *causal, const uint64_t *b
  * Bytes, canonical: how many actors; for each the actor (8 bytes) and then numbers of its runs. docs/format.md.
  *   varint actors { fixed64 actor, varint contiguous << 1 | more, { varint gap, varint length << 1 | more } }
  * where `contiguous` is the end of the run from 1 (0: none; then more is set), gap is the number of counters missing
- * before the run less 1, length the number of its dots less 1, and `more` tells whether another run of the actor
- * follows. After no run from 1 the first gap counts from counter 1 (so a first run at 2 has gap 0).
+ * before the run less 1, length the number of its dots less 1, and `more` is set if another run of the actor follows.
+ * After no run from 1 the first gap counts from counter 1 (so a first run at 2 has gap 0).
  *
  * Both want a stream that is aligned. Reading refuses other forms, actor 0, actors out of order and counters above
- * `most_counter` (HISTORY_CORRUPT), and more actors than `most_actors` (HISTORY_TOO_MANY; what they are is not looked
+ * `most_counter` (CAUSAL_CORRUPT), and more actors than `most_actors` (CAUSAL_TOO_MANY; what they are is not looked
  * at). Whatever it refuses, the reader has failed and the causal context is empty. Memory follows the bytes that are
  * there: at most eight times as many, in one allocation.
  */
 void causal_write(const struct causal_context *causal, struct bit_writer *writer);
-enum causal_read { HISTORY_READ, HISTORY_CORRUPT, HISTORY_TOO_MANY, HISTORY_NO_MEMORY };
+enum causal_read { CAUSAL_READ, CAUSAL_CORRUPT, CAUSAL_TOO_MANY, CAUSAL_NO_MEMORY };
 enum causal_read causal_read(struct causal_context *causal, struct bit_reader *reader, uint32_t most_counter,
                              size_t most_actors, const roost_allocator *allocator);
 

@@ -30,8 +30,7 @@ static bool is_at(const struct quota *quota, size_t i, const struct quota_entry 
     return i < quota->count && compare_entries(&quota->entries[i], wanted) == 0;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 void quota_release(struct quota *quota, const roost_allocator *allocator)
 {
@@ -66,14 +65,13 @@ bool quota_copy(struct quota *copy, const struct quota *quota, const roost_alloc
     return true;
 }
 
-/* Sums stay where they would overflow: only forgers get there. */
+/* Sums saturate instead of overflowing: only forged states have such amounts. */
 static uint64_t add_capped(uint64_t sum, uint64_t amount)
 {
     return amount < UINT64_MAX - sum ? sum + amount : UINT64_MAX;
 }
 
-/* ---- questions -----------------------------------------------------------------------------------------------------
- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 uint64_t quota_left(const struct quota *quota, uint32_t table, uint64_t actor, uint64_t share)
 {
@@ -153,8 +151,7 @@ bool quota_lacks(const struct quota *quota, const struct quota *other)
     return false;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------------
- */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static void insert_at(struct quota *quota, size_t i, const struct quota_entry *entry)
 {
@@ -206,8 +203,7 @@ bool quota_merge(struct quota *quota, const struct quota *other, quota_visitor *
     return grew;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 void quota_write_entry(struct bit_writer *writer, const struct quota_entry *entry)
 {
@@ -242,18 +238,18 @@ enum quota_read quota_read(struct quota *quota, struct bit_reader *reader, uint3
     *quota = (struct quota){0};
     uint64_t count = read_varint(reader);
     if (reader->failed || count > reader_bits_left(reader) / 8 / FEWEST_BYTES)
-        return LEDGER_CORRUPT;
+        return QUOTA_CORRUPT;
     if (!quota_reserve(quota, allocator, (size_t)count))
-        return LEDGER_NO_MEMORY;
+        return QUOTA_NO_MEMORY;
     for (uint64_t i = 0; i < count; i++) {
         struct quota_entry *entry = &quota->entries[i];
         if (!quota_read_entry(reader, entry, tables) || (i > 0 && compare_entries(entry - 1, entry) >= 0)) {
             quota_release(quota, allocator);
-            return LEDGER_CORRUPT;
+            return QUOTA_CORRUPT;
         }
         quota->count++;
     }
-    return LEDGER_READ;
+    return QUOTA_READ;
 }
 
 bool quota_check(const struct quota *quota)

@@ -1,15 +1,17 @@
 /*
- * Who may add how much where, without asking anybody: shares of a fixed amount, spent and passed on.
+ * Quotas of additions without coordination: each actor has a share of a fixed amount, spends it, and transfers parts
+ * of it.
  *
- * A table has room for some amount, cut in as many equal shares as there may be writers. An actor spends its own share,
- * and may give a part of it to another. Both are noted in entries that only that actor ever raises:
+ * A table has room for a fixed amount, which is divided into as many equal shares as there may be writers. An actor
+ * spends its own share, and may transfer a part of it to another. Both are recorded in entries that only that actor
+ * ever raises:
  *
  *     (table, from, to) -> amount        to = from: spent; else given away
  *     left(actor) = share + given to it by others - given by it - spent by it
  *
- * What an actor has spent and given is known to itself exactly; what it was given can only be more than it knows. So
- * what it believes to have left is never more than it has, whatever has not arrived yet, and all of them together never
- * spend more than the table has room for. Merge takes the larger amount of each entry.
+ * An actor knows exactly what it has spent and transferred; what it has received can only be more than it knows. So it
+ * never overestimates what it has left, whatever has not arrived yet, and all actors together never spend more than the
+ * table has room for. Merge takes the larger amount of each entry (an escrow counter).
  */
 #ifndef CAUSAL_QUOTA_H
 #define CAUSAL_QUOTA_H
@@ -36,10 +38,10 @@ struct quota {
 void quota_release(struct quota *quota, const roost_allocator *allocator);
 bool quota_copy(struct quota *copy, const struct quota *quota, const roost_allocator *allocator);
 
-/* What an actor has left of a share; 0 where it has overdrawn (its actor was used twice). */
+/* What an actor has left of a share; 0 if it is overdrawn (two replicas used one actor). */
 uint64_t quota_left(const struct quota *quota, uint32_t table, uint64_t actor, uint64_t share);
 uint64_t quota_spent(const struct quota *quota, uint32_t table, uint64_t actor);
-/* By all actors: in one table; in all. */
+/* What all actors have spent: in one table; in all tables. */
 uint64_t quota_spent_in(const struct quota *quota, uint32_t table);
 uint64_t quota_spent_at_all(const struct quota *quota);
 /* How many actors spent or gave something anywhere. */
@@ -49,8 +51,8 @@ size_t quota_actors(const struct quota *quota);
 bool quota_reserve(struct quota *quota, const roost_allocator *allocator, size_t entries);
 /* Adds to an amount; `from` must be the actor of this replica. */
 void quota_raise(struct quota *quota, uint32_t table, uint64_t from, uint64_t to, uint64_t amount);
-/* Takes in somebody else's quota: the larger amount of each entry; whether there was news, and a call for each that
-   was. As many entries as it has must have been reserved. Time: that of both quotas. */
+/* Merges another quota: the larger amount of each entry. Returns whether anything changed, and calls back for each
+   changed entry. As many entries as the other quota has must have been reserved. Time: linear in both quotas. */
 typedef void quota_visitor(void *context, const struct quota_entry *entry);
 bool quota_merge(struct quota *quota, const struct quota *other, quota_visitor *unseen, void *context);
 
@@ -65,7 +67,7 @@ void quota_write(const struct quota *quota, struct bit_writer *writer);
 /* Only entries of one actor and table; the count comes first. */
 void quota_write_entry(struct bit_writer *writer, const struct quota_entry *entry);
 bool quota_read_entry(struct bit_reader *reader, struct quota_entry *entry, uint32_t tables);
-enum quota_read { LEDGER_READ, LEDGER_CORRUPT, LEDGER_NO_MEMORY };
+enum quota_read { QUOTA_READ, QUOTA_CORRUPT, QUOTA_NO_MEMORY };
 enum quota_read quota_read(struct quota *quota, struct bit_reader *reader, uint32_t tables,
                            const roost_allocator *allocator);
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../base/entropy.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 #include "contents.h"
 #include "replica_section.h"
 

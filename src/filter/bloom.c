@@ -23,60 +23,21 @@
  * gigabytes is read, merged and copied in microseconds.
  *
  * The digest. A sum over entries would cost k hashes for each add, more than the add itself. Instead a change only
- * marks its chunk, one store into a byte that is in cache, and whoever asks for the digest pays for the chunks that
- * changed, at the speed of reading them: "at no cost" for replicas that have converged.
+ * marks its chunk as stale, one store into a byte that is in cache, and the next digest hashes the chunks that changed,
+ * at the speed of reading them: for replicas that have converged it costs nothing.
  */
 #include "bloom.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "bloom_array.h"
 #include "../base/hash.h"
-#include "../base/sort.h"
-
-struct bloom {
-    struct roost_filter base;
-    struct bloom_geometry geometry;
-    struct region words;   /* whole words; bits past geometry.bits stay 0 */
-    uint128 *chunk_hashes; /* valid where not stale; one piece of memory with the two that follow */
-    uint64_t *used;        /* a bit a chunk, valid where not stale */
-    uint8_t *stale;        /* one a chunk */
-    size_t chunks;
-    uint64_t *copied;           /* NULL, or while a copy is made in steps: a bit a chunk, valid where not stale */
-    uint64_t copy_token;        /* the same in both while one is the copy of the other */
-    uint128 sum;                /* of chunk_hashes */
-    struct bloom_blocks blocks; /* what the kernels need of all this, for the blocked layout */
-};
 
 /* Past this size a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((size_t)4 << 20)
 
-static inline struct bloom *as_bloom(roost_filter *filter)
-{
-    return (struct bloom *)filter;
-}
-
-static inline const struct bloom *as_const_bloom(const roost_filter *filter)
-{
-    return (const struct bloom *)filter;
-}
-
-static inline uint64_t *words_of(const struct bloom *bloom)
-{
-    return (uint64_t *)(void *)bloom->words.bytes;
-}
-
-static inline size_t word_count(const struct bloom *bloom)
-{
-    return bloom->words.size / 8;
-}
-
-static bool is_blocked(const struct bloom *bloom)
-{
-    return bloom->base.config.layout == ROOST_BLOCKED;
-}
-
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status size_for(const roost_config *config, struct bloom_geometry *geometry)
 {
@@ -180,13 +141,9 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     return bloom;
 }
 
-static roost_status bloom_open(roost_filter **filter, const roost_config *config, const roost_environment *environment,
-                               struct bit_reader *frame)
+roost_status bloom_open_sized(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                              struct bloom_geometry geometry)
 {
-    struct bloom_geometry geometry;
-    roost_status status = frame ? read_geometry(frame, config, &geometry) : size_for(config, &geometry);
-    if (status != ROOST_OK)
-        return status;
     if (bytes_needed(divide_up(geometry.bits, 8)) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct bloom *bloom = bloom_allocate(config, environment, geometry);
@@ -196,41 +153,15 @@ static roost_status bloom_open(roost_filter **filter, const roost_config *config
     return ROOST_OK;
 }
 
-/* ---- chunks in use -------------------------------------------------------------------------------------------------
- */
-
-#define GROUP 64 /* chunks whose bits of use share a word */
-
-static size_t words_in_chunk(const struct bloom *bloom, size_t chunk)
+static roost_status bloom_open(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                               struct bit_reader *frame)
 {
-    size_t left = word_count(bloom) - chunk * CHUNK_WORDS;
-    return left < CHUNK_WORDS ? left : CHUNK_WORDS;
+    struct bloom_geometry geometry;
+    roost_status status = frame ? read_geometry(frame, config, &geometry) : size_for(config, &geometry);
+    return status == ROOST_OK ? bloom_open_sized(filter, config, environment, geometry) : status;
 }
 
-/* Whether the chunk may hold any bits. */
-static inline bool is_used(const struct bloom *bloom, size_t chunk)
-{
-    return bloom->stale[chunk] || (bloom->used[chunk / GROUP] >> (chunk % GROUP) & 1);
-}
-
-static bool group_is_empty(const struct bloom *bloom, size_t chunk)
-{
-    uint64_t any = bloom->used[chunk / GROUP];
-    for (size_t i = 0; i < GROUP; i += 8)
-        any |= load_word(bloom->stale + chunk + i);
-    return any == 0;
-}
-
-/* The first chunk from this one on that may hold any bits; past the last one: none. */
-static size_t next_used(const struct bloom *bloom, size_t chunk)
-{
-    while (chunk < bloom->chunks && !is_used(bloom, chunk))
-        if (chunk % GROUP == 0 && bloom->chunks - chunk >= GROUP && group_is_empty(bloom, chunk))
-            chunk += GROUP;
-        else
-            chunk++;
-    return chunk;
-}
+/* ---- chunks in use ----------------------------------------------------------------------------------------------- */
 
 static void copy_chunk(struct bloom *twin, const struct bloom *bloom, size_t chunk)
 {
@@ -255,8 +186,7 @@ static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
     return ROOST_OK;
 }
 
-/* ---- elements, classic layout -------------------------------------------------------------------------------------
- */
+/* ---- elements, classic layout ------------------------------------------------------------------------------------ */
 
 /* Two keys share no cache lines, so a batch asks for all lines of the key that comes this many keys later. */
 #define CLASSIC_AHEAD 8
@@ -295,8 +225,7 @@ static bool classic_holds(const struct bloom *bloom, roost_hash hash)
     return true;
 }
 
-/* ---- elements, both layouts ---------------------------------------------------------------------------------------
- */
+/* ---- elements, both layouts -------------------------------------------------------------------------------------- */
 
 static void add_some(struct bloom *bloom, bool *changed, const roost_hash *hashes, size_t count)
 {
@@ -333,10 +262,8 @@ bool bloom_has_bit(const roost_filter *filter, uint64_t position)
     return words_of(as_const_bloom(filter))[position / 64] >> (position & 63) & 1;
 }
 
-/*
- * A key in the journal is its hash, which is shorter than its bits. A single bit, which a merge brought, has a tag of
- * 0: a key whose hash ends in 64 zeros is noted bit by bit.
- */
+/* The journal records a key by its hash, which is shorter than its bits. A single bit, set by a merge, has a tag of
+   0: a key whose hash ends in 64 zeros is recorded bit by bit. */
 static void note_key(struct bloom *bloom, roost_hash hash)
 {
     uint64_t positions[MOST_PROBES];
@@ -388,14 +315,6 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
 }
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
-
-/* The bits that a merge of these words is about to bring. */
-static void note_unseen(struct bloom *bloom, const uint64_t *words, size_t first, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint64_t unseen = words[i] & ~words_of(bloom)[first + i]; unseen; unseen &= unseen - 1)
-            note(&bloom->base, (first + i) * 64 + lowest_bit(unseen), 0);
-}
 
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
@@ -459,7 +378,7 @@ static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
     return hash_to_number(hash_bytes(key, words, count * 8));
 }
 
-/* The first chunk from this one on whose hash must be taken anew; past the last one: none. */
+/* The first chunk from this one on whose hash must be recomputed; past the last one: none. */
 static size_t next_stale(const struct bloom *bloom, size_t chunk)
 {
     const uint8_t *found = chunk < bloom->chunks ? memchr(bloom->stale + chunk, 1, bloom->chunks - chunk) : NULL;
@@ -475,8 +394,8 @@ static void note_use(struct bloom *bloom, size_t chunk)
         bloom->used[chunk / GROUP] |= bit;
 }
 
-/* Its hash is known. */
-static void settle_chunk(struct bloom *bloom, size_t chunk, uint128 hash)
+/* Stores the hash of a chunk, which is no longer stale. */
+static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
 {
     bloom->sum += hash - bloom->chunk_hashes[chunk];
     bloom->chunk_hashes[chunk] = hash;
@@ -486,13 +405,13 @@ static void settle_chunk(struct bloom *bloom, size_t chunk, uint128 hash)
         bloom->copied[chunk / GROUP] &= ~(UINT64_C(1) << (chunk % GROUP));
 }
 
-/* Takes at most so many hashes anew; where the next one is. */
+/* Recomputes at most so many hashes; returns where the next one is. */
 static size_t refresh(struct bloom *bloom, uint64_t *effort)
 {
     size_t chunk = next_stale(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_stale(bloom, chunk + 1), --*effort) {
         uint128 hash = chunk_hash(bloom, chunk);
-        settle_chunk(bloom, chunk, hash);
+        keep_chunk_hash(bloom, chunk, hash);
     }
     return chunk;
 }
@@ -509,7 +428,7 @@ static bool bloom_precompute_digest(roost_filter *filter, uint64_t *effort)
     return refresh(as_bloom(filter), effort) < as_bloom(filter)->chunks;
 }
 
-/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+/* ---- incremental copies -------------------------------------------------------------------------------------------
  *
  * A chunk goes over with its hash, which is taken first, so that a change after that makes it stale and is noticed.
  */
@@ -554,7 +473,7 @@ static roost_status bloom_copy_some(roost_filter *filter, roost_filter *copy, ui
     size_t chunk = next_uncopied(bloom, 0);
     for (; chunk<bloom->chunks && * effort> 0; chunk = next_uncopied(bloom, chunk + 1), --*effort) {
         if (bloom->stale[chunk])
-            settle_chunk(bloom, chunk, chunk_hash(bloom, chunk));
+            keep_chunk_hash(bloom, chunk, chunk_hash(bloom, chunk));
         copy_chunk(twin, bloom, chunk);
         bloom->copied[chunk / GROUP] |= UINT64_C(1) << (chunk % GROUP);
     }
@@ -574,368 +493,7 @@ static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
     return ROOST_OK;
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------------------- */
-
-enum state_form { RAW_WORDS = 0, RICE_POSITIONS = 1, STRETCH = 2 /* in a part alone */ };
-
-static void bloom_write_geometry(const roost_filter *filter, struct bit_writer *writer)
-{
-    write_varint(writer, as_const_bloom(filter)->geometry.bits);
-    write_varint(writer, as_const_bloom(filter)->geometry.probes);
-}
-
-static uint64_t ones_in(const uint64_t *words, size_t count)
-{
-    uint64_t ones = 0;
-    for (size_t i = 0; i < count; i++)
-        ones += count_ones(words[i]);
-    return ones;
-}
-
-static uint64_t ones_in_chunk(const struct bloom *bloom, size_t chunk)
-{
-    return is_used(bloom, chunk) ? ones_in(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)) : 0;
-}
-
-static uint64_t count_set(const struct bloom *bloom)
-{
-    uint64_t set = 0;
-    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1))
-        set += ones_in_chunk(bloom, chunk);
-    return set;
-}
-
-/* Calls for each set bit in order, with the gap to the one before. */
-typedef void gap_visitor(void *context, uint64_t gap);
-
-static void visit_gaps(const struct bloom *bloom, gap_visitor *visit, void *context)
-{
-    uint64_t next = 0;
-    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1)) {
-        size_t end = chunk * CHUNK_WORDS + words_in_chunk(bloom, chunk);
-        for (size_t i = chunk * CHUNK_WORDS; i < end; i++)
-            for (uint64_t word = words_of(bloom)[i]; word; word &= word - 1) {
-                uint64_t position = i * 64 + lowest_bit(word);
-                visit(context, position - next);
-                next = position + 1;
-            }
-    }
-}
-
-struct gap_coder {
-    struct bit_writer *writer;
-    unsigned parameter;
-    uint64_t bits; /* what the code takes */
-};
-
-static void measure_gap(void *context, uint64_t gap)
-{
-    struct gap_coder *coder = context;
-    coder->bits += (gap >> coder->parameter) + 1 + coder->parameter;
-}
-
-static void write_gap(void *context, uint64_t gap)
-{
-    struct gap_coder *coder = context;
-    write_rice(coder->writer, gap, coder->parameter);
-}
-
-static size_t raw_bytes(const struct bloom *bloom)
-{
-    return (size_t)divide_up(bloom->geometry.bits, 8);
-}
-
-static void write_raw(const struct bloom *bloom, struct bit_writer *writer)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    for (size_t byte = 0; byte < raw_bytes(bloom); byte++)
-        write_byte(writer, (uint8_t)(words_of(bloom)[byte / 8] >> (byte % 8 * 8)));
-#else
-    write_bytes(writer, bloom->words.bytes, raw_bytes(bloom));
-#endif
-}
-
-/* Which form is the shorter one depends on the state alone; `coder` is ready for the positions. */
-static enum state_form shorter_form(const struct bloom *bloom, uint64_t set, struct gap_coder *coder)
-{
-    coder->parameter = rice_parameter(bloom->geometry.bits, set);
-    /* A code takes at least 1 + parameter bits, so a well-filled array need not be measured. */
-    if (set * (1 + coder->parameter) / 8 >= raw_bytes(bloom))
-        return RAW_WORDS;
-    visit_gaps(bloom, measure_gap, coder);
-    return divide_up(coder->bits, 8) + 9 < raw_bytes(bloom) ? RICE_POSITIONS : RAW_WORDS;
-}
-
-static roost_status bloom_write_state(const roost_filter *filter, struct bit_writer *writer)
-{
-    const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t set = count_set(bloom);
-    struct gap_coder coder = {.writer = writer};
-    if (shorter_form(bloom, set, &coder) == RICE_POSITIONS) {
-        write_byte(writer, RICE_POSITIONS);
-        write_varint(writer, set);
-        bit_writer_reserve(writer, (size_t)divide_up(coder.bits, 8));
-        visit_gaps(bloom, write_gap, &coder);
-        write_alignment(writer);
-    } else {
-        write_byte(writer, RAW_WORDS);
-        write_raw(bloom, writer);
-    }
-    return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
-}
-
-static roost_status read_raw(struct bloom *bloom, struct bit_reader *reader)
-{
-    const uint8_t *bytes = read_bytes(reader, raw_bytes(bloom));
-    if (!bytes)
-        return ROOST_CORRUPT;
-    memcpy(bloom->words.bytes, bytes, raw_bytes(bloom));
-    memset(bloom->stale, 1, bloom->chunks);
-    uint64_t *words = words_of(bloom);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    for (size_t i = 0; i < word_count(bloom); i++)
-        words[i] = to_little_endian(words[i]);
-#endif
-    unsigned tail = bloom->geometry.bits % 64;
-    return tail && words[word_count(bloom) - 1] >> tail ? ROOST_CORRUPT : ROOST_OK;
-}
-
-static roost_status read_positions(struct bloom *bloom, struct bit_reader *reader)
-{
-    uint64_t set = read_varint(reader), next = 0;
-    if (set > bloom->geometry.bits || set > reader_bits_left(reader))
-        return ROOST_CORRUPT;
-    unsigned parameter = rice_parameter(bloom->geometry.bits, set);
-    for (uint64_t i = 0; i < set; i++) {
-        uint64_t gap = read_rice(reader, parameter);
-        if (reader->failed || gap >= bloom->geometry.bits - next)
-            return ROOST_CORRUPT;
-        next += gap;
-        words_of(bloom)[next / 64] |= UINT64_C(1) << (next & 63);
-        bloom->stale[next / 8 / CHUNK_BYTES] = 1;
-        next++;
-    }
-    read_alignment(reader);
-    return reader->failed ? ROOST_CORRUPT : ROOST_OK;
-}
-
-static roost_status bloom_read_state(roost_filter *filter, struct bit_reader *reader)
-{
-    struct bloom *bloom = as_bloom(filter);
-    uint8_t form = read_byte(reader);
-    if (reader->failed || form > RICE_POSITIONS)
-        return ROOST_CORRUPT;
-    roost_status status = form == RAW_WORDS ? read_raw(bloom, reader) : read_positions(bloom, reader);
-    struct gap_coder coder = {0};
-    if (status == ROOST_OK && shorter_form(bloom, count_set(bloom), &coder) != form)
-        status = ROOST_CORRUPT;
-    return status;
-}
-
-/* ---- deltas ---------------------------------------------------------------------------------------------------- */
-
-static uint64_t positions_of_change(const struct bloom *bloom, uint64_t *positions, struct change change)
-{
-    if (change.tag)
-        return positions_of(bloom, positions, (roost_hash){change.key, change.tag});
-    *positions = change.key;
-    return 1;
-}
-
-static void write_positions(struct bit_writer *writer, uint64_t *positions, uint64_t count, uint64_t bits)
-{
-    uint64_t set = 0, next = 0;
-    for (uint64_t i = 0; i < count; i++)
-        if (set == 0 || positions[set - 1] != positions[i])
-            positions[set++] = positions[i];
-    unsigned parameter = rice_parameter(bits, set);
-    write_byte(writer, RICE_POSITIONS);
-    write_varint(writer, set);
-    for (uint64_t i = 0; i < set; i++) {
-        write_rice(writer, positions[i] - next, parameter);
-        next = positions[i] + 1;
-    }
-    write_alignment(writer);
-}
-
-static roost_status bloom_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
-{
-    const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t most = count_selected(filter->journal, told) * bloom->geometry.probes + MOST_PROBES, count = 0;
-    uint64_t *positions = memory_allocate(&filter->environment.allocator, 2 * most * sizeof *positions);
-    if (!positions)
-        return ROOST_NO_MEMORY;
-    for (uint64_t record; next_selected(filter->journal, &told, &record);)
-        if (is_noted_here(filter, record))
-            count += positions_of_change(bloom, positions + count, *journal_change(filter->journal, record));
-    sort_numbers(positions, positions + most, count, highest_bit(bloom->geometry.bits) + 1);
-    write_positions(writer, positions, count, bloom->geometry.bits);
-    memory_release(&filter->environment.allocator, positions);
-    return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
-}
-
-static void take_bit(struct bloom *bloom, bool *changed, uint64_t position)
-{
-    uint64_t *word = &words_of(bloom)[position / 64], bit = UINT64_C(1) << (position & 63);
-    if (*word & bit)
-        return;
-    *word |= bit;
-    bloom->stale[position / 8 / CHUNK_BYTES] = 1;
-    note(&bloom->base, position, 0);
-    *changed = true;
-}
-
-/*
- * A part is positions in the whole array, or a stretch of it: its words as they are, or the positions of its bits. For
- * the parts of a state, which are many and dense, stretches cost what the bits do, and are taken in a vector at a time.
- */
-struct bloom_part {
-    uint64_t first, words; /* the stretch */
-    uint64_t bits;         /* that it has */
-    uint8_t form;
-    struct bit_reader reader;
-};
-
-static bool open_part(struct bloom_part *part, uint64_t bits, struct bit_reader reader)
-{
-    uint64_t all = divide_up(bits, 64);
-    *part = (struct bloom_part){.words = all, .form = read_byte(&reader)};
-    bool stretch = part->form == STRETCH;
-    if (stretch) {
-        part->first = read_varint(&reader);
-        part->words = read_varint(&reader);
-        part->form = read_byte(&reader);
-    }
-    part->reader = reader;
-    if (reader.failed || part->form > RICE_POSITIONS || (part->form == RAW_WORDS && !stretch) || part->first >= all ||
-        part->words == 0 || part->words > all - part->first)
-        return false;
-    part->bits = part->first + part->words == all ? bits - part->first * 64 : part->words * 64;
-    return true;
-}
-
-static bool positions_are_sound(uint64_t bits, struct bit_reader reader)
-{
-    uint64_t set = read_varint(&reader), next = 0;
-    if (reader.failed || set > bits || set > reader_bits_left(&reader))
-        return false;
-    unsigned parameter = rice_parameter(bits, set);
-    for (uint64_t i = 0; i < set; i++, next++) {
-        uint64_t gap = read_rice(&reader, parameter);
-        if (reader.failed || gap >= bits - next)
-            return false;
-        next += gap;
-    }
-    read_alignment(&reader);
-    return !reader.failed && reader_bits_left(&reader) == 0;
-}
-
-static bool words_are_sound(const struct bloom_part *part)
-{
-    struct bit_reader reader = part->reader;
-    if (part->words != reader_bits_left(&reader) / 64 || reader_bits_left(&reader) % 64 != 0)
-        return false;
-    const uint8_t *bytes = read_bytes(&reader, (size_t)part->words * 8);
-    unsigned tail = part->bits % 64;
-    return bytes && !(tail && load_word(bytes + (part->words - 1) * 8) >> tail);
-}
-
-bool bloom_is_sound_part(uint64_t bits, struct bit_reader reader)
-{
-    struct bloom_part part;
-    if (!open_part(&part, bits, reader))
-        return false;
-    return part.form == RAW_WORDS ? words_are_sound(&part) : positions_are_sound(part.bits, part.reader);
-}
-
-static bool is_sound_delta(const roost_filter *filter, struct bit_reader reader)
-{
-    return bloom_is_sound_part(as_const_bloom(filter)->geometry.bits, reader);
-}
-
-static void take_positions(struct bloom *bloom, bool *changed, struct bloom_part *part)
-{
-    uint64_t set = read_varint(&part->reader), next = part->first * 64;
-    unsigned parameter = rice_parameter(part->bits, set);
-    for (uint64_t i = 0; i < set; i++, next++) {
-        next += read_rice(&part->reader, parameter);
-        take_bit(bloom, changed, next);
-    }
-}
-
-/* Some words of a stretch, which end with a chunk or before, on a boundary of words. */
-static size_t copy_words(const struct bloom_part *part, const uint8_t *bytes, uint64_t at, uint64_t words[CHUNK_WORDS])
-{
-    uint64_t place = part->first + at, left = part->words - at, some = CHUNK_WORDS - place % CHUNK_WORDS;
-    some = some < left ? some : left;
-    for (uint64_t i = 0; i < some; i++)
-        words[i] = load_word(bytes + (at + i) * 8);
-    return (size_t)some;
-}
-
-/* How many bits a stretch brings that are not set yet. */
-static uint64_t count_unseen(const struct bloom *bloom, const struct bloom_part *part, const uint8_t *bytes)
-{
-    const uint64_t *here = words_of(bloom) + part->first;
-    uint64_t unseen = 0;
-    for (uint64_t i = 0; i < part->words; i++)
-        unseen += count_ones(load_word(bytes + i * 8) & ~here[i]);
-    return unseen;
-}
-
-/* More news than the journal can hold are as good as forgotten: it need not see them go by. */
-static void take_words(struct bloom *bloom, bool *changed, struct bloom_part *part)
-{
-    const struct bloom_kernel *kernel = bloom_kernel_in_use();
-    const uint8_t *bytes = read_bytes(&part->reader, (size_t)part->words * 8);
-    struct journal *journal = bloom->base.journal;
-    uint64_t buffer[CHUNK_WORDS], unseen = journal_is_on(journal) ? count_unseen(bloom, part, bytes) : 0;
-    bool noted = unseen > 0 && journal_takes(journal, unseen);
-    size_t some;
-    for (uint64_t at = 0; at < part->words; at += some) {
-        size_t place = (size_t)(part->first + at);
-        some = copy_words(part, bytes, at, buffer);
-        if (noted)
-            note_unseen(bloom, buffer, place, some);
-        bool grew = kernel->merge(words_of(bloom) + place, buffer, some);
-        bloom->stale[place / CHUNK_WORDS] |= grew;
-        *changed |= grew;
-    }
-    if (unseen > 0 && !noted)
-        journal_forget(journal);
-}
-
-static void take_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
-{
-    struct bloom_part part;
-    struct bloom *bloom = as_bloom(filter);
-    open_part(&part, bloom->geometry.bits, *reader);
-    if (part.form == RAW_WORDS)
-        take_words(bloom, changed, &part);
-    else
-        take_positions(bloom, changed, &part);
-}
-
-/* Twice through the bytes: once to see that they are right, once to do what they say. */
-static roost_status bloom_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader)
-{
-    *prepared = (struct prepared_delta){.ready = is_sound_delta(filter, reader), .reader = reader};
-    return prepared->ready ? ROOST_OK : ROOST_CORRUPT;
-}
-
-static void bloom_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared)
-{
-    take_delta(filter, changed, &prepared->reader);
-}
-
-static roost_status bloom_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
-{
-    *changed = false;
-    if (!is_sound_delta(filter, *reader))
-        return ROOST_CORRUPT;
-    take_delta(filter, changed, reader);
-    return ROOST_OK;
-}
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
 {
@@ -948,87 +506,6 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     bloom->blocks.stale = bloom->stale;
     journal_move(&filter->own_journal, mover);
     return false;
-}
-
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
-
-static void write_stretch(const struct bloom *bloom, struct bit_writer *writer, size_t first, size_t words,
-                          uint64_t set)
-{
-    uint64_t left = bloom->geometry.bits - first * 64, bits = words * 64 < left ? words * 64 : left, next = 0;
-    unsigned parameter = rice_parameter(bits, set);
-    bool raw = set * (parameter + 2) >= bits;
-    write_byte(writer, STRETCH);
-    write_varint(writer, first);
-    write_varint(writer, words);
-    write_byte(writer, raw ? RAW_WORDS : RICE_POSITIONS);
-    for (size_t i = 0; raw && i < words; i++)
-        write_fixed64(writer, words_of(bloom)[first + i]);
-    if (!raw)
-        write_varint(writer, set);
-    for (size_t i = 0; !raw && i < words; i++) {
-        if (!is_used(bloom, (first + i) / CHUNK_WORDS)) {
-            i += CHUNK_WORDS - 1; /* a stretch begins with a chunk */
-            continue;
-        }
-        for (uint64_t word = words_of(bloom)[first + i]; word; word &= word - 1) {
-            uint64_t position = i * 64 + lowest_bit(word);
-            write_rice(writer, position - next, parameter);
-            next = position + 1;
-        }
-    }
-    write_alignment(writer);
-}
-
-/* A stretch with few bits may be long. */
-static roost_status bloom_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                              struct part_sink *sink)
-{
-    const struct bloom *bloom = as_const_bloom(filter);
-    roost_status status = ROOST_OK;
-    (void)known;
-    for (size_t chunk = 0; chunk < bloom->chunks && status == ROOST_OK;) {
-        struct bit_writer writer;
-        size_t first = chunk * CHUNK_WORDS, words = 0;
-        uint64_t set = 0, more;
-        do {
-            more = ones_in_chunk(bloom, chunk);
-            if (words > 0 && (words + CHUNK_WORDS) * 8 > bytes && (set + more) * BYTES_A_PLACE > bytes)
-                break;
-            words += words_in_chunk(bloom, chunk++);
-            set += more;
-        } while (chunk < bloom->chunks);
-        if (set == 0)
-            continue; /* nothing so far, and the next chunk is full enough for a part of its own */
-        bit_writer_init(&writer, filter->environment.allocator);
-        write_stretch(bloom, &writer, first, words, set);
-        status = writer.failed ? ROOST_NO_MEMORY : sink->take(sink, &writer);
-        bit_writer_release(&writer);
-    }
-    return status;
-}
-
-static roost_status bloom_summarize(const roost_filter *filter, struct summary *summary,
-                                    const struct causal_context *space)
-{
-    const struct bloom *bloom = as_const_bloom(filter);
-    (void)space;
-    if (!summary_of_bits(summary, 1, bloom->geometry.bits, filter->config.seed, &filter->environment.allocator))
-        return ROOST_NO_MEMORY;
-    summary->stretches[summary->stretch_count++] = (struct stretch){0, bloom->geometry.bits, words_of(bloom)};
-    return ROOST_OK;
-}
-
-static roost_status bloom_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
-                                            const uint64_t *positions, uint64_t count)
-{
-    (void)space;
-    if (count > 0 && positions[count - 1] >= as_bloom(filter)->geometry.bits)
-        return ROOST_CORRUPT;
-    for (uint64_t i = 0; i < count; i++)
-        take_bit(as_bloom(filter), changed, positions[i]);
-    return ROOST_OK;
 }
 
 static uint64_t bloom_bytes(const roost_filter *filter)
@@ -1044,12 +521,6 @@ static bool bloom_is_bottom(const roost_filter *filter)
         if (!all_zero(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)))
             return false;
     return true;
-}
-
-static bool bloom_is_change(const roost_filter *filter, uint8_t table, struct change change)
-{
-    (void)table;
-    return change.tag != 0 || change.key < as_const_bloom(filter)->geometry.bits;
 }
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */
@@ -1074,7 +545,8 @@ static double rate_of_block(const struct bloom *bloom, size_t block)
 }
 
 /*
- * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so that some tell of all.
+ * What was counted: every chunk, or some of them, evenly spaced. Keys are spread by a hash, so a sample represents
+ * all.
  */
 struct census {
     uint64_t words, set;
@@ -1126,11 +598,12 @@ double bloom_elements(const roost_filter *filter)
  * The estimate wavers even when the count is exact: it must pass the capacity by three standard errors. Where a part of
  * the bits was counted, how many elements came to lie in that part wavers as well.
  */
-static bool beyond_capacity(const struct bloom *bloom, double elements, double part)
+static bool beyond_capacity(const struct bloom *bloom, double elements, double counted)
 {
     double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
     double density = probes * elements / bits;
-    double variance = bits * (exp(density) - 1 - density) / (probes * probes) / part + elements * (1 - part) / part;
+    double variance =
+        bits * (exp(density) - 1 - density) / (probes * probes) / counted + elements * (1 - counted) / counted;
     return elements - 3 * sqrt(variance) > (double)bloom->base.config.capacity;
 }
 
@@ -1190,36 +663,34 @@ static roost_status bloom_check(const roost_filter *filter)
 const struct filter_kind bloom_kind = {
     .code = ROOST_BLOOM,
     .name = "bloom",
-    .resolve = bloom_resolve,
-    .is_resolved = bloom_is_resolved,
-    .open = bloom_open,
-    .close = bloom_close,
-    .clone = bloom_clone,
-    .copy_open = bloom_copy_open,
-    .copy_some = bloom_copy_some,
-    .copy_rest = bloom_copy_rest,
-    .add = bloom_add,
-    .contains = bloom_contains,
-    .merge = bloom_merge,
-    .compare = bloom_compare,
-    .digest = bloom_digest,
-    .precompute_digest = bloom_precompute_digest,
-    .write_geometry = bloom_write_geometry,
-    .write_state = bloom_write_state,
-    .read_state = bloom_read_state,
-    .write_delta = bloom_write_delta,
-    .merge_delta = bloom_merge_delta,
-    .cut = bloom_cut,
-    .move = bloom_move,
-    .prepare_delta = bloom_prepare_delta,
-    .commit_delta = bloom_commit_delta,
-    .is_bottom = bloom_is_bottom,
-    .bytes = bloom_bytes,
-    .summarize = bloom_summarize,
-    .resolve_positions = bloom_resolve_positions,
-    .is_change = bloom_is_change,
-    .info = bloom_info,
-    .estimate = bloom_estimate,
-    .brief = bloom_brief,
-    .check = bloom_check,
+    .lifecycle = {.resolve = bloom_resolve,
+                  .is_resolved = bloom_is_resolved,
+                  .open = bloom_open,
+                  .close = bloom_close,
+                  .clone = bloom_clone},
+    .set = {.add = bloom_add, .contains = bloom_contains},
+    .lattice = {.merge = bloom_merge,
+                .compare = bloom_compare,
+                .is_bottom = bloom_is_bottom,
+                .digest = bloom_digest,
+                .precompute_digest = bloom_precompute_digest},
+    .encoding = {.write_geometry = bloom_write_geometry,
+                 .write_state = bloom_write_state,
+                 .read_state = bloom_read_state},
+    .delta = {.write = bloom_write_delta,
+              .merge = bloom_merge_delta,
+              .prepare = bloom_prepare_delta,
+              .commit = bloom_commit_delta},
+    .sync = {.summarize = bloom_summarize, .resolve_positions = bloom_resolve_positions},
+    .journal = {.is_change = bloom_is_change},
+    .incremental = {.copy_open = bloom_copy_open,
+                    .copy_some = bloom_copy_some,
+                    .copy_rest = bloom_copy_rest,
+                    .cut = bloom_cut,
+                    .move = bloom_move},
+    .report = {.info = bloom_info,
+               .estimate = bloom_estimate,
+               .brief = bloom_brief,
+               .memory = bloom_bytes,
+               .check = bloom_check},
 };

@@ -1,5 +1,5 @@
 /* The blocked pattern with AVX2: a block is two vectors of four words. */
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
 /* The blocked pattern with AVX-512: a block is one vector. A rotation counts modulo 64, so no mask is needed. */
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 #include <immintrin.h>
 

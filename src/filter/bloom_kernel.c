@@ -1,5 +1,5 @@
 /* The one place that picks a kernel: the first usable one, once; tests may force another. */
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 #include <stdatomic.h>
 

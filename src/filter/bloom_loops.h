@@ -2,18 +2,18 @@
  * The loops over a batch of keys, and the merge, shared by all kernels. A kernel defines, before it includes this,
  *
  *     static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes);
- *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   tells whether it changed
+ *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   returns whether it changed
  *
  * and gets `add_batch`, `contains_batch` and `merge_words`. The number of probes is made a constant where it is eight,
- * which lets the compiler drop all that is not needed for full rounds; of more than eight, the first eight are asked
- * for alone, which settles nearly all keys that are not there. In an array larger than the caches each key waits for
- * memory: the line of the key that comes AHEAD keys later is asked for while this one is tested. Inside the caches that
+ * which lets the compiler drop all that is not needed for full rounds; of more than eight, the first eight are tested
+ * alone, which rejects nearly all keys that are absent. In an array larger than the caches each key waits for memory:
+ * the line of the key that comes AHEAD keys later is prefetched while this one is tested. Inside the caches prefetching
  * would only cost.
  */
 #ifndef FILTER_BLOOM_LOOPS_H
 #define FILTER_BLOOM_LOOPS_H
 
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 #define AHEAD 48
 

@@ -7,7 +7,7 @@
  * Worked example, five probes: one round over five words. hash.high = 0x4000000000000041: the start (top three bits) is
  * 2, so words 2, 3, 4, 5, 6 get a bit each; bits 12 to 17 of the hash are zero, so word 2 gets bit 0.
  */
-#include "bloom.h"
+#include "bloom_kernel.h"
 
 static inline uint64_t probe_bit(uint64_t round_word, uint32_t lane)
 {

@@ -23,7 +23,7 @@
  * one.
  *
  * Where s = 0 all words are alike: what counts of T is how many words have t of its bits, for each t, and the sum has
- * 45 terms for sixteen probes, not 3^8. That is how rates are told (bloom_rate).
+ * 45 terms for sixteen probes, not 3^8. bloom_rate computes rates in this way.
  *
  * Worked example: eps = 1 %, eight probes: L = 50.7, 10.1 bits a key (classic: 9.6).
  *

@@ -1,4 +1,4 @@
-/* How large Bloom filters must be, and what they err by. `bloom_size.c` has the formulas. */
+/* Sizes of Bloom filters, and their false-positive rates. `bloom_size.c` has the formulas. */
 #ifndef FILTER_BLOOM_SIZE_H
 #define FILTER_BLOOM_SIZE_H
 
@@ -37,8 +37,7 @@ uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate);
 #define BLOCK_RATES 5535
 extern const uint64_t bloom_block_rates[BLOCK_RATES];
 
-/* ---- rates: in floating point, for what is reported ---------------------------------------------------------------
- */
+/* ---- rates: in floating point, for what is reported -------------------------------------------------------------- */
 
 /* The exact false-positive rate of a blocked filter whose blocks hold Poisson(keys_a_block) keys. */
 double bloom_blocked_rate(uint32_t probes, double keys_a_block);
@@ -46,7 +45,7 @@ double bloom_blocked_rate(uint32_t probes, double keys_a_block);
 /* The chance that one key of its block leaves a given bit alone. */
 double bloom_blocked_survival(uint32_t probes);
 
-/* What a filter of exactly so many elements errs by, in either layout. */
+/* The false-positive rate of a filter of exactly so many elements, in either layout. */
 double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double elements);
 
 #endif

@@ -7,9 +7,9 @@
  * 2^bits - 1 others.
  *
  * Elements with equal fingerprint and the same pair of buckets are one *class*: the table cannot tell them apart, and
- * which of the two buckets holds the fingerprint says nothing. So a class needs one name that both buckets lead to.
- * Seen from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c odd)) mod n. The
- * smaller of the two is uniform in [0, n/2], and
+ * which of the two buckets holds the fingerprint says nothing. So a class needs one key that can be computed from
+ * either bucket. Seen from the middle of the pair, u = (bucket - ceil(c/2)) mod n, the other bucket is at (-u - (c
+ * odd)) mod n. The smaller of the two is uniform in [0, n/2], and
  *
  *     class key = smaller u << bits | fingerprint
  *
@@ -42,7 +42,7 @@ struct cuckoo_geometry {
     uint32_t bits;        /* of a fingerprint, 1 to 32 */
     uint32_t bucket_size; /* slots: 1, 2, 4 or 8 */
     uint32_t tag_bits;    /* what else a slot holds, above the fingerprint: 0, or as many as fill 32 or 64 bits */
-    uint32_t level;       /* j; 0 for a table that is none of a series */
+    uint32_t level;       /* j; 0 for a table outside a series */
     uint32_t extra_bits;  /* those of the fingerprint below the base bits */
 };
 
@@ -56,7 +56,7 @@ static inline uint32_t base_buckets(struct cuckoo_geometry geometry)
     return geometry.buckets >> geometry.level;
 }
 
-/* A fingerprint and its two buckets, in either order: the one that is meant comes first. */
+/* A fingerprint and its two buckets; where the order matters, the bucket in question comes first. */
 struct place {
     uint32_t bucket, other, fingerprint;
 };

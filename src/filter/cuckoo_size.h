@@ -1,4 +1,4 @@
-/* How large a cuckoo table must be, and how often it then errs: the same for all cuckoo filters. */
+/* Sizes of cuckoo tables, and their false-positive rates: the same for all cuckoo filters. */
 #ifndef FILTER_CUCKOO_SIZE_H
 #define FILTER_CUCKOO_SIZE_H
 

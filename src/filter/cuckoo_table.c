@@ -25,9 +25,9 @@
  * lets buckets overflow at their own index, which puts 17 % of the entries there after an even split; with cuckoo
  * insertion it is at most 0.6 %.
  *
- * Layouts. Which rows there are is no part of what a table holds, and a table of a series changes them as it fills.
+ * Layouts. The number of rows is not part of the state, and a table of a series changes it as it fills.
  *
- * It begins folded: 2^e buckets share a row, and the slot tells which of them it was. So a table that will hold a
+ * It begins folded: 2^e buckets share a row, and the slot holds which of them it was. So a table that will hold a
  * million entries begins with room for a thousand, and always has at most about twice the slots that it needs; each
  * time it is full the rows double. The two buckets of a pair share their row numbers' upper bits with all pairs beside
  * them (cuckoo_geometry.h: pairs nest), so a row's other row is known without the bits that were folded away. Of the
@@ -41,222 +41,40 @@
  *     bucket 5, fingerprint 1011 01   ->   row 5 * 4 + 01, fingerprint 1011
  *
  * In a series the upper bits of a fingerprint are never all 0, so what is left in the slot is never taken for a free
- * one. A table that is none of a series, and has tags, spreads too, since replicas that add the same elements apart
- * leave it with several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
+ * one. A table with tags outside a series spreads too, since replicas that add the same elements apart leave it with
+ * several entries for each. There any bits may be 0, and the slot keeps them plus 1, in one bit more.
  *
  * A table of a filter that names a large capacity may hold little. Each page of the slots has a byte that says whether
  * it was ever written, and walks leave the others out: even to read a page that was never touched costs a fault.
  *
  * Without tags each class is held at most once, so the number of entries is the number of classes: the false-positive
- * rate is exactly entries times the probability of a class. With tags a class may be held many times; what the tags
- * mean is the business of whoever owns the table (orcuckoo.c).
+ * rate is exactly entries times the probability of a class. With tags a class may be held many times; the owner of the
+ * table defines what the tags mean (orcuckoo.c).
  */
 #include "cuckoo_table.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+
+#include "cuckoo_slots.h"
 
 struct kick {
     uint32_t bucket, offset;
     uint64_t victim;
 };
 
-/* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
-enum form {
-    FOUR_BYTES, /* four slots of eight bits: the most common table */
-    ONE_WORD,   /* up to 64 bits, wherever they start */
-    TWO_WORDS,  /* up to 128 bits */
-    TWO_HALVES, /* two halves of up to 128 bits */
-    TAGGED_32,  /* slots of 32 bits, a tag above the fingerprint */
-    TAGGED_64,
-};
-
-#define NO_SLOT (-1)
 /* A table is given a layout in which this many of its slots are filled at most. */
 #define WELL_FILLED(slots) ((slots) / 20 * 18)
-/* Of a folded table: slots at least, and bits that a tag can be expected to spare. */
+/* Limits of folded tables: the fewest slots, and the bits that a tag can spare. */
 #define FEWEST_FOLDED_SLOTS 2048
 #define FEWEST_SPREAD_SLOTS 32
 #define MOST_TAGGED_FOLD    8
 #define PADDING             32
-#define PAGE_SHIFT          12
-/* What is known of a page: 0 if it was never written. */
-#define WRITTEN 1
-#define COPIED  2 /* and not written since */
 /* From these sizes on, asking for memory ahead pays: insertions overlap less by themselves than look-ups do. */
 #define CACHED_FOR_LOOKUPS    ((size_t)4 << 20)
 #define CACHED_FOR_INSERTIONS ((size_t)512 << 10)
 #define AHEAD                 32
 
-/* ---- slots and buckets ---------------------------------------------------------------------------------------------
- */
-
-static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
-{
-    return (uint64_t)bucket * (slot_width(table->shape) * table->shape.bucket_size);
-}
-
-/* A slot of an uneven width may reach into the next page, by less than a word. */
-static inline void touch(struct cuckoo_table *table, uint64_t byte)
-{
-    table->touched[byte >> PAGE_SHIFT] = WRITTEN;
-}
-
-static inline uint64_t slot_mask(const struct cuckoo_table *table)
-{
-    return ~UINT64_C(0) >> (64 - slot_width(table->shape));
-}
-
-/* A slot of 64 bits starts at a whole byte, so that no slot is wider than what is left of the word. */
-static inline uint64_t slot_read(const struct cuckoo_table *table, uint32_t bucket, uint32_t offset)
-{
-    uint64_t bit = bucket_start(table, bucket) + offset;
-    return load_word(table->slots.bytes + bit / 8) >> (bit & 7) & slot_mask(table);
-}
-
-static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint64_t word)
-{
-    uint64_t bit = bucket_start(table, bucket) + offset;
-    uint8_t *bytes = table->slots.bytes + bit / 8;
-    uint64_t mask = slot_mask(table) << (bit & 7);
-    touch(table, bit / 8);
-    store_word(bytes, (load_word(bytes) & ~mask) | word << (bit & 7));
-}
-
-/* The first bit of the lowest lane of `bucket` that equals the fingerprint, or NO_SLOT. */
-static inline int find_lane(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops, uint32_t bits)
-{
-    uint64_t difference = bucket ^ fingerprint * ones;
-    uint64_t zeros = (difference - ones) & ~difference & tops;
-    return zeros ? (int)(lowest_bit(zeros) - (bits - 1)) : NO_SLOT;
-}
-
-static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 ones, uint128 tops, uint32_t bits)
-{
-    uint128 difference = bucket ^ fingerprint * ones;
-    uint128 zeros = (difference - ones) & ~difference & tops;
-    if ((uint64_t)zeros)
-        return (int)(lowest_bit((uint64_t)zeros) - (bits - 1));
-    uint64_t upper = (uint64_t)(zeros >> 64);
-    return upper ? (int)(64 + lowest_bit(upper) - (bits - 1)) : NO_SLOT;
-}
-
-/* Lanes past the last slot read as the next bucket's bits, but have no top bit to report. */
-static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
-{
-    uint128 words = load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
-    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->shape.bits);
-}
-
-#define EIGHT_ONES UINT64_C(0x0101010101010101)
-#define EIGHT_TOPS UINT64_C(0x8080808080808080)
-
-static inline uint32_t load_four_bytes(const struct cuckoo_table *table, uint32_t bucket)
-{
-    uint32_t four;
-    memcpy(&four, table->slots.bytes + (size_t)bucket * 4, sizeof four);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    four = __builtin_bswap32(four);
-#endif
-    return four;
-}
-
-static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table, struct place place)
-{
-    return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
-}
-
-static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
-{
-    uint64_t word = load_word(bytes);
-    return width == 64 ? word : word & UINT32_MAX;
-}
-
-/* Which of some slots of whole words have the fingerprint, their low part, shifted up by what is not part of it. */
-static ALWAYS_INLINE uint32_t slots_with(const uint8_t *slots, uint32_t size, uint32_t width, uint32_t unused,
-                                         uint32_t wanted)
-{
-    uint32_t found = 0;
-    for (uint32_t slot = 0; slot < size; slot++)
-        found |= (uint32_t)((uint32_t)load_tagged(slots + slot * (width / 8), width) << unused == wanted) << slot;
-    return found;
-}
-
-/* The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
-   once, with instructions that every x86-64 has. */
-static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
-{
-#ifdef __SSE2__
-    __m128 first = _mm_loadu_ps((const float *)slots), second = _mm_loadu_ps((const float *)(slots + 16));
-    __m128i halves = _mm_castps_si128(_mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
-    __m128i shifted = _mm_sll_epi32(halves, _mm_cvtsi32_si128((int)unused));
-    __m128i equal = _mm_cmpeq_epi32(shifted, _mm_set1_epi32((int)wanted));
-    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(equal));
-#else
-    return slots_with(slots, 4, 64, unused, wanted);
-#endif
-}
-
-/* Which slots of a bucket have the fingerprint, a bit for each; all are compared, without a branch on any. */
-static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
-                                          uint32_t fingerprint)
-{
-    const uint32_t size = table->shape.bucket_size;
-    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
-    const uint32_t unused = 32 - table->shape.bits, wanted = fingerprint << unused;
-    if (size == 4 && width == 64)
-        return four_slots_with(slots, unused, wanted);
-    return size == 4 ? slots_with(slots, 4, width, unused, wanted) : slots_with(slots, size, width, unused, wanted);
-}
-
-static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
-                                     uint32_t fingerprint)
-{
-    uint32_t found = tagged_with(table, width, bucket, fingerprint);
-    return found ? (int)(lowest_bit(found) * width) : NO_SLOT;
-}
-
-static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
-                                   uint32_t fingerprint)
-{
-    if (form == TAGGED_64 || form == TAGGED_32)
-        return find_tagged(table, form == TAGGED_64 ? 64 : 32, bucket, fingerprint);
-    if (form == FOUR_BYTES)
-        return find_lane(load_four_bytes(table, bucket), fingerprint, (uint32_t)EIGHT_ONES, (uint32_t)EIGHT_TOPS, 8);
-    uint64_t bit = bucket_start(table, bucket);
-    if (form == ONE_WORD) {
-        uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
-        return find_lane(word, fingerprint, table->ones, table->tops, table->shape.bits);
-    }
-    int offset = find_in_two_words(table, bit, fingerprint);
-    if (form == TWO_WORDS || offset != NO_SLOT)
-        return offset;
-    uint32_t half = table->shape.bits * table->shape.bucket_size / 2;
-    offset = find_in_two_words(table, bit + half, fingerprint);
-    return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
-}
-
-/* A fingerprint in either of two buckets; two buckets of four bytes are compared in one go. */
-static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
-{
-    if (form == TAGGED_64 || form == TAGGED_32) {
-        uint32_t width = form == TAGGED_64 ? 64 : 32;
-        return (tagged_with(table, width, place.bucket, place.fingerprint) |
-                tagged_with(table, width, place.other, place.fingerprint)) != 0;
-    }
-    if (form != FOUR_BYTES) {
-        int first = find_slot(table, form, place.bucket, place.fingerprint);
-        int second = find_slot(table, form, place.other, place.fingerprint);
-        return (first & second) != NO_SLOT; /* without a branch: which of the two it is cannot be predicted */
-    }
-    uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
-    return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
-}
-
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static uint64_t slot_bytes(struct cuckoo_geometry geometry)
 {
@@ -297,7 +115,7 @@ static uint32_t lift_for(struct cuckoo_geometry geometry, int32_t spread)
     return spread > 0 && geometry.extra_bits == 0;
 }
 
-/* A folded table is one of a coarser level, whose slots tell the rest. */
+/* A folded table is one of a coarser level, whose slots hold the remaining bits. */
 static struct cuckoo_geometry shape_of(struct cuckoo_geometry geometry, int32_t spread)
 {
     uint32_t fewer = (uint32_t)spread - lift_for(geometry, spread);
@@ -342,8 +160,8 @@ static int32_t most_spread(struct cuckoo_geometry geometry)
     return (int32_t)spread;
 }
 
-/* How many entries are better off with these rows than with more. A table that is none of a series was made to be
-   filled as it is. */
+/* How many entries are better off with these rows than with more. A table outside a series was made to be filled as
+   it is. */
 static uint64_t room_of(struct cuckoo_geometry geometry, int32_t spread)
 {
     uint64_t slots = slots_of(shape_of(geometry, spread));
@@ -425,7 +243,7 @@ void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mo
     table->stash.by_entry = memory_moved(mover, table->stash.by_entry);
 }
 
-void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator)
+void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *allocator)
 {
     region_release(&table->slots, allocator);
     memory_release(allocator, table->journal);
@@ -434,17 +252,17 @@ void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *alloc
     table->shape.buckets = 0;
 }
 
-bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator)
+bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    struct cuckoo_table awake;
-    if (!init_spread(&awake, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
+    struct cuckoo_table allocated;
+    if (!init_spread(&allocated, table->geometry, most_folded(table->geometry), table->most_kicks, allocator))
         return false;
-    awake.stash = table->stash;
-    *table = awake;
+    allocated.stash = table->stash;
+    *table = allocated;
     return true;
 }
 
-static bool copy_asleep(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
+static bool copy_freed(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
     *copy = *table;
     copy->stash = (struct stash){.tagged = table->stash.tagged};
@@ -469,8 +287,8 @@ static void copy_page(struct cuckoo_table *copy, const struct cuckoo_table *tabl
 
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    if (cuckoo_table_is_asleep(table))
-        return copy_asleep(copy, table, allocator);
+    if (cuckoo_table_is_freed(table))
+        return copy_freed(copy, table, allocator);
     if (!init_spread(copy, table->geometry, table->spread, table->most_kicks, allocator))
         return false;
     if (!stash_copy(&copy->stash, &table->stash, allocator)) {
@@ -484,10 +302,9 @@ bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *tab
     return true;
 }
 
-/* ---- copies in steps -----------------------------------------------------------------------------------------------
- */
+/* ---- incremental copies ------------------------------------------------------------------------------------------ */
 
-/* Pages of a table that has slept, or has another layout now, are not those that were copied. */
+/* Pages of a table that was freed in between, or has another layout now, are not those that were copied. */
 static bool begin_copy(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
 {
     if (copy->copy_token && copy->copy_token == table->copy_token)
@@ -507,7 +324,7 @@ bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *tabl
                             const roost_allocator *allocator)
 {
     *clean = true;
-    if (cuckoo_table_is_asleep(table))
+    if (cuckoo_table_is_freed(table))
         return true;
     if (!begin_copy(copy, table, allocator))
         return false;
@@ -523,9 +340,9 @@ bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *tabl
 
 bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *table, const roost_allocator *allocator)
 {
-    if (cuckoo_table_is_asleep(table)) {
+    if (cuckoo_table_is_freed(table)) {
         cuckoo_table_release(copy, allocator);
-        return copy_asleep(copy, table, allocator);
+        return copy_freed(copy, table, allocator);
     }
     copy->filled = table->filled;
     copy->moves = table->moves;
@@ -535,8 +352,7 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
     return stash_copy(&copy->stash, &table->stash, allocator);
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 static ALWAYS_INLINE struct place in_more_rows(struct place place, uint32_t spread, uint32_t lift)
 {
@@ -603,7 +419,7 @@ static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table), 0))
         return stash_contains(&table->stash, class_key(*place, table->geometry));
     switch (table->form) {
     case FOUR_BYTES:
@@ -624,7 +440,7 @@ static ALWAYS_INLINE void prefetch_pair(const struct cuckoo_table *table, struct
 
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count)
 {
-    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++) /* none while asleep */
+    for (size_t i = 0; i < count && table->slots.size > CACHED_FOR_INSERTIONS; i++) /* none while freed */
         prefetch_pair(table, in_slots(table, places[i]));
 }
 
@@ -635,8 +451,8 @@ static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *tab
 
 /*
  * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
- * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is none of a series and has
- * not spread, and nothing but the plain geometry is compiled in.
+ * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is outside a series and
+ * has not spread, and nothing but the plain geometry is compiled in.
  */
 static ALWAYS_INLINE struct place place_of_key(const struct cuckoo_table *table, enum form form,
                                                const roost_hash *hashes, const struct nested_place *nested, size_t i)
@@ -719,8 +535,8 @@ static void contains_plain(const struct cuckoo_table *table, bool *found, const 
     }
 }
 
-static void contains_asleep(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
-                            size_t count)
+static void contains_freed(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
+                           size_t count)
 {
     for (size_t i = 0; i < count; i++)
         found[i] = stash_holds(table, place_of_nested(&places[i], table->geometry.level, table->geometry.extra_bits));
@@ -729,8 +545,8 @@ static void contains_asleep(const struct cuckoo_table *table, bool *found, const
 void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
                                   size_t count)
 {
-    if (cuckoo_table_is_asleep(table))
-        contains_asleep(table, found, places, count);
+    if (cuckoo_table_is_freed(table))
+        contains_freed(table, found, places, count);
     else if (table->form == ONE_WORD)
         nested_one_word(table, found, places, count);
     else if (table->form == TWO_WORDS)
@@ -756,8 +572,7 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
     }
 }
 
-/* ---- insertion -----------------------------------------------------------------------------------------------------
- */
+/* ---- insertion --------------------------------------------------------------------------------------------------- */
 
 /*
  * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
@@ -934,8 +749,7 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
     return stash_insert(&table->stash, allocator, class_key(*place, table->geometry), 0);
 }
 
-/* ---- tags ----------------------------------------------------------------------------------------------------------
- */
+/* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 /* Both buckets are full of one class: displacing its entries would only swap them. */
 static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
@@ -982,7 +796,7 @@ static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, uin
 uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,
                               struct slot_match matches[MOST_MATCHES])
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table), 0))
         return 0;
     struct place slots = in_slots(table, *place);
     return table->form == TAGGED_64 ? pair_matches(table, 64, &slots, matches)
@@ -1002,7 +816,7 @@ static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t wi
 bool cuckoo_table_find_entry(const struct cuckoo_table *table, const struct place *place, uint64_t tag,
                              struct slot_match *match)
 {
-    if (__builtin_expect(cuckoo_table_is_asleep(table) || !cuckoo_table_tag_fits(table, tag), 0))
+    if (__builtin_expect(cuckoo_table_is_freed(table) || !cuckoo_table_tag_fits(table, tag), 0))
         return false;
     struct place slots = in_slots(table, *place);
     uint64_t word = tag << table->shape.bits | slots.fingerprint;
@@ -1034,8 +848,7 @@ void cuckoo_table_words(const struct cuckoo_table *table, uint32_t bucket, uint6
         words[slot] = slot_read(table, bucket, slot * slot_width(table->shape));
 }
 
-/* ---- walks ---------------------------------------------------------------------------------------------------------
- */
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row)
 {
@@ -1147,8 +960,7 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
     return found;
 }
 
-/* ---- other layouts -------------------------------------------------------------------------------------------------
- */
+/* ---- other layouts ----------------------------------------------------------------------------------------------- */
 
 /*
  * A folded table has a next layout that it was made for, and gets it before insertions become slow. Spreading is for
@@ -1255,8 +1067,7 @@ bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *rand
     return lay_out(table, spread, random, allocator);
 }
 
-/* ---- invariants ----------------------------------------------------------------------------------------------------
- */
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 /* Is this entry of a row the only one of its class? */
 static bool held_once(const struct cuckoo_table *table, struct place place)
@@ -1289,7 +1100,7 @@ static bool stash_is_sound(const struct cuckoo_table *table)
         struct place place = place_of_class(key, table->geometry);
         if (class_key(place, table->geometry) != key)
             return false;
-        if (table->geometry.tag_bits == 0 && !cuckoo_table_is_asleep(table) &&
+        if (table->geometry.tag_bits == 0 && !cuckoo_table_is_freed(table) &&
             find_in_pair(table, (enum form)table->form, in_slots(table, place)))
             return false;
     }
@@ -1299,7 +1110,7 @@ static bool stash_is_sound(const struct cuckoo_table *table)
 bool cuckoo_table_check(const struct cuckoo_table *table)
 {
     uint64_t filled = 0;
-    if (cuckoo_table_is_asleep(table))
+    if (cuckoo_table_is_freed(table))
         return table->filled == 0 && !table->slots.bytes && stash_is_sound(table);
     for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);

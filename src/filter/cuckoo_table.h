@@ -6,39 +6,12 @@
 #ifndef FILTER_CUCKOO_TABLE_H
 #define FILTER_CUCKOO_TABLE_H
 
-#include "cuckoo_geometry.h"
-#include "stash.h"
-#include "../base/memory.h"
+#include "cuckoo_array.h"
 #include "../base/random.h"
-
-struct kick;
-
-/*
- * Invariants (cuckoo_table_check): `filled` counts the slots that are not 0; without tags no class is held twice, in
- * slots and stash together; the bits behind the last slot are 0.
- */
-struct cuckoo_table {
-    struct cuckoo_geometry geometry; /* of the classes */
-    struct cuckoo_geometry shape;    /* of the slots: the same, unless the table is folded or has spread */
-    int32_t spread;                  /* bits of the fingerprint that the row tells; below 0: of the bucket, the slot */
-    uint32_t lift;                   /* added to what the slot keeps of a fingerprint: 1 where that could be 0 */
-    struct region slots;
-    uint64_t filled;
-    bool holds_reserve; /* room in the stash is counted on: the layout stays until it is used */
-    struct stash stash;
-    struct kick *journal; /* what the insertion under way displaced */
-    uint8_t *touched;     /* a byte for each page of the slots, not 0 where any was ever written; behind the journal */
-    uint64_t copy_token;  /* the same in both while one is the copy of the other, made in steps */
-    uint64_t moves;       /* grows whenever entries go to other slots: whoever walks in steps may miss them */
-    uint32_t most_kicks;
-    int form;                     /* which way of reading a bucket fits */
-    uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
-    uint128 wide_ones, wide_tops; /* the same for wider ones */
-};
 
 enum put_result { PUT_NEW, PUT_PRESENT, PUT_NO_ROOM };
 
-/* What a table of this geometry takes at first, and one of this shape, without a stash. */
+/* The bytes that a table of this geometry takes initially, and one of this shape, without a stash. */
 uint64_t cuckoo_table_first_bytes(struct cuckoo_geometry geometry, uint32_t most_kicks);
 uint64_t cuckoo_table_bytes(struct cuckoo_geometry shape, uint32_t most_kicks);
 
@@ -49,7 +22,7 @@ void cuckoo_table_move(struct cuckoo_table *table, const struct memory_mover *mo
 void cuckoo_table_release(struct cuckoo_table *table, const roost_allocator *allocator);
 bool cuckoo_table_copy(struct cuckoo_table *copy, const struct cuckoo_table *table, const roost_allocator *allocator);
 /*
- * The same in steps (kind.h), into a table that was made by init with this allocator: at most so many pages. False
+ * An incremental copy (kind.h) into a table that was made by init with this allocator: at most so many pages. False
  * without memory. The second function is for the moment when the first one has left the copy clean.
  */
 bool cuckoo_table_copy_some(struct cuckoo_table *copy, struct cuckoo_table *table, uint64_t *effort, bool *clean,
@@ -58,11 +31,12 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
 
 /*
  * Layouts. A table of a series begins folded, with few rows, and unfolds as it fills; one that holds more than it was
- * made for spreads over more rows than it has buckets. Classes stay what they are. A table without tags that is none of
- * a series has one layout for ever. Whether it is so full that it should have more rows; whether it is full but for the
- * slots that only kicks find, and could have more rows; giving it the next layout; and giving it the rows that so many
- * entries need. `most_moved`, where it is not 0: a folded table that would have to move more than that the next time gets
- * all its rows now. The last two change nothing and answer false where there is no memory for it.
+ * made for spreads over more rows than it has buckets. Classes do not change. A table without tags outside a series has
+ * one layout for ever. The four functions return whether the table is so full that it should have more rows; return
+ * whether it is full but for the slots that only kicks find, and could have more rows; give it the next layout; and
+ * give it the rows that so many entries need. `most_moved`, unless it is 0: a folded table that would have to move more
+ * entries than that the next time gets all its rows now. The last two return false and change nothing if there is no
+ * memory.
  */
 bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
@@ -70,16 +44,16 @@ bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *rand
                           uint64_t most_moved);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);
-/* What it would take, slots and journal, with the rows that so many need. */
+/* The bytes of slots and journal with the rows that so many entries need. */
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries);
 
 /*
- * An empty table can sleep: it gives its slots back, and has no rows until it is woken. A sleeping table holds nothing
- * and can be asked and walked, but not be put into. Waking fails when there is no memory.
+ * An empty table can free its slots: it has no rows until they are allocated again. A freed table holds nothing; it
+ * can be queried and walked, but not inserted into. Allocating fails when there is no memory.
  */
-void cuckoo_table_sleep(struct cuckoo_table *table, const roost_allocator *allocator);
-bool cuckoo_table_wake(struct cuckoo_table *table, const roost_allocator *allocator);
-static inline bool cuckoo_table_is_asleep(const struct cuckoo_table *table)
+void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *allocator);
+bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator);
+static inline bool cuckoo_table_is_freed(const struct cuckoo_table *table)
 {
     return table->shape.buckets == 0;
 }
@@ -105,11 +79,10 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks);
 
-/* Into the stash; the class must be absent. False, and nothing changed, when there is no memory. */
+/* Puts a class into the stash; it must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 
-/* ---- tables with tags ----------------------------------------------------------------------------------------------
- */
+/* ---- tables with tags -------------------------------------------------------------------------------------------- */
 
 /* One slot that holds an entry of some class. */
 struct slot_match {
@@ -118,13 +91,13 @@ struct slot_match {
 };
 #define MOST_MATCHES 16
 
-/* Whether slots have room for this tag: where they tell part of the bucket as well, the largest do not fit. */
+/* Whether slots have room for this tag: where they hold bits of the bucket as well, the largest do not fit. */
 static inline bool cuckoo_table_tag_fits(const struct cuckoo_table *table, uint64_t tag)
 {
     return tag >> table->shape.tag_bits == 0;
 }
 
-/* As put, without asking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
+/* As put, without looking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks);
 
@@ -148,8 +121,7 @@ static inline uint32_t word_fingerprint(uint64_t word, struct cuckoo_geometry sh
     return (uint32_t)(word & ((UINT64_C(1) << shape.bits) - 1));
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------------
- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* Asks for the memory of places that entries will soon be put into; nothing to do while the table fits the caches. */
 void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place *places, size_t count);
@@ -174,9 +146,9 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t row, uin
 #define PLACES_BEYOND (BUCKETS_AT_ONCE * 8 + 1)
 
 /*
- * The entries of `other` that this table does not hold in the very same row, from *row on, until at least `wanted` are
+ * The entries of `other` that this table does not hold in the same row, from *row on, until at least `wanted` are
  * found or the rows end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have none; of tables
- * of different shapes all are told.
+ * of different shapes all entries are returned.
  */
 uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
                                 struct place *places, uint32_t wanted);

@@ -17,8 +17,8 @@
  * room and then answers ROOST_FULL.
  *
  * A merge that fails half-way must leave nothing behind, so it works on a copy of the table and swaps at its end; two
- * filters that are equal, the common case of replicas that have converged, are told apart before anything is copied.
- * Equal digests would be a quicker sign, but not a safe one: who knows the seed could choose keys that make them so,
+ * filters that are equal, the common case of replicas that have converged, are detected before anything is copied.
+ * Comparing digests would be quicker, but not safe: anyone who knows the seed could choose keys that make them equal,
  * and a merge that trusts them would lose elements.
  *
  * Worked example: capacity 1,000 at 1 %: a class is hit with probability 2 / (buckets * (2^bits - 1)); 263 buckets of 4
@@ -48,8 +48,7 @@ static inline const struct gcuckoo *as_const_gcuckoo(const roost_filter *filter)
     return (const struct gcuckoo *)filter;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool is_width(uint32_t bits)
 {
@@ -101,8 +100,7 @@ static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entr
            gcuckoo->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void gcuckoo_close(roost_filter *filter)
 {
@@ -186,8 +184,7 @@ static roost_status gcuckoo_copy_rest(roost_filter *filter, roost_filter *copy)
                                                                                                : ROOST_NO_MEMORY;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static void note_classes(struct gcuckoo *gcuckoo, const struct place *places, size_t count)
 {
@@ -208,7 +205,7 @@ static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, s
     gcuckoo->sum += sum;
 }
 
-/* Without memory it stays as it is: slower, and right. */
+/* Without memory the table keeps its rows, which is slower but correct. */
 static void make_room(struct gcuckoo *gcuckoo, uint64_t entries)
 {
     struct cuckoo_table *table = &gcuckoo->table;
@@ -290,12 +287,11 @@ static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, con
     cuckoo_table_contains_nested(&as_const_gcuckoo(filter)->table, found, places, count);
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 /*
  * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
- * the very same bucket, which is nearly all where replicas come from one another.
+ * the same bucket, which is nearly all where replicas are copies of one another.
  */
 struct entry_walk {
     const struct cuckoo_table *other;
@@ -328,8 +324,8 @@ static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *tab
 }
 
 /*
- * Takes in an entry that must not be refused. Once the table is as good as full, each entry would spend its whole quota
- * for nothing: a failure halves the quota of those that follow, a success doubles it again.
+ * Adds an entry that must not be refused. Once the table is nearly full, each entry would spend its whole quota for
+ * nothing: a failure halves the quota of those that follow, a success doubles it again.
  */
 static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const struct place *place, uint32_t *kicks)
 {
@@ -350,7 +346,7 @@ static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const st
     return ROOST_OK;
 }
 
-/* A row of them. The new ones are gathered at its front and counted together. */
+/* Adds a batch of entries. The new ones are gathered at its front and counted together. */
 static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, size_t count, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;
@@ -365,7 +361,7 @@ static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, s
     return status;
 }
 
-/* What the walk has at hand and all that follows. */
+/* Adds the present entry of the walk and all that follow. */
 static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk)
 {
     uint32_t kicks = gcuckoo->table.most_kicks;
@@ -426,12 +422,11 @@ static uint128 gcuckoo_digest(roost_filter *filter)
     return as_gcuckoo(filter)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /*
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
- * whatever the size of the table. A histogram over equal parts of the key space tells where to cut.
+ * whatever the size of the table. A histogram over equal parts of the key space shows where to cut.
  */
 #define HISTOGRAM_BITS 12
 
@@ -592,8 +587,7 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- deltas --------------------------------------------------------------------------------------------------------
- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
 {
@@ -604,14 +598,15 @@ static uint64_t drop_doubles(uint64_t *numbers, uint64_t count)
     return kept;
 }
 
-static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer,
+                                        struct selection selection)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    uint64_t most = count_selected(filter->journal, told), count = 0;
+    uint64_t most = count_selected(filter->journal, selection), count = 0;
     uint64_t *keys = memory_allocate(&filter->environment.allocator, 2 * (most + 1) * sizeof *keys);
     if (!keys)
         return ROOST_NO_MEMORY;
-    for (uint64_t record; next_selected(filter->journal, &told, &record);)
+    for (uint64_t record; next_selected(filter->journal, &selection, &record);)
         if (is_noted_here(filter, record))
             keys[count++] = journal_change(filter->journal, record)->key;
     sort_numbers(keys, keys + most + 1, count, universe_bits(table));
@@ -624,7 +619,7 @@ static roost_status gcuckoo_write_delta(const roost_filter *filter, struct bit_w
     return writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-/* The keys of a part, from the first on; false when the bytes are wrong. */
+/* The keys of a delta, from the first on; false when the bytes are wrong. */
 struct key_reader {
     struct bit_reader reader;
     struct cuckoo_geometry geometry;
@@ -658,7 +653,7 @@ static bool keys_are_sound(struct key_reader keys)
     return !keys.reader.failed && reader_bits_left(&keys.reader) == 0;
 }
 
-/* By way of a filter that holds the part: for parts so large that room for all of it would be a waste. */
+/* By way of a filter that holds the delta: for deltas so large that reserving room for all of it would be a waste. */
 static roost_status merge_by_filter(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     roost_filter *other;
@@ -690,7 +685,7 @@ static void release_reserve(struct gcuckoo *gcuckoo)
         stash_release(&gcuckoo->table.stash, &gcuckoo->base.environment.allocator);
 }
 
-/* With room for all of it in the stash nothing can fail half-way. */
+/* Reserves room for all of it in the stash, so that nothing can fail half-way. */
 static roost_status gcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared,
                                           struct bit_reader reader)
 {
@@ -749,12 +744,11 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
     return false;
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 /* Those of one slice of the key space, sorted, go out a few at a time. */
 static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys, uint64_t count, uint64_t at_once,
-                             struct part_sink *sink)
+                             struct delta_sink *sink)
 {
     const uint64_t universe = class_universe(gcuckoo->table.geometry);
     roost_status status = ROOST_OK;
@@ -773,7 +767,7 @@ static roost_status cut_keys(const struct gcuckoo *gcuckoo, const uint64_t *keys
 }
 
 static roost_status gcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                                struct part_sink *sink)
+                                struct delta_sink *sink)
 {
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
@@ -867,8 +861,7 @@ static bool gcuckoo_is_change(const roost_filter *filter, uint8_t table, struct 
     return change.tag == 0 && is_class_key(change.key, as_const_gcuckoo(filter)->table.geometry);
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void gcuckoo_info(const roost_filter *filter, roost_info *info)
 {
@@ -904,39 +897,35 @@ static roost_status gcuckoo_check(const roost_filter *filter)
 const struct filter_kind gcuckoo_kind = {
     .code = ROOST_CUCKOO,
     .name = "cuckoo",
-    .resolve = gcuckoo_resolve,
-    .is_resolved = gcuckoo_is_resolved,
-    .open = gcuckoo_open,
-    .close = gcuckoo_close,
-    .clone = gcuckoo_clone,
-    .copy_open = gcuckoo_copy_open,
-    .copy_some = gcuckoo_copy_some,
-    .copy_rest = gcuckoo_copy_rest,
-    .add = gcuckoo_add,
-    .contains = gcuckoo_contains,
-    .contains_nested = gcuckoo_contains_nested,
-    .merge = gcuckoo_merge,
-    .compare = gcuckoo_compare,
-    .digest = gcuckoo_digest,
-    .write_geometry = gcuckoo_write_geometry,
-    .write_state = gcuckoo_write_state,
-    .read_state = gcuckoo_read_state,
-    .write_delta = gcuckoo_write_delta,
-    .merge_delta = gcuckoo_merge_delta,
-    .cut = gcuckoo_cut,
-    .move = gcuckoo_move,
-    .prepare_delta = gcuckoo_prepare_delta,
-    .commit_delta = gcuckoo_commit_delta,
-    .abandon_delta = gcuckoo_abandon_delta,
-    .open_table = open_with,
-    .is_bottom = gcuckoo_is_bottom,
-    .elements = gcuckoo_entries,
-    .bytes = gcuckoo_bytes,
-    .geometry = gcuckoo_geometry,
-    .slots = gcuckoo_slots,
-    .summarize = gcuckoo_summarize,
-    .resolve_positions = gcuckoo_resolve_positions,
-    .is_change = gcuckoo_is_change,
-    .info = gcuckoo_info,
-    .check = gcuckoo_check,
+    .lifecycle = {.resolve = gcuckoo_resolve,
+                  .is_resolved = gcuckoo_is_resolved,
+                  .open = gcuckoo_open,
+                  .close = gcuckoo_close,
+                  .clone = gcuckoo_clone},
+    .set = {.add = gcuckoo_add, .contains = gcuckoo_contains},
+    .lattice = {.merge = gcuckoo_merge,
+                .compare = gcuckoo_compare,
+                .is_bottom = gcuckoo_is_bottom,
+                .digest = gcuckoo_digest},
+    .encoding = {.write_geometry = gcuckoo_write_geometry,
+                 .write_state = gcuckoo_write_state,
+                 .read_state = gcuckoo_read_state},
+    .delta = {.write = gcuckoo_write_delta,
+              .merge = gcuckoo_merge_delta,
+              .prepare = gcuckoo_prepare_delta,
+              .commit = gcuckoo_commit_delta,
+              .abandon = gcuckoo_abandon_delta},
+    .sync = {.summarize = gcuckoo_summarize, .resolve_positions = gcuckoo_resolve_positions},
+    .journal = {.is_change = gcuckoo_is_change},
+    .incremental = {.copy_open = gcuckoo_copy_open,
+                    .copy_some = gcuckoo_copy_some,
+                    .copy_rest = gcuckoo_copy_rest,
+                    .cut = gcuckoo_cut,
+                    .move = gcuckoo_move},
+    .table = {.open = open_with,
+              .contains_nested = gcuckoo_contains_nested,
+              .elements = gcuckoo_entries,
+              .geometry = gcuckoo_geometry,
+              .slots = gcuckoo_slots},
+    .report = {.info = gcuckoo_info, .memory = gcuckoo_bytes, .check = gcuckoo_check},
 };

@@ -1,8 +1,8 @@
-#include "kind.h"
+#include "journal.h"
 
-bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, struct roost_filter *owner)
+bool journal_begin(struct journal *journal, const roost_allocator *allocator, uint64_t room, uint64_t incarnation,
+                   journal_extension *extend)
 {
-    const roost_allocator *allocator = &owner->environment.allocator;
     struct change *changes = memory_allocate(allocator, room * sizeof *changes);
     uint8_t *tables = memory_allocate(allocator, room);
     if (!changes || !tables) {
@@ -10,14 +10,14 @@ bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation,
         memory_release(allocator, tables);
         return false;
     }
-    *journal = (struct journal){changes, tables, room, 1, 1, 0, 0, incarnation, owner};
+    *journal = (struct journal){changes, tables, room, 1, 1, 0, 0, incarnation, extend};
     return true;
 }
 
-bool journal_lengthen(struct journal *journal, uint64_t room)
+bool journal_lengthen(struct journal *journal, const roost_allocator *allocator, uint64_t room)
 {
     struct journal longer;
-    if (!journal_begin(&longer, room, journal->incarnation, journal->owner))
+    if (!journal_begin(&longer, allocator, room, journal->incarnation, journal->extend))
         return false;
     for (uint64_t record = journal->oldest; record < journal->next; record++) {
         longer.changes[record % room] = journal->changes[record % journal->room];
@@ -26,9 +26,17 @@ bool journal_lengthen(struct journal *journal, uint64_t room)
     longer.behind = journal->behind;
     longer.oldest = journal->oldest;
     longer.next = journal->next;
-    journal_release(journal, &longer.owner->environment.allocator);
+    journal_release(journal, allocator);
     *journal = longer;
     return true;
+}
+
+bool journal_outgrow(struct journal *journal)
+{
+    if (journal->extend(journal))
+        return true;
+    journal->content = journal->next + journal->room;
+    return false;
 }
 
 void journal_release(struct journal *journal, const roost_allocator *allocator)

@@ -7,9 +7,9 @@
  * journal when the first cursor is asked for. Before that it costs nothing.
  *
  * The ring begins short and is doubled where it would otherwise forget, as far as the environment of its filter allows
- * and there is memory; so a filter that nothing happens to pays for a few records, and one that changes fast keeps its
- * cursors. How far it may go is looked up when the ring is full, and then not again until as many records have come as
- * it has room for: a note never costs more than a comparison beside what it writes.
+ * and there is memory; so the journal of an idle filter takes 1 kB, and one that changes fast keeps its cursors valid.
+ * How far it may go is looked up when the ring is full, and then not again until as many records have come as it has
+ * room for: a note never costs more than a comparison beside what it writes.
  */
 #ifndef FILTER_JOURNAL_H
 #define FILTER_JOURNAL_H
@@ -20,10 +20,12 @@
 
 #include "../base/memory.h"
 
-struct roost_filter;
+struct journal;
+/* Makes the ring longer, as far as its filter allows (journal_policy.c). False: it is as long as before. */
+typedef bool journal_extension(struct journal *journal);
 
 struct change {
-    uint64_t key, tag; /* what they mean is the kind's business */
+    uint64_t key, tag; /* their meaning is defined by the kind */
 };
 
 /* Records `oldest` to `next` - 1 are there, record r at place r modulo `room`. All zero: it has not begun. */
@@ -33,16 +35,17 @@ struct journal {
     uint64_t room;
     uint64_t oldest, next;
     uint64_t content; /* a full ring stays as long as it is until this record */
-    uint64_t behind;  /* as far behind as anybody has come with a cursor */
+    uint64_t behind;  /* how many records the slowest cursor was behind */
     uint64_t incarnation;
-    struct roost_filter *owner;
+    journal_extension *extend;
 };
 
-/* Entropy must not be 0. False when there is no memory. */
-bool journal_begin(struct journal *journal, uint64_t room, uint64_t incarnation, struct roost_filter *owner);
+/* Neither `room` nor `incarnation` is 0. False when there is no memory. */
+bool journal_begin(struct journal *journal, const roost_allocator *allocator, uint64_t room, uint64_t incarnation,
+                   journal_extension *extend);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */
-bool journal_lengthen(struct journal *journal, uint64_t room);
-/* The same as far as its owner allows (filter.c). False: the ring is as long as before, and content for a while. */
+bool journal_lengthen(struct journal *journal, const roost_allocator *allocator, uint64_t room);
+/* Extends a full ring, or leaves it as it is until as many records have come as it has room for: then false. */
 bool journal_outgrow(struct journal *journal);
 void journal_move(struct journal *journal, const struct memory_mover *mover);
 void journal_release(struct journal *journal, const roost_allocator *allocator);
@@ -72,7 +75,7 @@ static inline bool journal_takes(struct journal *journal, uint64_t count)
     return count <= journal->room;
 }
 
-/* Forgets all records: every cursor so far is lost. For changes that cannot be told one by one, or were undone. */
+/* Forgets all records: every cursor so far is lost. For changes that cannot be recorded one by one, or were undone. */
 static inline void journal_forget(struct journal *journal)
 {
     if (journal->room)
@@ -100,8 +103,8 @@ static inline uint8_t journal_table(const struct journal *journal, uint64_t numb
 }
 
 /*
- * Which records a delta tells: those from `since` on that are in none of the spans left out. Spans ascend by `from`;
- * they may overlap, be empty, or reach beyond the journal. It is its own walk: next_selected uses it up.
+ * The records that a delta encodes: those from `since` on that are in none of the spans left out. Spans ascend by
+ * `from`; they may overlap, be empty, or reach beyond the journal. It is its own walk: next_selected uses it up.
  */
 struct selection {
     uint64_t since;
@@ -109,30 +112,32 @@ struct selection {
     size_t count;
 };
 
-/* On to the next record that is told, if it is not told itself. */
-static inline void leave_out(struct selection *told)
+/* Advances to the next record that is not left out. */
+static inline void leave_out(struct selection *selection)
 {
-    for (; told->count > 0 && told->left_out->from <= told->since; told->left_out++, told->count--)
-        if (told->left_out->to > told->since)
-            told->since = told->left_out->to;
+    for (; selection->count > 0 && selection->left_out->from <= selection->since;
+         selection->left_out++, selection->count--)
+        if (selection->left_out->to > selection->since)
+            selection->since = selection->left_out->to;
 }
 
-static inline bool next_selected(const struct journal *journal, struct selection *told, uint64_t *record)
+static inline bool next_selected(const struct journal *journal, struct selection *selection, uint64_t *record)
 {
-    leave_out(told);
-    if (told->since >= journal->next)
+    leave_out(selection);
+    if (selection->since >= journal->next)
         return false;
-    *record = told->since++;
+    *record = selection->since++;
     return true;
 }
 
-static inline uint64_t count_selected(const struct journal *journal, struct selection told)
+static inline uint64_t count_selected(const struct journal *journal, struct selection selection)
 {
     uint64_t count = 0;
-    for (leave_out(&told); told.since < journal->next; leave_out(&told)) {
-        uint64_t end = told.count > 0 && told.left_out->from < journal->next ? told.left_out->from : journal->next;
-        count += end - told.since;
-        told.since = end;
+    for (leave_out(&selection); selection.since < journal->next; leave_out(&selection)) {
+        uint64_t end =
+            selection.count > 0 && selection.left_out->from < journal->next ? selection.left_out->from : journal->next;
+        count += end - selection.since;
+        selection.since = end;
     }
     return count;
 }
@@ -144,7 +149,7 @@ static inline bool journal_knows(const struct journal *journal, const roost_curs
            cursor->sequence <= journal->next;
 }
 
-/* The same for one who asks with it: how far back he had to reach is how far he will the next time. */
+/* The same for a peer that syncs by this cursor; remembers how far behind it was, for the length of the journal. */
 static inline bool journal_serves(struct journal *journal, const roost_cursor *cursor)
 {
     if (journal->room != 0 && cursor->incarnation == journal->incarnation && cursor->sequence <= journal->next &&

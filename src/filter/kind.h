@@ -1,8 +1,23 @@
 /*
- * What a kind of filter provides. `filter.c` puts the public interface over this table, `../sync/frame.c` the bytes;
- * neither knows a kind by name. A new kind is one more table in `filter_kinds`.
+ * What a kind of filter provides: a table of functions, grouped by who calls them.
  *
- * Each kind's own struct begins with a `struct roost_filter`.
+ *     group         caller                                     what it is about
+ *     lifecycle     ../frame/kinds.c, filter.c                 configuration, creation, copies
+ *     set           filter.c                                   elements
+ *     removal       filter.c                                   elements that can be removed: dots and counts
+ *     lattice       filter.c                                   merge, order, digest
+ *     encoding      configuration.c, ../frame/frame.c          the bytes of a state
+ *     delta         ../frame/delta.c                           the bytes of what changed
+ *     causal        ../sync                                    the dots that a filter has seen
+ *     sync          ../sync, filter.c                          what two replicas without cursors compare
+ *     replica       ../frame/replica.c                         what belongs to this very object
+ *     journal       ../frame/replica.c, ../frame/delta.c       what records of the journal mean
+ *     incremental   ../frame/merging.c, ../frame/copying.c     long work in slices
+ *     table         series.c                                   filters that are tables of a series
+ *     report        filter.c, journal_policy.c                 figures and checks
+ *
+ * A function that a kind does not need is NULL where its comment says so; a group that a kind does not need is missing
+ * from its table. `../frame/kinds.c` lists the kinds. Each kind's own struct begins with a `struct roost_filter`.
  */
 #ifndef FILTER_KIND_H
 #define FILTER_KIND_H
@@ -17,20 +32,20 @@
 #include "../causal/causal_context.h"
 #include "../causal/quota.h"
 
-/* A delta that was read and can be taken in without fail. */
+/* A delta that was read and can be merged without fail. */
 struct prepared_delta {
     bool ready;
     struct bit_reader reader;
-    void *part; /* the kind's own */
+    void *delta; /* the kind's own */
 };
 
-/* What goes to a place of its own in memory may find the page missing: it takes as long as so many bytes in a row. */
+/* A write to a random address may cause a page fault: it takes as long as so many consecutive bytes. */
 #define BYTES_A_PLACE 128
 
-/* Where the parts go that a state is cut into: each the body of a delta, and none is needed for another to be right. */
-struct part_sink {
-    roost_status (*take)(struct part_sink *sink, const struct bit_writer *part);
-    bool removals; /* what the receiver has seen already was removed here, in part: `sweep` must follow */
+/* Receives the deltas that a state is cut into; they can be merged in any order. */
+struct delta_sink {
+    roost_status (*take)(struct delta_sink *sink, const struct bit_writer *delta);
+    bool removals; /* some of what the receiver has seen already was removed here: `sweep` must follow */
 };
 
 /* How far a search for entries that another filter has seen removed has come. All zero: not begun. */
@@ -46,10 +61,9 @@ struct sweep {
 
 struct cuckoo_table;
 
-struct filter_kind {
-    roost_kind code;
-    const char *name;
+/* ---- the groups -------------------------------------------------------------------------------------------------- */
 
+struct filter_lifecycle {
     /* Fills in what the configuration leaves open and checks the rest; ROOST_INVALID. */
     roost_status (*resolve)(roost_config *config);
     /* Whether a configuration that a frame carries could have come from `resolve`: ranges only, nothing is derived, so
@@ -61,135 +75,186 @@ struct filter_kind {
                          struct bit_reader *geometry);
     void (*close)(roost_filter *filter);
     roost_status (*clone)(const roost_filter *filter, roost_filter **copy);
-    /*
-     * The same in steps (../sync/copying.c), for an environment of its own; NULL where filters are small. copy_open
-     * makes an empty filter. copy_some copies pages that have changed since they were copied, takes each from the
-     * effort, and tells whether none is left; the filter may change between two calls. When none is left, and at the
-     * same moment, copy_rest does what is short. One copy at a time.
-     */
-    roost_status (*copy_open)(const roost_filter *filter, roost_filter **copy, const roost_environment *environment);
-    roost_status (*copy_some)(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean);
-    roost_status (*copy_rest)(roost_filter *filter, roost_filter *copy);
+};
 
+struct filter_set {
     roost_status (*add)(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);
-    /* As tables of a series whose classes nest; NULL where they do not. */
-    void (*contains_nested)(const roost_filter *filter, bool *found, const struct nested_place *places, size_t count);
+    /* The capacity as it is now; NULL where it never grows. */
+    uint64_t (*capacity)(const roost_filter *filter);
+};
 
-    /* Only where elements can be removed; NULL elsewhere. */
+/* Only for kinds whose elements can be removed. */
+struct filter_removal {
     roost_status (*add_dot)(roost_filter *filter, roost_dot *dot, roost_hash hash);
     roost_status (*remove)(roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count);
     roost_status (*remove_one)(roost_filter *filter, bool *changed, roost_hash hash);
     roost_status (*remove_dot)(roost_filter *filter, bool *changed, roost_hash hash, roost_dot dot);
     uint64_t (*count)(const roost_filter *filter, roost_hash hash);
-    uint64_t (*actor)(const roost_filter *filter);
+};
 
-    /* Those with two filters are called with equal configuration and geometry, and never with the same filter twice. */
+/* Those with two filters are called with equal configuration and geometry, and never with the same filter twice. */
+struct filter_lattice {
     roost_status (*merge)(roost_filter *filter, bool *changed, const roost_filter *other);
     roost_order (*compare)(const roost_filter *filter, const roost_filter *other);
+    /* Whether the state is the smallest one: nothing was ever seen. Only for tables of a series, slots of a window. */
+    bool (*is_bottom)(const roost_filter *filter);
     uint128 (*digest)(roost_filter *filter);
-    /* Does some of what the next digest would have to, and takes it from the effort; whether there is more. NULL: there
-     * never is anything. */
+    /* Does some of the work of the next digest and subtracts it from the effort; whether there is more. NULL: there
+     * never is any. */
     bool (*precompute_digest)(roost_filter *filter, uint64_t *effort);
+};
 
-    /* The sizes, then the state. What was written by write_geometry is read by open. */
+/* The sizes, then the state. What write_geometry writes is read by lifecycle.open. */
+struct filter_encoding {
     void (*write_geometry)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*write_state)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*read_state)(roost_filter *filter, struct bit_reader *reader);
+};
 
+struct filter_delta {
+    /* The selected records of the journal, in the form of a state. Whatever is left out, the result is part of the
+     * state. */
+    roost_status (*write)(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
+    /* Merges such a delta, all of it or nothing; it is all that the reader has left. */
+    roost_status (*merge)(roost_filter *filter, bool *changed, struct bit_reader *reader);
     /*
-     * What the journal tells, in the form of a state; it knows the record to begin with. Whatever is left out, it is a
-     * part of the state. Reading takes in such a part, all of it or nothing; it is all that the reader has left.
+     * The same in two phases, for tables of a series, which merge their deltas together or not at all: `prepare` does
+     * all that can fail; what it prepared is then committed, or abandoned. Where the bytes are in order but call for a
+     * copy of the table, `ready` stays false, and there is nothing to commit or to abandon. `abandon` is NULL where
+     * nothing is ever held.
      */
-    roost_status (*write_delta)(const roost_filter *filter, struct bit_writer *writer, struct selection told);
-    roost_status (*merge_delta)(roost_filter *filter, bool *changed, struct bit_reader *reader);
-    /*
-     * The same in two steps, for tables of a series, which take in their parts together or not at all: prepare_delta
-     * does all that can fail; what it prepared is then committed, or abandoned. Where the bytes are in order but call
-     * for a copy of the table, `ready` stays false, and there is nothing to commit or to abandon. abandon_delta is
-     * NULL where nothing is ever held.
-     */
-    roost_status (*prepare_delta)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
-    void (*commit_delta)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
-    void (*abandon_delta)(roost_filter *filter, struct prepared_delta *prepared);
+    roost_status (*prepare)(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
+    void (*commit)(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
+    void (*abandon)(roost_filter *filter, struct prepared_delta *prepared);
+};
 
-    /*
-     * For merges in steps (../sync/merging.c). `cut` hands out the state in parts of about so many bytes, without the
-     * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
-     * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
-     */
-    roost_status (*cut)(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                        struct part_sink *sink);
-    roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
+/* Only for observed-remove kinds. */
+struct filter_causal {
+    /* A copy of the causal context, as it is now and as it was at a record of the journal. */
+    roost_status (*context)(const roost_filter *filter, struct causal_context *copy);
+    roost_status (*context_at)(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+    /* What the filter holds of some dots, in the form of a state. */
+    roost_status (*write_dots)(const roost_filter *filter, struct bit_writer *writer,
+                               const struct causal_context *dots);
+};
 
-    /* Offers its arrays to be moved (roost/incremental.h), and its journal; of a series at place 0 those of the series, then
-     * those of a table at each place. Whether there is more. */
-    bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
-
-    /* For tables of a series (series.c): a cuckoo table of this very geometry; whether nothing was ever seen; how much
-     * of its capacity is in use (NULL: unknown); what memory it takes, journal included (every kind); the geometry of
-     * its classes, and the table of them (cuckoo); a copy goes on with the actor of the original. NULL where there is
-     * none. */
-    roost_status (*open_table)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
-                               struct cuckoo_geometry geometry);
-    bool (*is_bottom)(const roost_filter *filter);
-    uint64_t (*elements)(const roost_filter *filter);
-    uint64_t (*bytes)(const roost_filter *filter);
-    struct cuckoo_geometry (*geometry)(const roost_filter *filter);
-    const struct cuckoo_table *(*slots)(const roost_filter *filter);
-    void (*take_over)(roost_filter *copy, const roost_filter *original);
-    /* Gives the memory of an empty table back; what it has seen stays. NULL where nothing can be removed. */
-    void (*sleep)(roost_filter *filter);
-    roost_status (*transfer_shares)(roost_filter *filter, bool *changed);
-
-    /*
-     * For replicas that have lost their cursors (../sync/session.h). `space` is a causal context that both know, NULL
-     * for kinds that have none. Of positions that differ, a grow-only kind takes those that it lacks, an
-     * observed-remove kind drops those that the other side has lost: `settle` does that with the positions it is given,
-     * all of them or none.
-     */
+/*
+ * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen; it
+ * is NULL for kinds that have none. A kind that syncs by whole states has none of these functions.
+ */
+struct filter_sync {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
+    /* Of positions that differ, a grow-only kind adds those that it lacks, an observed-remove kind drops those that the
+     * peer has lost: all of those given, or none. */
     roost_status (*resolve_positions)(roost_filter *filter, bool *changed, const struct causal_context *space,
                                       const uint64_t *positions, uint64_t count);
-    /* Only where the capacity grows with the filter: that of now. */
-    uint64_t (*capacity)(const roost_filter *filter);
     /* Only where the universe of positions grows with the filter: how far it reaches now. */
     uint64_t (*extent)(const roost_filter *filter);
-    /* What positions do not tell, and that goes along with them: a quota, the last thing that the reader has. Once it
-     * is read, it can be taken in without fail; whoever read it releases it. NULL: nothing. */
+    /* State that positions do not cover and that is sent beside them: a quota, the last thing that the reader has. Once
+     * it is read, it can be merged without fail; the caller of read_extra releases it. NULL: there is none. */
     void (*write_extra)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*read_extra)(roost_filter *filter, struct quota *extra, struct bit_reader *reader);
     bool (*take_extra)(roost_filter *filter, const struct quota *extra);
-    /* Observed-remove kinds alone: the causal context, now and at a record of the journal; and what the filter holds
-       of some dots, in the form of a state. */
-    roost_status (*causal)(const roost_filter *filter, struct causal_context *copy);
-    roost_status (*causal_then)(const roost_filter *filter, struct causal_context *causal, uint64_t record);
-    roost_status (*write_part_of)(const roost_filter *filter, struct bit_writer *writer,
-                                  const struct causal_context *dots);
+    /* Transfers shares of the capacity that this replica does not need to those that do. NULL: there are no shares. */
+    roost_status (*transfer_shares)(roost_filter *filter, bool *changed);
+};
 
-    /* What the replica has beyond state and journal. NULL: nothing. */
-    void (*write_replica)(const roost_filter *filter, struct bit_writer *writer);
-    roost_status (*read_replica)(roost_filter *filter, struct bit_reader *reader);
-    void (*forget_replica)(roost_filter *filter);
+/* What the replica has beyond state and journal. NULL: nothing. */
+struct filter_replica {
+    uint64_t (*actor)(const roost_filter *filter);
+    void (*write)(const roost_filter *filter, struct bit_writer *writer);
+    roost_status (*read)(roost_filter *filter, struct bit_reader *reader);
+    void (*forget)(roost_filter *filter);
+};
+
+/* Records of the journal outlive the process, while the numbers of actors and slots in them do not. */
+struct filter_journal {
+    /* Whether a stored change could be one of this filter's. */
+    bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
     /* For each actor its number after a decode, in an array to be released; NULL without memory. Where there is such a
      * function, the upper half of a change's tag is the number of an actor. */
     uint32_t *(*numbers_after_decode)(const roost_filter *filter, uint8_t table);
     /* The reverse: for each number after a decode the one that the actor has in this filter, or UINT32_MAX. */
     uint32_t *(*numbers_before_decode)(const roost_filter *filter, uint8_t table);
-    /* Only where the parts of a filter come and go, so that their numbers in the journal mean something only here: the
-     * number that the part of a record has after a decode; and the reverse, before a stored record is checked. */
+    /* Only where slots come and go, so that their numbers in the journal have a meaning only here: the number that the
+     * slot of a record has after a decode; and the reverse, before a stored record is checked. */
     uint8_t (*table_after_decode)(const roost_filter *filter, uint64_t record);
     uint8_t (*table_before_decode)(const roost_filter *filter, uint8_t table);
-    /* Whether a change that was stored could be one of this filter's. */
-    bool (*is_change)(const roost_filter *filter, uint8_t table, struct change change);
+};
 
+struct filter_incremental {
+    /*
+     * A clone in slices (../frame/copying.c), for an environment of its own; NULL where filters are small. copy_open
+     * makes an empty filter. copy_some copies pages that have changed since they were copied, subtracts each from the
+     * effort, and sets *clean if none is left; the filter may change between two calls. When none is left, and at the
+     * same moment, copy_rest does what is short. One copy at a time.
+     */
+    roost_status (*copy_open)(const roost_filter *filter, roost_filter **copy, const roost_environment *environment);
+    roost_status (*copy_some)(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean);
+    roost_status (*copy_rest)(roost_filter *filter, roost_filter *copy);
+    /*
+     * A merge in slices (../frame/merging.c). `cut` hands out the state in chunks of about so many bytes, without the
+     * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
+     * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
+     */
+    roost_status (*cut)(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                        struct delta_sink *sink);
+    roost_status (*sweep)(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
+    /* Defragmentation (roost/incremental.h): offers the arrays and the journal to be moved. Of a series, place 0 is the
+     * series itself, and each further place one table. Whether there is more. */
+    bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
+};
+
+/* For kinds that are tables of a series (series.c). NULL where a kind has no such thing. */
+struct filter_table {
+    /* A cuckoo table of this very geometry. */
+    roost_status (*open)(roost_filter **filter, const roost_config *config, const roost_environment *environment,
+                         struct cuckoo_geometry geometry);
+    /* Only where the classes of tables nest. */
+    void (*contains_nested)(const roost_filter *filter, bool *found, const struct nested_place *places, size_t count);
+    /* How much of the capacity is in use. */
+    uint64_t (*elements)(const roost_filter *filter);
+    /* The geometry of the classes, and the table of them (cuckoo). */
+    struct cuckoo_geometry (*geometry)(const roost_filter *filter);
+    const struct cuckoo_table *(*slots)(const roost_filter *filter);
+    /* A copy goes on with the actor of the original. */
+    void (*take_over)(roost_filter *copy, const roost_filter *original);
+    /* Frees the slots of an empty table; its causal context stays, and the next entry allocates slots again. */
+    void (*free_slots)(roost_filter *filter);
+};
+
+struct filter_report {
     void (*info)(const roost_filter *filter, roost_info *info);
     /* The same from a sample; NULL where nothing has to be read. */
     void (*estimate)(const roost_filter *filter, roost_info *info);
     /* What of it is known without reading the filter; NULL where that is all. */
     void (*brief)(const roost_filter *filter, roost_info *info);
+    /* Bytes of memory, journal included. */
+    uint64_t (*memory)(const roost_filter *filter);
+    /* Proves the invariants; ROOST_CORRUPT. */
     roost_status (*check)(const roost_filter *filter);
 };
+
+struct filter_kind {
+    roost_kind code;
+    const char *name;
+    struct filter_lifecycle lifecycle;
+    struct filter_set set;
+    struct filter_removal removal;
+    struct filter_lattice lattice;
+    struct filter_encoding encoding;
+    struct filter_delta delta;
+    struct filter_causal causal;
+    struct filter_sync sync;
+    struct filter_replica replica;
+    struct filter_journal journal;
+    struct filter_incremental incremental;
+    struct filter_table table;
+    struct filter_report report;
+};
+
+/* ---- what all filters have --------------------------------------------------------------------------------------- */
 
 /* A series has at most so many tables. */
 #define TABLE_BITS  6
@@ -206,7 +271,7 @@ struct roost_filter {
     bool in_series;
 };
 
-/* A filter of its own, with an empty journal. */
+/* Makes a filter independent of any series, with an empty journal. */
 static inline void detach_journal(struct roost_filter *filter)
 {
     filter->own_journal = (struct journal){0};
@@ -222,8 +287,6 @@ static inline struct roost_filter *moved_filter(const struct memory_mover *mover
     filter = memory_moved(mover, filter);
     if (own)
         filter->journal = &filter->own_journal;
-    if (own && journal_is_on(filter->journal))
-        filter->journal->owner = filter;
     return filter;
 }
 
@@ -242,10 +305,16 @@ static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
     journal_note(filter->journal, filter->table, key, tag);
 }
 
-/* Whether records of the journal tell which part of the filter they are about. */
+/* Whether the filter is of an observed-remove kind, which has a causal context. */
+static inline bool tracks_dots(const struct roost_filter *filter)
+{
+    return filter->kind->causal.context != NULL;
+}
+
+/* Whether records of the journal name a table or slot of the filter. */
 static inline bool has_tables(const struct roost_filter *filter)
 {
-    return filter->config.scalable || filter->kind->table_after_decode != NULL;
+    return filter->config.scalable || filter->kind->journal.table_after_decode != NULL;
 }
 
 /* Whether a record of the journal is about this filter. */
@@ -255,27 +324,6 @@ static inline bool is_noted_here(const struct roost_filter *filter, uint64_t rec
 }
 
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;
-extern const struct filter_kind window_kind, counter_kind, growing_window_kind, growing_counter_kind;
 extern const struct filter_kind series_bloom_kind, series_gcuckoo_kind, series_orcuckoo_kind;
-
-/* NULL for a code that is none. */
-const struct filter_kind *filter_kind_of(roost_kind code, bool scalable);
-
-/* Defaults filled in; NULL means all of them. */
-roost_environment environment_or_default(const roost_environment *environment);
-
-/* The configuration as bytes: what frames carry, what merge compares, what the digest covers. */
-void write_configuration(const roost_filter *filter, struct bit_writer *writer);
-roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment);
-
-#define CONFIGURATION_ROOM 96
-size_t configuration_bytes(const roost_filter *filter, uint8_t bytes[CONFIGURATION_ROOM]);
-
-bool same_configuration(const roost_filter *filter, const roost_filter *other);
-/* What two filters of the same configuration, and hardly any others, agree upon. */
-roost_hash configuration_hash(const roost_filter *filter);
-
-/* Begins the journal if it has not begun. */
-roost_status begin_journal(roost_filter *filter);
 
 #endif

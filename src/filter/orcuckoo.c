@@ -11,19 +11,19 @@
  *     unseen  <  live (an entry, of one class)  <  dead
  *
  * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
- * dropped, one that only the other side has seen is taken in. Removed elements leave nothing behind but a number in the
- * causal context, which is a range of counters for each actor: a thousand million removals cost no more than one.
+ * dropped, one that only the other side has seen is added. A removal leaves no tombstone but its dot in the causal
+ * context, which is a range of counters for each actor: a billion removals cost no more than one.
  *
  *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
  *     entry, 32 bits   | fingerprint  8 | counter 20 | index of the actor  4 |
- *     causal context          actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3                     ../causal/causal context.h
+ *     causal context   actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3        (../causal/causal_context.h)
  *     digest           sum of the hashes of (class, dot) over all entries, and of the causal context's runs
  *
  * In a *set* (the default) an add takes the place of the entries that this replica has seen of the element, and remove
  * drops all of them; an addition that is made elsewhere at the same time has a dot that the remove has not seen, and
- * survives: add wins. The fingerprint must then tell elements apart, for a remove takes all of its class with it: with
- * 24 bits, 2^20 elements at full load, another element is in the class of a given one with probability 4.5e-7. In a
- * *multiset* each add makes an entry, and remove_one drops one. That is the thesis's filter; two replicas that remove
+ * survives: add wins. The fingerprint must then distinguish elements, since a remove takes all of its class with it:
+ * with 24 bits, 2^20 elements at full load, another element is in the class of a given one with probability 4.5e-7. In
+ * a *multiset* each add makes an entry, and remove_one drops one. That is the thesis's filter; two replicas that remove
  * colliding elements at the same time may then pick the wrong entries, whatever rule they follow (proofs/removal.smt2),
  * and only remove_dot is exact. remove_one picks the smallest dot that it finds in the slots: replicas that remove the
  * same element at the same time then mostly agree, and remove one too few rather than one too many.
@@ -35,10 +35,10 @@
  * the capacity, as in the thesis, since each is there to stay; the rate still follows the classes.
  *
  * Where we differ from the thesis. Actors are random numbers of 64 bits, taken at the first own addition, one for each
- * incarnation of each object, so nobody has to hand out ids and a restored backup cannot use a dot twice; in the
- * entries they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh
- * actor. Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to
- * the stash.
+ * incarnation of each object, so ids need no coordination and a restored backup cannot use a dot twice; in the entries
+ * they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh actor.
+ * Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to the
+ * stash.
  *
  * Worked example: A adds x (dot A1), B gets it, B removes x: B's causal context {A1}, no entry. Meanwhile A adds x
  * again: A2 takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
@@ -63,8 +63,7 @@
 #define INDEX_BITS        16
 #define MOST_COUNTER_BITS 32
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool is_width(const roost_config *config, uint32_t bits)
 {
@@ -119,7 +118,7 @@ static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
     return bits < MOST_COUNTER_BITS ? bits : MOST_COUNTER_BITS;
 }
 
-/* Without stash, causal context and actors. */
+/* The bytes of the table without stash, causal context and actors. */
 static uint64_t table_bytes(const struct cuckoo_table *table)
 {
     return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
@@ -137,8 +136,7 @@ bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
     return orcuckoo_bytes(filter) + more <= filter->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void orcuckoo_close(roost_filter *base)
 {
@@ -269,8 +267,7 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
                : ROOST_NO_MEMORY;
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 uint128 entry_hash(const struct orcuckoo *filter, struct entry entry)
 {
@@ -298,12 +295,12 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
     return index != NO_INDEX ? index : actors_index(&filter->actors, number, &filter->base.environment.allocator);
 }
 
-/* An entry that finds the table asleep and no memory to wake it goes to the stash. */
-static bool wake(struct orcuckoo *filter)
+/* An entry that finds the slots freed and no memory to allocate them goes to the stash. */
+static bool allocate_slots(struct orcuckoo *filter)
 {
     return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
                filter->base.environment.memory_limit &&
-           cuckoo_table_wake(&filter->table, &filter->base.environment.allocator);
+           cuckoo_table_allocate_slots(&filter->table, &filter->base.environment.allocator);
 }
 
 static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
@@ -311,20 +308,20 @@ static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
     return as_const_orcuckoo(base)->table.geometry;
 }
 
-static void orcuckoo_sleep(roost_filter *base)
+static void orcuckoo_free_slots(roost_filter *base)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    if (cuckoo_table_entries(&filter->table) == 0 && !cuckoo_table_is_asleep(&filter->table)) {
+    if (cuckoo_table_entries(&filter->table) == 0 && !cuckoo_table_is_freed(&filter->table)) {
         stash_release(&filter->table.stash, &base->environment.allocator);
-        cuckoo_table_sleep(&filter->table, &base->environment.allocator);
+        cuckoo_table_free_slots(&filter->table, &base->environment.allocator);
     }
 }
 
-/* Into a slot, if the actor has an index and the table has room. */
+/* Puts an entry into a slot, if the actor has an index and the table has room. */
 static bool enter_slot(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks)
 {
     uint32_t index = index_of(filter, entry.number);
-    if (__builtin_expect(cuckoo_table_is_asleep(&filter->table), 0) && !wake(filter))
+    if (__builtin_expect(cuckoo_table_is_freed(&filter->table), 0) && !allocate_slots(filter))
         return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
                                                  &filter->base.random, kicks) == PUT_NO_ROOM)
@@ -342,7 +339,7 @@ roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
     return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* Those of the stash that now find a slot. */
+/* Moves entries of the stash to slots, as far as they find any. */
 static void empty_stash(struct orcuckoo *filter)
 {
     struct stash *stash = &filter->table.stash;
@@ -354,12 +351,12 @@ static void empty_stash(struct orcuckoo *filter)
     }
 }
 
-/* Without memory it stays as it is: slower, and right. */
+/* Without memory the table keeps its rows, which is slower but correct. */
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
     const roost_environment *environment = &filter->base.environment;
     int32_t before = filter->table.spread;
-    if (cuckoo_table_is_asleep(&filter->table) ||
+    if (cuckoo_table_is_freed(&filter->table) ||
         orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
         return;
     if (cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator) &&
@@ -383,7 +380,7 @@ void relieve_if_overfull(struct orcuckoo *filter)
         empty_stash(filter);
 }
 
-/* Once the table is as good as full, a failure halves the kicks of those that follow, a success doubles them again. */
+/* Once the table is nearly full, a failure halves the kicks of those that follow, a success doubles them again. */
 roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;
@@ -403,14 +400,14 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
     return status;
 }
 
-/* What all ways of dropping an entry share. */
+/* The counts and sums that change whenever an entry is dropped. */
 static void count_out(struct orcuckoo *filter, struct entry entry)
 {
     filter->sum -= entry_hash(filter, entry);
     note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
 }
 
-/* An entry of the class has gone, and nothing has come in its place. */
+/* Counts the class after an entry of it was dropped without a replacement. */
 static void count_class(struct orcuckoo *filter, uint64_t key)
 {
     struct place place = place_of_class(key, filter->table.geometry);
@@ -474,8 +471,7 @@ bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry
     return true;
 }
 
-/* ---- the actor of this replica -------------------------------------------------------------------------------------
- */
+/* ---- the actor of this replica ----------------------------------------------------------------------------------- */
 
 void leave_shared_actor(struct orcuckoo *filter)
 {
@@ -483,8 +479,8 @@ void leave_shared_actor(struct orcuckoo *filter)
         filter->actor = 0;
 }
 
-/* In a series an actor tells its table by its lowest bits, so that the dots of all tables are different. A source that
-   repeats itself is none. */
+/* In a series the lowest bits of an actor are the number of its table, so that the dots of all tables differ. A
+   source that keeps repeating itself is broken. */
 static bool draw_actor(const struct orcuckoo *filter, uint64_t *actor)
 {
     for (int attempt = 0; attempt < 8; attempt++) {
@@ -512,7 +508,7 @@ static roost_status take_fresh_actor(struct orcuckoo *filter)
     return ROOST_OK;
 }
 
-/* What is full doubles, and starts with a few hundred bytes. */
+/* Arrays start with a few hundred bytes and double when they are full. */
 static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *filter, bool fresh)
 {
     uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
@@ -526,7 +522,7 @@ static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *fil
     return status;
 }
 
-/* An actor that can make one more dot, and room for it in the causal context. */
+/* Ensures that there is an actor that can make one more dot, and room for the dot in the causal context. */
 static inline roost_status ready_actor(struct orcuckoo *filter)
 {
     bool fresh = filter->actor == 0 || filter->counter >= most_counter(filter);
@@ -550,8 +546,7 @@ static inline void count_own_dot(struct orcuckoo *filter)
     filter->run = causal_run_of(causal, filter->actor, counter);
 }
 
-/* ---- add -----------------------------------------------------------------------------------------------------------
- */
+/* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* What the capacity is about. */
 static uint64_t elements_of(const struct orcuckoo *filter)
@@ -679,8 +674,7 @@ static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_h
     return status;
 }
 
-/* ---- remove and look up --------------------------------------------------------------------------------------------
- */
+/* ---- remove and look up ------------------------------------------------------------------------------------------ */
 
 /* Removals make room in the slots: each one gives an entry of the stash the chance to take it. */
 static void draw_from_stash(struct orcuckoo *filter)
@@ -793,8 +787,7 @@ static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
     return base->config.multiset ? copies : copies > 0;
 }
 
-/* ---- digest, replica, report ---------------------------------------------------------------------------------------
- */
+/* ---- digest, replica, report ------------------------------------------------------------------------------------- */
 
 static uint128 orcuckoo_digest(roost_filter *base)
 {
@@ -810,7 +803,7 @@ static uint128 orcuckoo_digest(roost_filter *base)
     return sum;
 }
 
-/* One whose first addition was refused is still nobody: no dot names it. */
+/* 0 for an actor whose first addition was refused: it has no dots. */
 static uint64_t orcuckoo_actor(const roost_filter *filter)
 {
     return as_const_orcuckoo(filter)->counter ? as_const_orcuckoo(filter)->actor : 0;
@@ -886,7 +879,7 @@ static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base, uint8_t
     return numbers;
 }
 
-/* As many as there are actors in the list; those that are not in the causal context come last, as nobody. */
+/* As many as there are actors in the list; those that are not in the causal context come last, without a number. */
 static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base, uint8_t table)
 {
     (void)table;
@@ -952,7 +945,7 @@ struct audit {
     uint64_t unseen, classes;
 };
 
-/* One entry of each class: the first of its slots, or else the first of its chain in the stash. */
+/* True for one entry of each class: the first of its slots, or else the first of its chain in the stash. */
 static bool stands_for_class(const struct orcuckoo *filter, struct entry entry)
 {
     struct slot_match matches[MOST_MATCHES];
@@ -1002,56 +995,50 @@ static roost_status orcuckoo_check(const roost_filter *base)
 const struct filter_kind orcuckoo_kind = {
     .code = ROOST_ORCUCKOO,
     .name = "orcuckoo",
-    .resolve = orcuckoo_resolve,
-    .is_resolved = orcuckoo_is_resolved,
-    .open = orcuckoo_open,
-    .close = orcuckoo_close,
-    .clone = orcuckoo_clone,
-    .copy_open = orcuckoo_copy_open,
-    .copy_some = orcuckoo_copy_some,
-    .copy_rest = orcuckoo_copy_rest,
-    .add = orcuckoo_add,
-    .contains = orcuckoo_contains,
-    .contains_nested = orcuckoo_contains_nested,
-    .add_dot = orcuckoo_add_dot,
-    .remove = orcuckoo_remove,
-    .remove_one = orcuckoo_remove_one,
-    .remove_dot = orcuckoo_remove_dot,
-    .count = orcuckoo_count,
-    .actor = orcuckoo_actor,
-    .merge = orcuckoo_merge,
-    .compare = orcuckoo_compare,
-    .digest = orcuckoo_digest,
-    .write_geometry = orcuckoo_write_geometry,
-    .write_state = orcuckoo_write_state,
-    .read_state = orcuckoo_read_state,
-    .write_delta = orcuckoo_write_delta,
-    .merge_delta = orcuckoo_merge_delta,
-    .cut = orcuckoo_cut,
-    .move = orcuckoo_move,
-    .sweep = orcuckoo_sweep,
-    .prepare_delta = orcuckoo_prepare_delta,
-    .commit_delta = orcuckoo_commit_delta,
-    .abandon_delta = orcuckoo_abandon_delta,
-    .open_table = open_with,
-    .is_bottom = orcuckoo_is_bottom,
-    .elements = orcuckoo_elements,
-    .bytes = orcuckoo_bytes_of,
-    .take_over = orcuckoo_take_over,
-    .geometry = orcuckoo_geometry,
-    .slots = orcuckoo_slots,
-    .sleep = orcuckoo_sleep,
-    .summarize = orcuckoo_summarize,
-    .resolve_positions = orcuckoo_resolve_positions,
-    .causal = orcuckoo_causal,
-    .causal_then = orcuckoo_causal_then,
-    .write_part_of = orcuckoo_write_part_of,
-    .write_replica = orcuckoo_write_replica,
-    .read_replica = orcuckoo_read_replica,
-    .forget_replica = orcuckoo_forget_replica,
-    .numbers_after_decode = orcuckoo_numbers_after_decode,
-    .numbers_before_decode = orcuckoo_numbers_before_decode,
-    .is_change = orcuckoo_is_change,
-    .info = orcuckoo_info,
-    .check = orcuckoo_check,
+    .lifecycle = {.resolve = orcuckoo_resolve,
+                  .is_resolved = orcuckoo_is_resolved,
+                  .open = orcuckoo_open,
+                  .close = orcuckoo_close,
+                  .clone = orcuckoo_clone},
+    .set = {.add = orcuckoo_add, .contains = orcuckoo_contains},
+    .removal = {.add_dot = orcuckoo_add_dot,
+                .remove = orcuckoo_remove,
+                .remove_one = orcuckoo_remove_one,
+                .remove_dot = orcuckoo_remove_dot,
+                .count = orcuckoo_count},
+    .lattice = {.merge = orcuckoo_merge,
+                .compare = orcuckoo_compare,
+                .is_bottom = orcuckoo_is_bottom,
+                .digest = orcuckoo_digest},
+    .encoding = {.write_geometry = orcuckoo_write_geometry,
+                 .write_state = orcuckoo_write_state,
+                 .read_state = orcuckoo_read_state},
+    .delta = {.write = orcuckoo_write_delta,
+              .merge = orcuckoo_merge_delta,
+              .prepare = orcuckoo_prepare_delta,
+              .commit = orcuckoo_commit_delta,
+              .abandon = orcuckoo_abandon_delta},
+    .causal = {.context = orcuckoo_causal, .context_at = orcuckoo_causal_at, .write_dots = orcuckoo_write_dots},
+    .sync = {.summarize = orcuckoo_summarize, .resolve_positions = orcuckoo_resolve_positions},
+    .replica = {.actor = orcuckoo_actor,
+                .write = orcuckoo_write_replica,
+                .read = orcuckoo_read_replica,
+                .forget = orcuckoo_forget_replica},
+    .journal = {.is_change = orcuckoo_is_change,
+                .numbers_after_decode = orcuckoo_numbers_after_decode,
+                .numbers_before_decode = orcuckoo_numbers_before_decode},
+    .incremental = {.copy_open = orcuckoo_copy_open,
+                    .copy_some = orcuckoo_copy_some,
+                    .copy_rest = orcuckoo_copy_rest,
+                    .cut = orcuckoo_cut,
+                    .sweep = orcuckoo_sweep,
+                    .move = orcuckoo_move},
+    .table = {.open = open_with,
+              .contains_nested = orcuckoo_contains_nested,
+              .elements = orcuckoo_elements,
+              .geometry = orcuckoo_geometry,
+              .slots = orcuckoo_slots,
+              .take_over = orcuckoo_take_over,
+              .free_slots = orcuckoo_free_slots},
+    .report = {.info = orcuckoo_info, .memory = orcuckoo_bytes_of, .check = orcuckoo_check},
 };

@@ -1,4 +1,4 @@
-/* Inside the observed-remove cuckoo filter: what its parts share. `orcuckoo.c` has the essay. */
+/* Inside the observed-remove cuckoo filter: what its files share. `orcuckoo.c` has the essay. */
 #ifndef FILTER_ORCUCKOO_H
 #define FILTER_ORCUCKOO_H
 
@@ -16,7 +16,7 @@ struct entry {
 /*
  * Invariants (orcuckoo_check): the dot of every entry is in the causal context, and no two entries share one; `sum` is
  * the sum of their hashes, `classes` the number of classes that have any; the actors of the causal context are the
- * actors of the list. `actor` is 0, or its dots are 1 to `counter`, and nobody else makes any.
+ * actors of the list. `actor` is 0, or its dots are 1 to `counter`, and no other replica makes any.
  */
 struct orcuckoo {
     struct roost_filter base;
@@ -50,8 +50,7 @@ static inline uint32_t most_counter(const struct orcuckoo *filter)
     return (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
 }
 
-/* ---- tags: in a slot the index of the actor above the counter, in the stash its number above 32 bits of counter ----
- */
+/* ---- tags: in a slot the actor's index above the counter, in the stash its number above 32 bits of counter ------- */
 
 static inline uint64_t slot_tag(const struct orcuckoo *filter, uint32_t index, uint32_t counter)
 {
@@ -87,8 +86,7 @@ static inline struct entry entry_of_node(const struct stash_node *node)
 /* What an entry weighs in the digest. */
 uint128 entry_hash(const struct orcuckoo *filter, struct entry entry);
 
-/* ---- changes: what the journal notes ------------------------------------------------------------------------------
- */
+/* ---- changes: what the journal notes ----------------------------------------------------------------------------- */
 
 enum change_kind {
     CHANGE_LIVE = 0, /* an addition was seen: class key, number and counter */
@@ -114,8 +112,7 @@ static inline void note_change(struct orcuckoo *filter, enum change_kind kind, u
     note(&filter->base, (uint64_t)kind << CHANGE_KIND_SHIFT | key, stash_tag(number, counter));
 }
 
-/* ---- entries: orcuckoo.c -------------------------------------------------------------------------------------------
- */
+/* ---- entries: orcuckoo.c ----------------------------------------------------------------------------------------- */
 
 /* Room for so many more entries, whatever becomes of them, so that as many take_entry cannot fail. */
 roost_status reserve_entries(struct orcuckoo *filter, uint64_t count);
@@ -158,7 +155,8 @@ static inline __attribute__((always_inline)) void visit_entries(const struct orc
             visit(context, entry_of_node(&filter->table.stash.nodes[node]));
 }
 
-/* Where others have seen dots of this actor that it never made, it has a double: the next addition takes a new one. */
+/* If others have seen dots of this actor that it never made, two replicas use the actor: the next addition takes a
+   new one. */
 void leave_shared_actor(struct orcuckoo *filter);
 
 uint64_t orcuckoo_bytes(const struct orcuckoo *filter);
@@ -168,8 +166,7 @@ bool has_memory_for(const struct orcuckoo *filter, uint64_t more);
 /* An empty filter of the same configuration and geometry. */
 roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter);
 
-/* ---- merge: orcuckoo_merge.c ---------------------------------------------------------------------------------------
- */
+/* ---- merge: orcuckoo_merge.c ------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other);
 roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *other);
@@ -177,26 +174,25 @@ roost_order orcuckoo_compare(const roost_filter *filter, const roost_filter *oth
 roost_status orcuckoo_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 
 /* Every actor of the causal context gets a number; ROOST_TOO_LARGE past MOST_ACTORS. */
-roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal);
+roost_status number_actors(struct orcuckoo *filter, const struct causal_context *causal);
 /* Notes dots that are new here; those that are not noted live beside it were removed before they came. */
 void note_runs(struct orcuckoo *filter, const struct causal_context *unseen);
 
-/* ---- bytes: orcuckoo_bytes.c ---------------------------------------------------------------------------------------
- */
+/* ---- bytes: orcuckoo_bytes.c ------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status orcuckoo_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status orcuckoo_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status orcuckoo_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
-roost_status orcuckoo_write_part_of(const roost_filter *filter, struct bit_writer *writer,
-                                    const struct causal_context *dots);
+roost_status orcuckoo_write_dots(const roost_filter *filter, struct bit_writer *writer,
+                                 const struct causal_context *dots);
 roost_status orcuckoo_prepare_delta(roost_filter *filter, struct prepared_delta *prepared, struct bit_reader reader);
 void orcuckoo_commit_delta(roost_filter *filter, bool *changed, struct prepared_delta *prepared);
 void orcuckoo_abandon_delta(roost_filter *filter, struct prepared_delta *prepared);
 roost_status orcuckoo_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                          struct part_sink *sink);
+                          struct delta_sink *sink);
 roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy);
-roost_status orcuckoo_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+roost_status orcuckoo_causal_at(const roost_filter *filter, struct causal_context *causal, uint64_t record);
 roost_status orcuckoo_summarize(const roost_filter *filter, struct summary *summary,
                                 const struct causal_context *space);
 roost_status orcuckoo_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,

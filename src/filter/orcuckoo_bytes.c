@@ -1,9 +1,9 @@
 /*
  * The observed-remove cuckoo filter as bytes, whole or in part. docs/format.md is the specification.
  *
- *     causal context      the dots that this is about: for a state all that were ever seen, for a delta those that changed
+ *     dots         a causal context: for a state all dots that were ever seen, for a delta those that changed
  *     live         how many of them are entries; the others were removed
- *     hinted       how many of those removed have their class told (a delta; 0 in a state)
+ *     hinted       how many of those removed are sent with their class (a delta; 0 in a state)
  *     positions    which of the dots are live, then which of the others are hinted: by rank in the causal context
  *     classes      of the live ones, then of the hinted ones, in the order of their ranks
  *
@@ -15,8 +15,8 @@
  * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. A class
  * is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
  *
- * A removal needs no class to be right: whoever reads it looks through the table for the dot. With the class told, it
- * is found at once, and merging a delta takes time that follows the delta and not the table.
+ * A removal is complete without its class: the reader then searches the table for the dot. With the class it is found
+ * at once, and the time of merging a delta follows the delta and not the table.
  *
  * Example: 2^20 entries of one actor, none removed, fingerprints of 24 bits, 275,072 buckets: 0 bits for the positions,
  * 17.1 + 24 for a class: 5.14 bytes an entry.
@@ -26,8 +26,7 @@
 #include "cuckoo_size.h"
 #include "../base/sort.h"
 
-/* ---- classes -------------------------------------------------------------------------------------------------------
- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 /* Truncated binary: numbers below `short_ones` take `bits`, the others one bit more. */
 struct class_code {
@@ -63,8 +62,7 @@ static uint64_t read_class(struct bit_reader *reader, const struct class_code *c
     return pair << code->fingerprint_bits | read_bits(reader, code->fingerprint_bits);
 }
 
-/* ---- sets of ranks -------------------------------------------------------------------------------------------------
- */
+/* ---- sets of ranks ----------------------------------------------------------------------------------------------- */
 
 /* Ranks with their classes, ascending: in a row, or, where most ranks are taken, each class at the place of its rank.
  */
@@ -165,20 +163,19 @@ static inline uint64_t next_rank(struct rank_reader *ranks)
     return ranks->next++;
 }
 
-/* Those that are named behind the last member: to be called before anything else is read. */
+/* Skips what is named behind the last member; to be called before anything else is read. */
 static void finish_ranks(struct rank_reader *ranks)
 {
     while (ranks->others && ranks->named && !ranks->reader->failed)
         read_skipped(ranks);
 }
 
-/* ---- a part of a state, being written ------------------------------------------------------------------------------
- */
+/* ---- writing a delta --------------------------------------------------------------------------------------------- */
 
 /* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
-static roost_status write_part(struct bit_writer *writer, struct cuckoo_geometry geometry,
-                               const struct causal_context *causal, const struct members *live,
-                               const struct members *hinted)
+static roost_status write_delta_body(struct bit_writer *writer, struct cuckoo_geometry geometry,
+                                     const struct causal_context *causal, const struct members *live,
+                                     const struct members *hinted)
 {
     struct bit_writer ranks;
     struct class_code code = class_code_for(geometry);
@@ -205,8 +202,7 @@ static unsigned rank_bits(const struct causal_context *causal)
     return causal->dots ? highest_bit(causal->dots) + 1 : 1;
 }
 
-/* ---- the state -----------------------------------------------------------------------------------------------------
- */
+/* ---- the state --------------------------------------------------------------------------------------------------- */
 
 /*
  * The ranks of a filter's dots in some causal context. An actor with a single run, as nearly all have, needs no search
@@ -217,7 +213,7 @@ struct rank_map {
     const struct causal_context *causal;
     uint64_t *before;
     struct actor_ranks {
-        uint64_t base;        /* the rank of counter 0, so to speak */
+        uint64_t base;        /* the rank that counter 0 would have */
         uint32_t first, last; /* of the only run; first > last: none */
         bool search;          /* more than one */
     } * actors;
@@ -304,8 +300,7 @@ static void gather_members(const struct orcuckoo *filter, struct gather *gather,
 
 /* What the filter holds of these dots, all of which it has seen. Where most of them are live there is nothing to sort.
  */
-roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer *writer,
-                                    const struct causal_context *dots)
+roost_status orcuckoo_write_dots(const roost_filter *base, struct bit_writer *writer, const struct causal_context *dots)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
@@ -318,7 +313,7 @@ roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer 
     if (memory && rank_map_init(&gather.map, filter, dots)) {
         gather_members(filter, &gather, dots, dense ? NULL : gather.row + entries + 1);
         struct members live = {gather.row, gather.by_rank, gather.count}, none = {0};
-        status = write_part(writer, filter->table.geometry, dots, &live, &none);
+        status = write_delta_body(writer, filter->table.geometry, dots, &live, &none);
         rank_map_release(&gather.map);
     }
     memory_release(allocator, memory);
@@ -327,11 +322,10 @@ roost_status orcuckoo_write_part_of(const roost_filter *base, struct bit_writer 
 
 roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *writer)
 {
-    return orcuckoo_write_part_of(base, writer, &as_const_orcuckoo(base)->causal);
+    return orcuckoo_write_dots(base, writer, &as_const_orcuckoo(base)->causal);
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 /* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
 struct cutting {
@@ -344,7 +338,7 @@ struct cutting {
     size_t most_runs;
 };
 
-/* Of ranks from `from` on: as many as hold the most live ones, and as are in the most runs. */
+/* Where a slice from `from` on ends: it holds at most so many live dots, in at most so many runs. */
 static uint64_t end_of_slice(const struct cutting *cutting, uint64_t from)
 {
     size_t run = causal_run_of_rank(&cutting->dots, cutting->before, from) + cutting->most_runs;
@@ -396,7 +390,7 @@ static bool dots_of_slice(const struct cutting *cutting, struct causal_context *
     return true;
 }
 
-static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t to, struct part_sink *sink)
+static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t to, struct delta_sink *sink)
 {
     const roost_allocator *allocator = &cutting->filter->base.environment.allocator;
     struct members live = members_of_slice(cutting, from, to), none = {0};
@@ -405,7 +399,7 @@ static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t t
     if (!dots_of_slice(cutting, &dots, from, to))
         return ROOST_NO_MEMORY;
     bit_writer_init(&writer, *allocator);
-    roost_status status = write_part(&writer, cutting->filter->table.geometry, &dots, &live, &none);
+    roost_status status = write_delta_body(&writer, cutting->filter->table.geometry, &dots, &live, &none);
     if (status == ROOST_OK)
         status = sink->take(sink, &writer);
     bit_writer_release(&writer);
@@ -413,7 +407,7 @@ static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t t
     return status;
 }
 
-static roost_status cut_all(struct cutting *cutting, struct part_sink *sink)
+static roost_status cut_all(struct cutting *cutting, struct delta_sink *sink)
 {
     roost_status status = ROOST_OK;
     for (uint64_t from = 0, to; from < cutting->dots.dots && status == ROOST_OK; from = to) {
@@ -456,10 +450,10 @@ static void cutting_end(struct cutting *cutting)
     memory_release(allocator, cutting->gather.row);
 }
 
-/* Slices of the causal context. Of the dots that are known already only those that were removed are news: whether
-   there are any can be counted, but which of them the receiver still holds only a sweep of his table tells. */
+/* Slices of the causal context. Of the dots that are known already only those that were removed matter: whether
+   there are any can be counted, but only a sweep of the receiver's table finds the entries. */
 roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context *known, size_t bytes,
-                          struct part_sink *sink)
+                          struct delta_sink *sink)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     struct cutting cutting = {
@@ -472,8 +466,7 @@ roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context 
     return status;
 }
 
-/* ---- a delta -------------------------------------------------------------------------------------------------------
- */
+/* ---- writing what changed ---------------------------------------------------------------------------------------- */
 
 #define DEAD_FLAG (UINT64_C(1) << 63)
 
@@ -484,16 +477,16 @@ static struct dot_run run_of_change(const struct orcuckoo *filter, struct change
     return (struct dot_run){filter->actors.list[change.tag >> 32].id, first, last};
 }
 
-/* Which dots the told records speak of. */
-static bool changed_dots(const struct orcuckoo *filter, struct causal_context *dots, struct selection told)
+/* The dots of the selected records. */
+static bool changed_dots(const struct orcuckoo *filter, struct causal_context *dots, struct selection selection)
 {
     const struct journal *journal = filter->base.journal;
     const roost_allocator *allocator = &filter->base.environment.allocator;
     uint64_t count = 0;
-    struct dot_run *runs = memory_allocate(allocator, (count_selected(journal, told) + 1) * sizeof *runs);
+    struct dot_run *runs = memory_allocate(allocator, (count_selected(journal, selection) + 1) * sizeof *runs);
     if (!runs)
         return false;
-    for (uint64_t record; next_selected(journal, &told, &record);)
+    for (uint64_t record; next_selected(journal, &selection, &record);)
         if (is_noted_here(&filter->base, record))
             runs[count++] = run_of_change(filter, *journal_change(journal, record));
     bool added = causal_add_many(dots, allocator, runs, count);
@@ -502,22 +495,23 @@ static bool changed_dots(const struct orcuckoo *filter, struct causal_context *d
 }
 
 /*
- * The changes that name a class, by rank: those of all records from the first on, told or not. What a delta says of a
- * dot is what became of it by now. A run would otherwise bury those of its dots whose additions are left out, and an
- * addition be told as live whose removal is.
+ * The changes that name a class, by rank: those of all records from the first on, selected or not. A delta carries the
+ * present state of each of its dots. Otherwise a run would declare those of its dots dead whose additions are left out,
+ * and an addition would be sent as live whose removal is left out.
  */
 static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs,
-                               const struct causal_context *dots, const uint64_t *before, const struct selection *told)
+                               const struct causal_context *dots, const uint64_t *before,
+                               const struct selection *selection)
 {
     const struct journal *journal = filter->base.journal;
     uint64_t count = 0;
-    for (uint64_t i = told->since; i < journal->next; i++) {
+    for (uint64_t i = selection->since; i < journal->next; i++) {
         struct change change = *journal_change(journal, i);
         enum change_kind kind = change_kind_of(change);
         if (kind == CHANGE_RUN || !is_noted_here(&filter->base, i))
             continue;
         uint64_t actor = filter->actors.list[change.tag >> 32].id;
-        if (told->count > 0 && !causal_contains(dots, actor, (uint32_t)change.tag))
+        if (selection->count > 0 && !causal_contains(dots, actor, (uint32_t)change.tag))
             continue;
         pairs[count++] = (struct sort_pair){causal_rank(dots, before, actor, (uint32_t)change.tag),
                                             change_key(change) | (kind == CHANGE_DEAD ? DEAD_FLAG : 0)};
@@ -526,8 +520,8 @@ static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *
 }
 
 /* Sorted changes become two lists, both in place: the live ones to the front of `pairs`, the others to `hinted`. */
-static void part_changes(struct sort_pair *pairs, uint64_t count, struct sort_pair *hinted, uint64_t *live_count,
-                         uint64_t *hinted_count)
+static void split_changes(struct sort_pair *pairs, uint64_t count, struct sort_pair *hinted, uint64_t *live_count,
+                          uint64_t *hinted_count)
 {
     *live_count = *hinted_count = 0;
     for (uint64_t i = 0, next; i < count; i = next) {
@@ -542,25 +536,25 @@ static void part_changes(struct sort_pair *pairs, uint64_t count, struct sort_pa
     }
 }
 
-roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, struct selection told)
+roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, struct selection selection)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t most = base->journal->next - told.since, live, hinted;
+    uint64_t most = base->journal->next - selection.since, live, hinted;
     struct causal_context dots = {0};
     uint64_t *before = NULL;
     struct sort_pair *pairs = memory_allocate(allocator, 2 * (most + 1) * sizeof *pairs);
     roost_status status = ROOST_NO_MEMORY;
-    if (pairs && changed_dots(filter, &dots, told))
+    if (pairs && changed_dots(filter, &dots, selection))
         before = memory_allocate(allocator, (dots.count + 1) * sizeof *before);
     if (before) {
         causal_ranks(&dots, before);
-        uint64_t count = gather_changes(filter, pairs, &dots, before, &told);
+        uint64_t count = gather_changes(filter, pairs, &dots, before, &selection);
         sort_pairs(pairs, pairs + most + 1, count, rank_bits(&dots));
-        part_changes(pairs, count, pairs + most + 1, &live, &hinted);
+        split_changes(pairs, count, pairs + most + 1, &live, &hinted);
         struct members live_ones = {.row = pairs, .count = live},
                        hinted_ones = {.row = pairs + most + 1, .count = hinted};
-        status = write_part(writer, filter->table.geometry, &dots, &live_ones, &hinted_ones);
+        status = write_delta_body(writer, filter->table.geometry, &dots, &live_ones, &hinted_ones);
     }
     causal_release(&dots, allocator);
     memory_release(allocator, before);
@@ -568,11 +562,10 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
     return status;
 }
 
-/* ---- a part of a state, being read ---------------------------------------------------------------------------------
- */
+/* ---- reading a delta --------------------------------------------------------------------------------------------- */
 
 /* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the causal context, once. */
-struct part_reader {
+struct delta_reader {
     struct cuckoo_geometry geometry;
     struct causal_context causal;
     struct class_code code;
@@ -585,19 +578,19 @@ struct part_reader {
     size_t run;
 };
 
-static void part_close(struct part_reader *part, const roost_allocator *allocator)
+static void delta_close(struct delta_reader *delta, const roost_allocator *allocator)
 {
-    causal_release(&part->causal, allocator);
+    causal_release(&delta->causal, allocator);
 }
 
 /* Back to the first live one. */
-static void part_rewind(struct part_reader *part)
+static void delta_rewind(struct delta_reader *delta)
 {
-    part->positions = part->start_of_positions;
-    part->classes = part->start_of_classes;
-    part->run = 0;
-    part->rank_base = 0;
-    part->ranks = rank_reader_for(&part->positions, part->live, part->causal.dots);
+    delta->positions = delta->start_of_positions;
+    delta->classes = delta->start_of_classes;
+    delta->run = 0;
+    delta->rank_base = 0;
+    delta->ranks = rank_reader_for(&delta->positions, delta->live, delta->causal.dots);
 }
 
 /* In a series the lowest bits of an actor are the number of its table. */
@@ -609,38 +602,38 @@ static bool names_table(const struct causal_context *causal, const struct roost_
     return names;
 }
 
-static roost_status part_open(struct part_reader *part, const struct orcuckoo *filter, struct bit_reader *reader)
+static roost_status delta_open(struct delta_reader *delta, const struct orcuckoo *filter, struct bit_reader *reader)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *part = (struct part_reader){.geometry = filter->table.geometry, .code = class_code_for(filter->table.geometry)};
-    switch (causal_read(&part->causal, reader, most_counter(filter), MOST_ACTORS, allocator)) {
-    case HISTORY_READ:
+    *delta = (struct delta_reader){.geometry = filter->table.geometry, .code = class_code_for(filter->table.geometry)};
+    switch (causal_read(&delta->causal, reader, most_counter(filter), MOST_ACTORS, allocator)) {
+    case CAUSAL_READ:
         break;
-    case HISTORY_TOO_MANY:
+    case CAUSAL_TOO_MANY:
         return ROOST_TOO_LARGE;
-    case HISTORY_NO_MEMORY:
+    case CAUSAL_NO_MEMORY:
         return ROOST_NO_MEMORY;
     default:
         return ROOST_CORRUPT;
     }
-    part->live = read_varint(reader);
-    part->hinted = read_varint(reader);
+    delta->live = read_varint(reader);
+    delta->hinted = read_varint(reader);
     uint64_t size = read_varint(reader);
-    reader->failed |= !names_table(&part->causal, &filter->base);
-    bool counts_fit = part->live <= part->causal.dots && part->hinted <= part->causal.dots - part->live;
+    reader->failed |= !names_table(&delta->causal, &filter->base);
+    bool counts_fit = delta->live <= delta->causal.dots && delta->hinted <= delta->causal.dots - delta->live;
     const uint8_t *bytes = counts_fit && size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
-    uint64_t left = reader_bits_left(reader), width = part->code.bits + part->code.fingerprint_bits;
-    if ((!bytes && size > 0) || reader->failed || part->live > left / width || part->hinted > left / width) {
-        part_close(part, allocator);
+    uint64_t left = reader_bits_left(reader), width = delta->code.bits + delta->code.fingerprint_bits;
+    if ((!bytes && size > 0) || reader->failed || delta->live > left / width || delta->hinted > left / width) {
+        delta_close(delta, allocator);
         return ROOST_CORRUPT;
     }
-    part->start_of_positions = bit_reader_over(bytes, (size_t)size);
-    part->start_of_classes = *reader;
-    part_rewind(part);
+    delta->start_of_positions = bit_reader_over(bytes, (size_t)size);
+    delta->start_of_classes = *reader;
+    delta_rewind(delta);
     return ROOST_OK;
 }
 
-struct part_item {
+struct delta_item {
     uint64_t actor;
     uint32_t counter;
     struct place place;
@@ -648,32 +641,32 @@ struct part_item {
 };
 
 /* The dot of a rank; ranks come in ascending order. */
-static void name_dot(struct part_reader *part, uint64_t rank, struct part_item *item)
+static void name_dot(struct delta_reader *delta, uint64_t rank, struct delta_item *item)
 {
-    const struct dot_run *runs = part->causal.runs;
-    while (rank - part->rank_base > runs[part->run].last - runs[part->run].first)
-        part->rank_base += (uint64_t)runs[part->run].last - runs[part->run].first + 1, part->run++;
-    item->actor = runs[part->run].actor;
-    item->counter = runs[part->run].first + (uint32_t)(rank - part->rank_base);
+    const struct dot_run *runs = delta->causal.runs;
+    while (rank - delta->rank_base > runs[delta->run].last - runs[delta->run].first)
+        delta->rank_base += (uint64_t)runs[delta->run].last - runs[delta->run].first + 1, delta->run++;
+    item->actor = runs[delta->run].actor;
+    item->counter = runs[delta->run].first + (uint32_t)(rank - delta->rank_base);
 }
 
-static bool read_item_class(struct part_reader *part, struct part_item *item)
+static bool read_item_class(struct delta_reader *delta, struct delta_item *item)
 {
-    item->key = read_class(&part->classes, &part->code);
-    if (part->classes.failed || !is_class_key(item->key, part->geometry))
+    item->key = read_class(&delta->classes, &delta->code);
+    if (delta->classes.failed || !is_class_key(item->key, delta->geometry))
         return false;
-    item->place = place_of_class(item->key, part->geometry);
+    item->place = place_of_class(item->key, delta->geometry);
     return true;
 }
 
 /* False when the bytes are wrong. To be called for each of the live ones. */
-static inline bool next_live(struct part_reader *part, struct part_item *item)
+static inline bool next_live(struct delta_reader *delta, struct delta_item *item)
 {
-    uint64_t rank = next_rank(&part->ranks);
-    if (part->positions.failed)
+    uint64_t rank = next_rank(&delta->ranks);
+    if (delta->positions.failed)
         return false;
-    name_dot(part, rank, item);
-    return read_item_class(part, item);
+    name_dot(delta, rank, item);
+    return read_item_class(delta, item);
 }
 
 /*
@@ -693,51 +686,50 @@ static void step_live(struct hint_reader *hints)
     hints->live_left -= hints->live_left > 0;
 }
 
-static void hints_begin(struct hint_reader *hints, struct part_reader *part)
+static void hints_begin(struct hint_reader *hints, struct delta_reader *delta)
 {
-    *hints = (struct hint_reader){.positions = part->start_of_positions, .live_left = part->live};
-    hints->live = rank_reader_for(&hints->positions, part->live, part->causal.dots);
-    finish_ranks(&part->ranks);
-    hints->hints = rank_reader_for(&part->positions, part->hinted, part->causal.dots - part->live);
-    part->run = 0;
-    part->rank_base = 0;
+    *hints = (struct hint_reader){.positions = delta->start_of_positions, .live_left = delta->live};
+    hints->live = rank_reader_for(&hints->positions, delta->live, delta->causal.dots);
+    finish_ranks(&delta->ranks);
+    hints->hints = rank_reader_for(&delta->positions, delta->hinted, delta->causal.dots - delta->live);
+    delta->run = 0;
+    delta->rank_base = 0;
     step_live(hints);
 }
 
-static bool next_hint(struct hint_reader *hints, struct part_reader *part, struct part_item *item)
+static bool next_hint(struct hint_reader *hints, struct delta_reader *delta, struct delta_item *item)
 {
     uint64_t wanted = next_rank(&hints->hints);
-    if (part->positions.failed)
+    if (delta->positions.failed)
         return false;
-    /* Skip whole stretches between live ones. */
+    /* Skip whole intervals between live ones. */
     while (hints->others + (hints->next_live - hints->rank) <= wanted && hints->next_live != UINT64_MAX) {
         hints->others += hints->next_live - hints->rank;
         hints->rank = hints->next_live + 1;
         step_live(hints);
     }
     uint64_t rank = hints->rank + (wanted - hints->others);
-    name_dot(part, rank, item);
-    return read_item_class(part, item);
+    name_dot(delta, rank, item);
+    return read_item_class(delta, item);
 }
 
 /* Nothing may be left over, in either place. */
-static bool part_ends(struct part_reader *part, struct bit_reader *reader)
+static bool delta_ends(struct delta_reader *delta, struct bit_reader *reader)
 {
-    finish_ranks(&part->ranks);
-    read_alignment(&part->positions);
-    read_alignment(&part->classes);
-    *reader = part->classes;
-    return !part->positions.failed && !part->classes.failed && reader_bits_left(&part->positions) == 0;
+    finish_ranks(&delta->ranks);
+    read_alignment(&delta->positions);
+    read_alignment(&delta->classes);
+    *reader = delta->classes;
+    return !delta->positions.failed && !delta->classes.failed && reader_bits_left(&delta->positions) == 0;
 }
 
-/* ---- a state, being read -------------------------------------------------------------------------------------------
- */
+/* ---- reading a state --------------------------------------------------------------------------------------------- */
 
-static roost_status take_live(struct orcuckoo *filter, struct part_reader *part, uint64_t count, uint32_t *kicks)
+static roost_status take_live(struct orcuckoo *filter, struct delta_reader *delta, uint64_t count, uint32_t *kicks)
 {
-    struct part_item items[32];
+    struct delta_item items[32];
     for (uint64_t i = 0; i < count; i++) {
-        if (!next_live(part, &items[i]))
+        if (!next_live(delta, &items[i]))
             return ROOST_CORRUPT;
         cuckoo_table_prefetch(&filter->table, &items[i].place, 1);
     }
@@ -758,20 +750,20 @@ static roost_status take_live(struct orcuckoo *filter, struct part_reader *part,
 }
 
 /* Into an empty filter, which is of no use when this fails. A class takes a byte at least, whatever the frame says. */
-static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
+static roost_status fill(struct orcuckoo *filter, struct delta_reader *delta)
 {
     uint32_t kicks = filter->table.most_kicks;
-    uint64_t most = reader_bits_left(&part->classes) / 8;
-    roost_status status = meet_actors(filter, &part->causal);
-    make_room(filter, part->live < most ? part->live : most);
-    for (uint64_t left = part->live; left > 0 && status == ROOST_OK;) {
+    uint64_t most = reader_bits_left(&delta->classes) / 8;
+    roost_status status = number_actors(filter, &delta->causal);
+    make_room(filter, delta->live < most ? delta->live : most);
+    for (uint64_t left = delta->live; left > 0 && status == ROOST_OK;) {
         uint64_t row = left < 32 ? left : 32;
-        status = take_live(filter, part, row, &kicks);
+        status = take_live(filter, delta, row, &kicks);
         left -= row;
     }
     if (status == ROOST_OK) {
-        filter->causal = part->causal;
-        part->causal = (struct causal_context){0};
+        filter->causal = delta->causal;
+        delta->causal = (struct causal_context){0};
     }
     return status;
 }
@@ -779,75 +771,74 @@ static roost_status fill(struct orcuckoo *filter, struct part_reader *part)
 roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    struct part_reader part;
-    roost_status status = part_open(&part, filter, reader);
+    struct delta_reader delta;
+    roost_status status = delta_open(&delta, filter, reader);
     if (status != ROOST_OK)
         return status;
-    status = part.hinted ? ROOST_CORRUPT : fill(filter, &part);
-    if (status == ROOST_OK && !part_ends(&part, reader))
+    status = delta.hinted ? ROOST_CORRUPT : fill(filter, &delta);
+    if (status == ROOST_OK && !delta_ends(&delta, reader))
         status = ROOST_CORRUPT;
     if (status == ROOST_OK && !has_memory_for(filter, 0))
         status = ROOST_TOO_LARGE;
-    part_close(&part, &base->environment.allocator);
+    delta_close(&delta, &base->environment.allocator);
     return status;
 }
 
-/* ---- a delta, being read -------------------------------------------------------------------------------------------
- */
+/* ---- merging a delta --------------------------------------------------------------------------------------------- */
 
 /* All of it, before anything is done. */
-static bool part_is_sound(struct part_reader *part, struct bit_reader *reader)
+static bool delta_is_sound(struct delta_reader *delta, struct bit_reader *reader)
 {
-    struct part_item item;
+    struct delta_item item;
     struct hint_reader hints;
-    for (uint64_t i = 0; i < part->live; i++)
-        if (!next_live(part, &item))
+    for (uint64_t i = 0; i < delta->live; i++)
+        if (!next_live(delta, &item))
             return false;
-    hints_begin(&hints, part);
-    for (uint64_t i = 0; i < part->hinted; i++)
-        if (!next_hint(&hints, part, &item))
+    hints_begin(&hints, delta);
+    for (uint64_t i = 0; i < delta->hinted; i++)
+        if (!next_hint(&hints, delta, &item))
             return false;
     finish_ranks(&hints.hints);
-    return part_ends(part, reader) && reader_bits_left(reader) == 0;
+    return delta_ends(delta, reader) && reader_bits_left(reader) == 0;
 }
 
-/* By way of a filter that holds the part: time that follows the table, for parts that are large or say too little. */
-static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+/* By way of a filter that holds the delta: time that follows the table, for deltas that are large or lack classes. */
+static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
 {
     roost_filter *other;
     roost_status status = open_alike(&other, filter);
     if (status != ROOST_OK)
         return status;
-    part_rewind(part);
-    status = fill(as_orcuckoo(other), part);
+    delta_rewind(delta);
+    status = fill(as_orcuckoo(other), delta);
     if (status == ROOST_OK)
         status = orcuckoo_merge(&filter->base, changed, other);
-    other->kind->close(other);
+    other->kind->lifecycle.close(other);
     return status;
 }
 
-/* Removals whose class is not told must be looked for, unless their dots are new. */
-static bool needs_search(const struct orcuckoo *filter, const struct part_reader *part)
+/* Removals without a class must be searched for, unless their dots are new. */
+static bool needs_search(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
-    return part->live + part->hinted < part->causal.dots && causal_overlaps(&part->causal, &filter->causal);
+    return delta->live + delta->hinted < delta->causal.dots && causal_overlaps(&delta->causal, &filter->causal);
 }
 
-/* Whether the time of a whole merge is no more than a few times that of the part. */
-static bool is_large(const struct orcuckoo *filter, const struct part_reader *part)
+/* Whether the time of a whole merge is no more than a few times that of the delta. */
+static bool is_large(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
-    return part->live + part->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
+    return delta->live + delta->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
 }
 
-static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+static void apply_hints(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
 {
     struct hint_reader hints;
-    struct part_item item;
-    part_rewind(part);
-    for (uint64_t i = 0; i < part->live; i++)
-        next_live(part, &item);
-    hints_begin(&hints, part);
-    for (uint64_t i = 0; i < part->hinted; i++) {
-        next_hint(&hints, part, &item);
+    struct delta_item item;
+    delta_rewind(delta);
+    for (uint64_t i = 0; i < delta->live; i++)
+        next_live(delta, &item);
+    hints_begin(&hints, delta);
+    for (uint64_t i = 0; i < delta->hinted; i++) {
+        next_hint(&hints, delta, &item);
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
         bool unseen = !causal_contains(&filter->causal, item.actor, item.counter);
         if (unseen) { /* it entered, and was dead: two notes */
@@ -858,14 +849,14 @@ static void apply_hints(struct orcuckoo *filter, bool *changed, struct part_read
     }
 }
 
-static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reader *part)
+static void apply_live(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
 {
-    struct part_item item;
+    struct delta_item item;
     uint32_t kicks = filter->table.most_kicks;
     filter->table.holds_reserve = true;
-    part_rewind(part);
-    for (uint64_t i = 0; i < part->live; i++) {
-        next_live(part, &item);
+    delta_rewind(delta);
+    for (uint64_t i = 0; i < delta->live; i++) {
+        next_live(delta, &item);
         if (causal_contains(&filter->causal, item.actor, item.counter))
             continue;
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
@@ -878,26 +869,26 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct part_reade
     relieve_if_overfull(filter);
 }
 
-/* Few runs are added one by one, each of which may move those behind it; many in one go. */
+/* Few runs are added one by one, each of which may move those behind it; many are added at once. */
 #define FEW_RUNS 64
 
-static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joined, const struct part_reader *part)
+static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joined, const struct delta_reader *delta)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     *joined = (struct causal_context){0};
-    if (part->causal.count <= FEW_RUNS)
-        return causal_reserve(&filter->causal, allocator, part->causal.count);
-    return causal_union(joined, &filter->causal, &part->causal, allocator);
+    if (delta->causal.count <= FEW_RUNS)
+        return causal_reserve(&filter->causal, allocator, delta->causal.count);
+    return causal_union(joined, &filter->causal, &delta->causal, allocator);
 }
 
-static void apply_causal(struct orcuckoo *filter, bool *changed, const struct part_reader *part,
+static void apply_causal(struct orcuckoo *filter, bool *changed, const struct delta_reader *delta,
                          struct causal_context *joined)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     uint64_t before = filter->causal.dots;
-    if (part->causal.count <= FEW_RUNS) {
-        for (size_t i = 0; i < part->causal.count; i++)
-            causal_add(&filter->causal, allocator, part->causal.runs[i]);
+    if (delta->causal.count <= FEW_RUNS) {
+        for (size_t i = 0; i < delta->causal.count; i++)
+            causal_add(&filter->causal, allocator, delta->causal.runs[i]);
     } else {
         causal_release(&filter->causal, allocator);
         filter->causal = *joined;
@@ -908,12 +899,12 @@ static void apply_causal(struct orcuckoo *filter, bool *changed, const struct pa
     leave_shared_actor(filter);
 }
 
-/* At most so many bytes more: lists double, or take in what comes. */
-static uint64_t most_growth(const struct orcuckoo *filter, const struct part_reader *part)
+/* At most so many bytes more: lists double, or grow by what is added. */
+static uint64_t most_growth(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
     const struct stash *stash = &filter->table.stash;
-    uint64_t runs = part->causal.count;
-    return stash_bytes_with(stash, part->live) - stash_bytes(stash) + actors_bytes(&filter->actors) + 64 * runs + 256 +
+    uint64_t runs = delta->causal.count;
+    return stash_bytes_with(stash, delta->live) - stash_bytes(stash) + actors_bytes(&filter->actors) + 64 * runs + 256 +
            (filter->causal.room + runs + 4) * sizeof *filter->causal.runs;
 }
 
@@ -925,34 +916,34 @@ static bool knows_all_actors(const struct orcuckoo *filter, const struct causal_
     return true;
 }
 
-/* A part that can be taken in without fail, and the actors as they were before, should it not be. */
-struct ready_part {
-    struct part_reader part;
+/* A delta that can be merged without fail, and the actors as they were before, in case it is abandoned. */
+struct ready_delta {
+    struct delta_reader delta;
     struct causal_context joined;
     struct actors before;
     bool knew_all;
 };
 
-static void ready_part_close(struct orcuckoo *filter, struct ready_part *ready)
+static void ready_delta_close(struct orcuckoo *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    part_close(&ready->part, allocator);
+    delta_close(&ready->delta, allocator);
     causal_release(&ready->joined, allocator);
     actors_release(&ready->before, allocator);
     if (filter->table.stash.count == 0)
         stash_release(&filter->table.stash, allocator);
 }
 
-/* New actors stay only if all of them do, or those who send too many could use up the numbers. */
-static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_part *ready)
+/* New actors stay only if all of them do: otherwise refused deltas could use up the numbers. */
+static roost_status number_all_or_none(struct orcuckoo *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    ready->knew_all = knows_all_actors(filter, &ready->part.causal);
+    ready->knew_all = knows_all_actors(filter, &ready->delta.causal);
     if (ready->knew_all)
         return ROOST_OK;
     if (!actors_copy(&ready->before, &filter->actors, allocator))
         return ROOST_NO_MEMORY;
-    roost_status status = meet_actors(filter, &ready->part.causal);
+    roost_status status = number_actors(filter, &ready->delta.causal);
     if (status != ROOST_OK) {
         actors_release(&filter->actors, allocator);
         filter->actors = ready->before;
@@ -961,57 +952,58 @@ static roost_status meet_all_or_none(struct orcuckoo *filter, struct ready_part 
     return status;
 }
 
-/* All that can fail. */
-static roost_status ready_part(struct orcuckoo *filter, struct ready_part *ready)
+/* Does everything that can fail. */
+static roost_status ready_delta(struct orcuckoo *filter, struct ready_delta *ready)
 {
-    roost_status status = reserve_entries(filter, ready->part.live);
-    if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->part))
+    roost_status status = reserve_entries(filter, ready->delta.live);
+    if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->delta))
         status = ROOST_NO_MEMORY;
-    return status == ROOST_OK ? meet_all_or_none(filter, ready) : status;
+    return status == ROOST_OK ? number_all_or_none(filter, ready) : status;
 }
 
-static void apply_part(struct orcuckoo *filter, bool *changed, struct ready_part *ready)
+static void apply_delta(struct orcuckoo *filter, bool *changed, struct ready_delta *ready)
 {
-    struct part_reader *part = &ready->part;
-    if (part->live + part->hinted < part->causal.dots) /* all of it is new, see needs_search */
-        note_runs(filter, &part->causal);
-    apply_hints(filter, changed, part);
-    apply_live(filter, changed, part);
-    apply_causal(filter, changed, part, &ready->joined);
+    struct delta_reader *delta = &ready->delta;
+    if (delta->live + delta->hinted < delta->causal.dots) /* all of it is new, see needs_search */
+        note_runs(filter, &delta->causal);
+    apply_hints(filter, changed, delta);
+    apply_live(filter, changed, delta);
+    apply_causal(filter, changed, delta, &ready->joined);
 }
 
-/* A copy can be weighed before it is kept. */
-static bool needs_copy(const struct orcuckoo *filter, const struct part_reader *part)
+/* The memory of a copy can be measured before the copy is kept. */
+static bool needs_copy(const struct orcuckoo *filter, const struct delta_reader *delta)
 {
-    return is_large(filter, part) || needs_search(filter, part) || !has_memory_for(filter, most_growth(filter, part));
+    return is_large(filter, delta) || needs_search(filter, delta) ||
+           !has_memory_for(filter, most_growth(filter, delta));
 }
 
-/* Reads the part; ROOST_CORRUPT, ROOST_NO_MEMORY. */
-static roost_status open_sound(struct part_reader *part, const struct orcuckoo *filter, struct bit_reader *reader)
+/* Reads the delta; ROOST_CORRUPT, ROOST_NO_MEMORY. */
+static roost_status open_sound(struct delta_reader *delta, const struct orcuckoo *filter, struct bit_reader *reader)
 {
-    roost_status status = part_open(part, filter, reader);
+    roost_status status = delta_open(delta, filter, reader);
     if (status != ROOST_OK)
         return status;
-    if (part_is_sound(part, reader))
+    if (delta_is_sound(delta, reader))
         return ROOST_OK;
-    part_close(part, &filter->base.environment.allocator);
+    delta_close(delta, &filter->base.environment.allocator);
     return ROOST_CORRUPT;
 }
 
 roost_status orcuckoo_prepare_delta(roost_filter *base, struct prepared_delta *prepared, struct bit_reader reader)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    struct ready_part *ready = memory_allocate(&base->environment.allocator, sizeof *ready);
-    *prepared = (struct prepared_delta){.part = ready};
+    struct ready_delta *ready = memory_allocate(&base->environment.allocator, sizeof *ready);
+    *prepared = (struct prepared_delta){.delta = ready};
     if (!ready)
         return ROOST_NO_MEMORY;
-    roost_status status = open_sound(&ready->part, filter, &reader);
-    if (status == ROOST_OK && !needs_copy(filter, &ready->part)) {
-        status = ready_part(filter, ready);
+    roost_status status = open_sound(&ready->delta, filter, &reader);
+    if (status == ROOST_OK && !needs_copy(filter, &ready->delta)) {
+        status = ready_delta(filter, ready);
         prepared->ready = status == ROOST_OK;
     }
     if (!prepared->ready) {
-        ready_part_close(filter, ready);
+        ready_delta_close(filter, ready);
         memory_release(&base->environment.allocator, ready);
     }
     return status;
@@ -1019,45 +1011,44 @@ roost_status orcuckoo_prepare_delta(roost_filter *base, struct prepared_delta *p
 
 void orcuckoo_commit_delta(roost_filter *base, bool *changed, struct prepared_delta *prepared)
 {
-    apply_part(as_orcuckoo(base), changed, prepared->part);
-    ready_part_close(as_orcuckoo(base), prepared->part);
-    memory_release(&base->environment.allocator, prepared->part);
+    apply_delta(as_orcuckoo(base), changed, prepared->delta);
+    ready_delta_close(as_orcuckoo(base), prepared->delta);
+    memory_release(&base->environment.allocator, prepared->delta);
 }
 
 void orcuckoo_abandon_delta(roost_filter *base, struct prepared_delta *prepared)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    struct ready_part *ready = prepared->part;
+    struct ready_delta *ready = prepared->delta;
     if (!ready->knew_all) {
         actors_release(&filter->actors, &base->environment.allocator);
         filter->actors = ready->before;
         ready->before = (struct actors){0};
     }
-    ready_part_close(filter, ready);
+    ready_delta_close(filter, ready);
     memory_release(&base->environment.allocator, ready);
 }
 
 roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    struct ready_part ready = {0};
+    struct ready_delta ready = {0};
     *changed = false;
-    roost_status status = open_sound(&ready.part, filter, reader);
+    roost_status status = open_sound(&ready.delta, filter, reader);
     if (status != ROOST_OK)
         return status;
-    if (needs_copy(filter, &ready.part)) {
-        status = merge_slowly(filter, changed, &ready.part);
+    if (needs_copy(filter, &ready.delta)) {
+        status = merge_slowly(filter, changed, &ready.delta);
     } else {
-        status = ready_part(filter, &ready);
+        status = ready_delta(filter, &ready);
         if (status == ROOST_OK)
-            apply_part(filter, changed, &ready);
+            apply_delta(filter, changed, &ready);
     }
-    ready_part_close(filter, &ready);
+    ready_delta_close(filter, &ready);
     return status;
 }
 
-/* ---- without cursors -----------------------------------------------------------------------------------------------
- */
+/* ---- without cursors --------------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy)
 {
@@ -1066,7 +1057,7 @@ roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *
 }
 
 /* The causal context less the dots that entered since. A removal notes its dot too, but that one had entered before. */
-roost_status orcuckoo_causal_then(const roost_filter *base, struct causal_context *causal, uint64_t record)
+roost_status orcuckoo_causal_at(const roost_filter *base, struct causal_context *causal, uint64_t record)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const roost_allocator *allocator = &base->environment.allocator;

@@ -4,18 +4,18 @@
  *
  *     mine      theirs    merged
  *     live      dead      dead      an entry of mine whose dot they have seen, and that they do not hold: dropped
- *     unseen    live      live      an entry of theirs whose dot I have not seen: taken in
+ *     unseen    live      live      an entry of theirs whose dot I have not seen: added
  *     unseen    dead      dead      the causal context alone
  *     the rest            as it is
  *
- * First the drops, which make room, then what is taken in. Neither needs to know where an entry lies: a dropped one is
- * looked up in both of its buckets and in the stash of the other side; whether one is taken in, the causal context
- * alone says.
+ * First the drops, which make room, then the additions. Neither needs to know where an entry lies: a dropped one is
+ * looked up in both of its buckets and in the stash of the other side; whether one is added follows from the causal
+ * context alone.
  *
  * Most of the time two replicas hold nearly the same, and mostly in the same buckets, since entries move only when the
  * table is full. So the walk compares bucket by bucket, and only entries that are not in the same bucket over there are
- * looked up, in rows whose memory was asked for ahead. Actors have other indexes on the other side: a table made for
- * the walk translates them, together with how far the other causal context is known without gaps, which nearly always
+ * looked up, in batches whose memory was prefetched. Actors have other indexes on the other side: a table made for the
+ * walk translates them, together with how far the other causal context is known without gaps, which nearly always
  * answers whether a dot was seen.
  *
  * A merge that fails half-way must leave nothing behind, so from the first change on it works on a copy of the table.
@@ -24,7 +24,7 @@
 
 #define ROW 32
 
-/* What a walk over the entries of one filter wants to know about the other, for each actor of the first. */
+/* What a walk over the entries of one filter needs to know about the other, for each actor of the first. */
 struct actor_map {
     uint32_t number;     /* in the other filter, or NO_ACTOR */
     uint32_t index;      /* there, or NO_INDEX */
@@ -57,8 +57,7 @@ static struct actor_map *map_actors(const struct orcuckoo *filter, const struct 
     return known;
 }
 
-/* ---- what was removed over there -----------------------------------------------------------------------------------
- */
+/* ---- what was removed over there --------------------------------------------------------------------------------- */
 
 /*
  * A walk over the entries of `filter` that the other one has seen and no longer holds. It goes over the slots first, a
@@ -186,8 +185,7 @@ static bool next_removal(const struct orcuckoo *filter, struct removal_walk *wal
     return next_removed_slot(filter, walk, removal) || next_removed_node(filter, walk, removal);
 }
 
-/* ---- what is new over there ----------------------------------------------------------------------------------------
- */
+/* ---- what is new over there -------------------------------------------------------------------------------------- */
 
 /* A walk over the entries of `other` whose dots are unseen here, in rows of slots, then of the stash. */
 struct unseen_walk {
@@ -244,8 +242,7 @@ static bool next_unseen(const struct orcuckoo *filter, struct unseen_walk *walk)
     return walk->count > 0;
 }
 
-/* ---- merge ---------------------------------------------------------------------------------------------------------
- */
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
 
 static void drop(struct orcuckoo *filter, const struct removal *removal)
 {
@@ -270,7 +267,7 @@ static roost_status take_row(struct orcuckoo *filter, const struct unseen_walk *
 }
 
 /* Actors of the other that were unknown so far get their numbers. */
-roost_status meet_actors(struct orcuckoo *filter, const struct causal_context *causal)
+roost_status number_actors(struct orcuckoo *filter, const struct causal_context *causal)
 {
     for (size_t i = 0; i < causal->count; i++) {
         if (i > 0 && causal->runs[i].actor == causal->runs[i - 1].actor)
@@ -291,15 +288,15 @@ void note_runs(struct orcuckoo *filter, const struct causal_context *unseen)
     }
 }
 
-/* Those that the filter has just met have numbers now. */
-static void introduce(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
+/* Fills in the numbers of actors that the filter has just got. */
+static void fill_in_numbers(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
 {
     for (uint32_t i = 0; i < other->actors.count; i++)
         if (known[i].number == NO_ACTOR)
             known[i].number = actors_find(&filter->actors, other->actors.list[i].id);
 }
 
-/* What a merge under way may still have to take back. */
+/* What a merge in progress may have to undo. */
 struct merge {
     uint64_t next_change;         /* of the journal, before anything was noted */
     struct orcuckoo before;       /* table and actors as they were */
@@ -352,9 +349,9 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
 {
     struct unseen_walk unseen = {.other = other, .known = merge->theirs};
     uint32_t kicks = filter->table.most_kicks;
-    roost_status status = meet_actors(filter, &merge->unseen);
-    introduce(filter, merge->theirs, other);
-    if (status == ROOST_OK) /* before those that are live: from any record on the journal says nothing wrong */
+    roost_status status = number_actors(filter, &merge->unseen);
+    fill_in_numbers(filter, merge->theirs, other);
+    if (status == ROOST_OK) /* before those that are live: the records from any cursor on are then correct */
         note_runs(filter, &merge->unseen);
     if (first && status == ROOST_OK)
         do
@@ -431,13 +428,13 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
     return status;
 }
 
-/* ---- removals in steps ---------------------------------------------------------------------------------------------
+/* ---- incremental removals -----------------------------------------------------------------------------------------
  *
- * The receiver of a state in parts has taken in all that was new to him; now no dot that the other side has seen can
- * enter any more, and what is left to do is to drop the entries that it has seen removed. His table is walked a few
- * rows at a time, and changes in between: entries may come, which are none of these, or go, or be kicked from a row
- * that was not looked at yet into one that was. The table counts such moves. A walk that they disturbed is made again;
- * the third one is made in one go.
+ * The receiver has merged all that was new to it; from now on no dot that the sender has seen can enter any more, and
+ * what is left to do is to drop the entries that the sender has seen removed. The table is walked a few rows at a time,
+ * and changes in between: entries may come, which are none of these, or go, or be kicked from a row that was not
+ * visited yet into one that was. The table counts such moves. A walk that was disturbed by moves is repeated; the third
+ * walk visits all rows at once.
  */
 
 #define MOST_PASSES 3
@@ -499,10 +496,9 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
     return ROOST_OK;
 }
 
-/* ---- compare -------------------------------------------------------------------------------------------------------
- */
+/* ---- compare ----------------------------------------------------------------------------------------------------- */
 
-/* The same walk for those who have no memory for a table of actors: each is asked for again. */
+/* The same walk without memory for a table of actors: each actor is looked up again. */
 struct slow_walk {
     const struct orcuckoo *filter, *other;
     bool found;

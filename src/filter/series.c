@@ -13,8 +13,8 @@
  * tables, one by one, and know nothing of lengths. The thesis keeps the tail of the longer list as it is, and an
  * element that one side had seen there, removed, and shrunk away comes back. Here each table has a causal context of
  * its own, which stays when its entries are gone: only a table that has never seen anything is missing. (A causal
- * context for each table, and not one for all: its actors tell their table by their lowest bits, so that the union of
- * all causal contexts is one again, where it is needed.)
+ * context for each table, and not one for all: the lowest bits of an actor are the number of its table, so that the
+ * union of all causal contexts is a causal context too, where one is needed.)
  *
  * Removal. An element may have entries in several tables, since replicas grow apart and meet again. The tables' classes
  * nest, so an entry of this element in one table never looks like another element's in a finer one. Remove takes its
@@ -30,9 +30,9 @@
  *     table 1                       -                    x          adding x again
  *
  * The promise. Cuckoo: every replica adds to a table only as long as it sees fewer elements in it than its capacity,
- * and fingerprints are long enough for `writers` times as many. Bloom: a quota in the state says who added how much to
- * which table, and nobody adds more than his share (../causal/quota.h); shares that lie idle can be lent.
- * docs/error-bounds.md.
+ * and fingerprints are long enough for `writers` times as many. Bloom: a quota in the state records which replica
+ * added how much to which table, and no replica adds more than its share (../causal/quota.h); idle shares can be
+ * transferred. docs/error-bounds.md.
  *
  * A failed merge leaves the series as it was: it is made on copies of the tables that change, which take their places
  * at the end. A delta is prepared in every table before it is committed in any (kind.h), so that its time follows its
@@ -49,11 +49,10 @@
 #include "../base/hash.h"
 
 #define ROW 256
-/* Of a table, for an estimate. */
+/* Rows of a table that an estimate reads. */
 #define SAMPLED_ROWS 1024
 
-/* ---- tables --------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static bool plan_of(const struct series *series, uint32_t index, struct table_plan *plan)
 {
@@ -86,7 +85,7 @@ static struct cuckoo_geometry planned_geometry(const struct series *series, cons
     return geometry;
 }
 
-/* Of all tables that there are. */
+/* The sum over all present tables. */
 static uint64_t series_capacity(const roost_filter *filter)
 {
     struct table_plan plan;
@@ -103,7 +102,7 @@ static uint64_t series_bytes(const roost_filter *filter)
         sizeof *series + series->quota.room * sizeof *series->quota.entries + journal_bytes(&series->base.own_journal);
     for (uint32_t i = 0; i < series->count; i++)
         if (series->tables[i])
-            bytes += series->table_kind->bytes(series->tables[i]);
+            bytes += series->table_kind->report.memory(series->tables[i]);
     return bytes;
 }
 
@@ -121,11 +120,11 @@ static roost_status new_table(const struct series *series, uint32_t index, roost
     environment.memory_limit -= taken;
     environment.random_seed += index;
     roost_config config = table_config(series, &plan);
-    if (!kind->open_table) {
-        roost_status status = kind->open(table, &config, &environment, NULL);
+    if (!kind->table.open) {
+        roost_status status = kind->lifecycle.open(table, &config, &environment, NULL);
         return status == ROOST_INVALID ? ROOST_FULL : status; /* a rate that no array keeps: the series ends here */
     }
-    return kind->open_table(table, &config, &environment, planned_geometry(series, &plan));
+    return kind->table.open(table, &config, &environment, planned_geometry(series, &plan));
 }
 
 static void put_table(struct series *series, uint32_t index, roost_filter *table)
@@ -148,14 +147,18 @@ roost_status series_table(struct series *series, uint32_t index, roost_filter **
     return status;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static const struct filter_kind *series_kind_of(roost_kind code)
 {
     return code == ROOST_BLOOM    ? &series_bloom_kind
            : code == ROOST_CUCKOO ? &series_gcuckoo_kind
                                   : &series_orcuckoo_kind;
+}
+
+static const struct filter_kind *table_kind_of(roost_kind code)
+{
+    return code == ROOST_BLOOM ? &bloom_kind : code == ROOST_CUCKOO ? &gcuckoo_kind : &orcuckoo_kind;
 }
 
 static roost_status series_resolve(roost_config *config)
@@ -213,7 +216,7 @@ static roost_status series_open(roost_filter **filter, const roost_config *given
     if (!series)
         return ROOST_NO_MEMORY;
     init_base(&series->base, series_kind_of(config.kind), &config, environment);
-    series->table_kind = filter_kind_of(config.kind, false);
+    series->table_kind = table_kind_of(config.kind);
     series->buckets = geometry.buckets;
     series->nesting = plan.geometry;
     *filter = &series->base;
@@ -246,7 +249,7 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
         roost_filter *table = NULL;
         if (!series->tables[i])
             continue;
-        status = series->table_kind->clone(series->tables[i], &table);
+        status = series->table_kind->lifecycle.clone(series->tables[i], &table);
         if (status == ROOST_OK)
             put_table(twin, i, table);
     }
@@ -257,7 +260,7 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     return status;
 }
 
-/* ---- a copy in steps -----------------------------------------------------------------------------------------------
+/* ---- incremental copies -------------------------------------------------------------------------------------------
  *
  * Table by table; one that has changed again since it was copied is gone over again. Tables come, and are never taken
  * away.
@@ -282,7 +285,7 @@ static roost_status open_copy_of_table(const struct series *series, struct serie
     roost_filter *table;
     roost_environment environment = twin->base.environment;
     environment.random_seed += index;
-    roost_status status = series->table_kind->copy_open(series->tables[index], &table, &environment);
+    roost_status status = series->table_kind->incremental.copy_open(series->tables[index], &table, &environment);
     if (status == ROOST_OK)
         put_table(twin, index, table);
     return status;
@@ -300,7 +303,8 @@ static roost_status series_copy_some(roost_filter *filter, roost_filter *copy, u
         if (!twin->tables[i])
             status = open_copy_of_table(series, twin, i);
         if (status == ROOST_OK)
-            status = series->table_kind->copy_some(series->tables[i], twin->tables[i], effort, &clean_table);
+            status =
+                series->table_kind->incremental.copy_some(series->tables[i], twin->tables[i], effort, &clean_table);
         *clean &= clean_table;
     }
     return status;
@@ -315,7 +319,7 @@ static roost_status series_copy_rest(roost_filter *filter, roost_filter *copy)
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
-        status = series->table_kind->copy_rest(series->tables[i], twin->tables[i]);
+        status = series->table_kind->incremental.copy_rest(series->tables[i], twin->tables[i]);
         join_series(twin, twin->tables[i], i);
     }
     return status;
@@ -332,18 +336,17 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
                 join_series(series, series->tables[i], i);
     } else if (place <= series->count && series->tables[place - 1]) {
         series->tables[place - 1] = moved_filter(mover, series->tables[place - 1]);
-        series->table_kind->move(series->tables[place - 1], mover, 0);
+        series->table_kind->incremental.move(series->tables[place - 1], mover, 0);
     }
     return place < series->count;
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 static bool may_hold(const struct series *series, uint32_t index)
 {
     const roost_filter *table = series->tables[index];
-    return table && (!series->table_kind->elements || series->table_kind->elements(table) > 0);
+    return table && (!series->table_kind->table.elements || series->table_kind->table.elements(table) > 0);
 }
 
 /* Keys of a row that no table asked so far holds. The places of the tables that nest are worked out once for all. */
@@ -361,7 +364,7 @@ static void search_begin(struct search *search, const struct series *series, con
     search->count = count;
     for (size_t i = 0; i < count; i++)
         search->row_index[i] = (uint16_t)i;
-    if (series->table_kind->contains_nested) {
+    if (series->table_kind->table.contains_nested) {
         struct cuckoo_geometry geometry = series->nesting;
         for (size_t i = 0; i < count; i++)
             search->places[i] = nested_place_of_hash(hashes[i], geometry);
@@ -373,16 +376,16 @@ static void search_begin(struct search *search, const struct series *series, con
 static void search_table(const struct search *search, bool *here, const roost_filter *table)
 {
     const struct filter_kind *kind = search->series->table_kind;
-    if (kind->contains_nested)
-        kind->contains_nested(table, here, search->places, search->count);
+    if (kind->table.contains_nested)
+        kind->table.contains_nested(table, here, search->places, search->count);
     else
-        kind->contains(table, here, search->hashes, search->count);
+        kind->set.contains(table, here, search->hashes, search->count);
 }
 
-/* What was found is not looked for again. */
+/* Removes the keys that were found from the search. */
 static void search_drop(struct search *search, const bool *here)
 {
-    bool nests = search->series->table_kind->contains_nested != NULL;
+    bool nests = search->series->table_kind->table.contains_nested != NULL;
     size_t still = 0;
     for (size_t i = 0; i < search->count; i++) {
         search->row_index[still] = search->row_index[i];
@@ -428,19 +431,18 @@ static uint64_t series_count(const roost_filter *filter, roost_hash hash)
     uint64_t copies = 0;
     for (uint32_t i = 0; i < series->count; i++)
         if (may_hold(series, i))
-            copies += series->table_kind->count(series->tables[i], hash);
+            copies += series->table_kind->removal.count(series->tables[i], hash);
     return filter->config.multiset ? copies : copies > 0;
 }
 
-/* ---- add -----------------------------------------------------------------------------------------------------------
- */
+/* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* How many additions this replica may still make to a table. */
 static uint64_t room_in(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
-    if (!series->table_kind->elements)
+    if (!series->table_kind->table.elements)
         return quota_left(&series->quota, index, series->actor, plan->share);
-    uint64_t elements = series->tables[index] ? series->table_kind->elements(series->tables[index]) : 0;
+    uint64_t elements = series->tables[index] ? series->table_kind->table.elements(series->tables[index]) : 0;
     return elements < plan->capacity ? plan->capacity - elements : 0;
 }
 
@@ -461,7 +463,7 @@ static roost_status find_room(struct series *series, roost_filter **table, uint6
 /* A Bloom series has an actor from its first addition on, for its entries in the quota. */
 static roost_status ready_quota(struct series *series)
 {
-    if (series->table_kind->elements)
+    if (series->table_kind->table.elements)
         return ROOST_OK;
     if (!series->actor && !entropy_number(&series->base.environment.entropy, &series->actor))
         return ROOST_EXHAUSTED;
@@ -470,10 +472,10 @@ static roost_status ready_quota(struct series *series)
 
 static void spend(struct series *series, uint32_t index, uint64_t amount)
 {
-    if (series->table_kind->elements || amount == 0)
+    if (series->table_kind->table.elements || amount == 0)
         return;
     quota_raise(&series->quota, index, series->actor, series->actor, amount);
-    journal_note(series->base.journal, LEDGER_TABLE, series->actor, index);
+    journal_note(series->base.journal, QUOTA_TABLE, series->actor, index);
 }
 
 /* Some of those that are not contained yet, as many as one table has room for. */
@@ -487,7 +489,7 @@ static roost_status add_some(struct series *series, bool *grew, size_t *done, co
         status = find_room(series, &table, &room);
     if (status != ROOST_OK)
         return status;
-    status = series->table_kind->add(table, grew, done, hashes, count < room ? count : (size_t)room);
+    status = series->table_kind->set.add(table, grew, done, hashes, count < room ? count : (size_t)room);
     uint64_t fresh = 0;
     for (size_t i = 0; i < *done; i++)
         fresh += grew[i];
@@ -536,8 +538,7 @@ static roost_status series_add(roost_filter *filter, bool *changed, size_t *done
     return status;
 }
 
-/* ---- add and remove, where elements can be removed -----------------------------------------------------------------
- */
+/* ---- add and remove, where elements can be removed --------------------------------------------------------------- */
 
 /* The finest table that holds the element, or `none`. */
 static uint32_t finest_holder(const struct series *series, roost_hash hash, uint32_t none)
@@ -545,7 +546,7 @@ static uint32_t finest_holder(const struct series *series, roost_hash hash, uint
     for (uint32_t index = series->count; index-- > 0;) {
         bool found = false;
         if (may_hold(series, index))
-            series->table_kind->contains(series->tables[index], &found, &hash, 1);
+            series->table_kind->set.contains(series->tables[index], &found, &hash, 1);
         if (found)
             return index;
     }
@@ -556,10 +557,10 @@ static uint32_t finest_holder(const struct series *series, roost_hash hash, uint
 static bool has_room_for(const struct series *series, uint32_t index, roost_hash hash)
 {
     const roost_filter *table = series->tables[index];
-    uint64_t elements = series->table_kind->elements(table);
+    uint64_t elements = series->table_kind->table.elements(table);
     bool found = false;
     if (elements == table->config.capacity)
-        series->table_kind->contains(table, &found, &hash, 1);
+        series->table_kind->set.contains(table, &found, &hash, 1);
     return found || elements < table->config.capacity;
 }
 
@@ -581,18 +582,18 @@ static bool remove_from(struct series *series, uint32_t index, roost_hash hash)
 {
     bool removed = false;
     if (may_hold(series, index))
-        series->table_kind->remove(series->tables[index], &removed, &hash, 1);
+        series->table_kind->removal.remove(series->tables[index], &removed, &hash, 1);
     return removed;
 }
 
 void series_shrink(struct series *series)
 {
     series->target = 0;
-    for (uint32_t i = series->count; i-- > 1 && series->table_kind->sleep;) {
-        if (series->tables[i] && series->table_kind->elements(series->tables[i]) > 0)
+    for (uint32_t i = series->count; i-- > 1 && series->table_kind->table.free_slots;) {
+        if (series->tables[i] && series->table_kind->table.elements(series->tables[i]) > 0)
             return;
         if (series->tables[i])
-            series->table_kind->sleep(series->tables[i]);
+            series->table_kind->table.free_slots(series->tables[i]);
     }
 }
 
@@ -606,7 +607,7 @@ static roost_status add_removable(struct series *series, roost_dot *dot, bool *f
     *fresh = holder == MOST_TABLES;
     status = *fresh ? find_room(series, &table, &room) : find_room_for(series, &table, hash);
     if (status == ROOST_OK)
-        status = series->table_kind->add_dot(table, dot, hash);
+        status = series->table_kind->removal.add_dot(table, dot, hash);
     if (status != ROOST_OK || *fresh)
         return status;
     for (uint32_t index = holder; index > table->table; index--)
@@ -625,13 +626,13 @@ static roost_status add_run(struct series *series, bool *fresh, size_t *done, bo
     roost_status status = find_room(series, &table, &room);
     if (status != ROOST_OK)
         return status;
-    status = series->table_kind->add(table, fresh, done, hashes, count < room ? count : (size_t)room);
+    status = series->table_kind->set.add(table, fresh, done, hashes, count < room ? count : (size_t)room);
     *filled = *done == room;
     return status;
 }
 
 /*
- * As many as can be added before the row has to be looked up anew: where a table is full in the middle of a run, what
+ * As many as can be added before the row has to be looked up again: where a table is full in the middle of a run, what
  * comes next goes elsewhere, and may be an element that was just added.
  */
 static roost_status add_removable_row(struct series *series, bool *changed, size_t *done, const roost_hash *hashes,
@@ -697,8 +698,9 @@ static roost_status series_remove_one(roost_filter *filter, bool *changed, roost
     if (!filter->config.multiset)
         return ROOST_UNSUPPORTED;
     uint32_t holder = finest_holder(series, hash, MOST_TABLES);
-    roost_status status =
-        holder == MOST_TABLES ? ROOST_OK : series->table_kind->remove_one(series->tables[holder], changed, hash);
+    roost_status status = holder == MOST_TABLES
+                              ? ROOST_OK
+                              : series->table_kind->removal.remove_one(series->tables[holder], changed, hash);
     series_shrink(series);
     return status;
 }
@@ -707,7 +709,7 @@ static roost_status series_remove_dot(roost_filter *filter, bool *changed, roost
 {
     struct series *series = as_series(filter);
     roost_filter *table = series->tables[dot.actor & (MOST_TABLES - 1)];
-    roost_status status = table ? series->table_kind->remove_dot(table, changed, hash, dot) : ROOST_OK;
+    roost_status status = table ? series->table_kind->removal.remove_dot(table, changed, hash, dot) : ROOST_OK;
     series_shrink(series);
     return status;
 }
@@ -715,48 +717,47 @@ static roost_status series_remove_dot(roost_filter *filter, bool *changed, roost
 static uint64_t series_actor(const roost_filter *filter)
 {
     const struct series *series = as_const_series(filter);
-    for (uint32_t i = 0; i < series->count && series->table_kind->actor; i++)
-        if (series->tables[i] && series->table_kind->actor(series->tables[i]))
-            return series->table_kind->actor(series->tables[i]);
+    for (uint32_t i = 0; i < series->count && series->table_kind->replica.actor; i++)
+        if (series->tables[i] && series->table_kind->replica.actor(series->tables[i]))
+            return series->table_kind->replica.actor(series->tables[i]);
     return series->actor;
 }
 
-/* ---- merge and compare ---------------------------------------------------------------------------------------------
- */
+/* ---- merge and compare ------------------------------------------------------------------------------------------- */
 
 static bool is_missing(const struct series *series, uint32_t index)
 {
-    return !series->tables[index] || series->table_kind->is_bottom(series->tables[index]);
+    return !series->tables[index] || series->table_kind->lattice.is_bottom(series->tables[index]);
 }
 
-/* Whether `other` knows of anything that this series does not. */
+/* Whether `other` has seen anything that this series has not. */
 static bool lacks_in_table(const struct series *series, const struct series *other, uint32_t index)
 {
     if (is_missing(other, index))
         return false;
     return is_missing(series, index) ||
-           (series->table_kind->compare(series->tables[index], other->tables[index]) & ROOST_BEFORE);
+           (series->table_kind->lattice.compare(series->tables[index], other->tables[index]) & ROOST_BEFORE);
 }
 
 roost_status series_copy_table(struct series *series, uint32_t index, roost_filter **copy)
 {
     const roost_filter *old = series->tables[index];
-    roost_status status = old ? series->table_kind->clone(old, copy) : new_table(series, index, copy);
+    roost_status status = old ? series->table_kind->lifecycle.clone(old, copy) : new_table(series, index, copy);
     if (status != ROOST_OK)
         return status;
     join_series(series, *copy, index);
-    if (old && series->table_kind->take_over)
-        series->table_kind->take_over(*copy, old);
+    if (old && series->table_kind->table.take_over)
+        series->table_kind->table.take_over(*copy, old);
     return ROOST_OK;
 }
 
-/* A table that holds what both do; the old one stays as it is. */
+/* A new table with the merge of both; the old one stays as it is. */
 static roost_status merged_table(struct series *series, const struct series *other, uint32_t index,
                                  roost_filter **merged)
 {
     bool changed;
     roost_status status = series_copy_table(series, index, merged);
-    return status == ROOST_OK ? series->table_kind->merge(*merged, &changed, other->tables[index]) : status;
+    return status == ROOST_OK ? series->table_kind->lattice.merge(*merged, &changed, other->tables[index]) : status;
 }
 
 void series_replace_table(struct series *series, uint32_t index, roost_filter *table)
@@ -768,7 +769,7 @@ void series_replace_table(struct series *series, uint32_t index, roost_filter *t
 static void note_entry(void *context, const struct quota_entry *entry)
 {
     struct series *series = context;
-    journal_note(series->base.journal, LEDGER_TABLE, entry->from, entry->table);
+    journal_note(series->base.journal, QUOTA_TABLE, entry->from, entry->table);
 }
 
 bool series_take_quota(struct series *series, const struct quota *other)
@@ -841,7 +842,7 @@ static uint128 series_digest(roost_filter *filter)
     uint128 digest = 0;
     for (uint32_t i = 0; i < series->count; i++)
         if (!is_missing(series, i))
-            digest += hash_of_sum(filter->config.seed, i, series->table_kind->digest(series->tables[i]));
+            digest += hash_of_sum(filter->config.seed, i, series->table_kind->lattice.digest(series->tables[i]));
     for (size_t i = 0; i < series->quota.count; i++) {
         const struct quota_entry *entry = &series->quota.entries[i];
         uint128 amount = (uint128)entry->amount << 64 | entry->from;
@@ -854,18 +855,17 @@ static bool series_precompute_digest(roost_filter *filter, uint64_t *effort)
 {
     const struct series *series = as_series(filter);
     bool more = false;
-    for (uint32_t i = 0; i < series->count && series->table_kind->precompute_digest; i++)
-        more |= series->tables[i] && series->table_kind->precompute_digest(series->tables[i], effort);
+    for (uint32_t i = 0; i < series->count && series->table_kind->lattice.precompute_digest; i++)
+        more |= series->tables[i] && series->table_kind->lattice.precompute_digest(series->tables[i], effort);
     return more;
 }
 
-/* ---- lending -------------------------------------------------------------------------------------------------------
- */
+/* ---- transfer of shares ------------------------------------------------------------------------------------------ */
 
 /*
  * The actor that has used two thirds or more of what it has of this table, and went on farthest beyond; 0: none. Not
- * all, since then it has begun another table before it hears of the gift; and more than who gives keeps (half), lest
- * two give to each other for ever.
+ * all, since it would have begun another table before the transfer arrives; and more than the giver keeps (half), so
+ * that two replicas do not transfer to each other for ever.
  */
 static uint64_t neediest(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
@@ -886,7 +886,7 @@ static uint64_t neediest(const struct series *series, uint32_t index, const stru
     return needy;
 }
 
-/* Keeps as much as was used so far, in case it goes on like that. */
+/* The giver keeps as much as it has used so far, for further additions. */
 static uint64_t idle_part(const struct series *series, uint32_t index, const struct table_plan *plan)
 {
     uint64_t left = quota_left(&series->quota, index, series->actor, plan->share);
@@ -898,7 +898,8 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
 {
     struct series *series = as_series(filter);
     struct table_plan plan;
-    if (series->table_kind->elements || !series->actor) /* who never added has no share, lest mirrors use them up */
+    if (series->table_kind->table.elements ||
+        !series->actor) /* a replica that never added has no share: mirrors must not use them up */
         return ROOST_OK;
     for (uint32_t i = 0; i < series->count && plan_of(series, i, &plan); i++) {
         uint64_t needy = neediest(series, i, &plan);
@@ -911,14 +912,13 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
         if (idle == 0)
             continue;
         quota_raise(&series->quota, i, series->actor, needy, idle);
-        journal_note(filter->journal, LEDGER_TABLE, series->actor, i);
+        journal_note(filter->journal, QUOTA_TABLE, series->actor, i);
         *gave = true;
     }
     return ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void add_table_info(roost_info *info, const roost_info *table)
 {
@@ -947,10 +947,11 @@ static struct place coarser(struct place place, struct cuckoo_geometry fine, str
    entries counts once. */
 static double held_before(const struct series *series, uint32_t index, struct place place)
 {
-    const struct cuckoo_table *table = series->table_kind->slots(series->tables[index]);
+    const struct cuckoo_table *table = series->table_kind->table.slots(series->tables[index]);
     struct slot_match matches[MOST_MATCHES];
     for (uint32_t i = 0; i < index; i++) {
-        const struct cuckoo_table *other = series->tables[i] ? series->table_kind->slots(series->tables[i]) : NULL;
+        const struct cuckoo_table *other =
+            series->tables[i] ? series->table_kind->table.slots(series->tables[i]) : NULL;
         struct place before = other ? coarser(place, table->geometry, other->geometry) : place;
         if (!other || !cuckoo_table_contains(other, &before))
             continue;
@@ -965,7 +966,7 @@ static double held_before(const struct series *series, uint32_t index, struct pl
 /* How many elements of a table a coarser one holds too, from every `stride`-th row. */
 static double held_twice(const struct series *series, uint32_t index, uint32_t stride)
 {
-    const struct cuckoo_table *table = series->table_kind->slots(series->tables[index]);
+    const struct cuckoo_table *table = series->table_kind->table.slots(series->tables[index]);
     double held = 0, stashed = 0;
     for (uint32_t row = 0; row < cuckoo_table_rows(table); row += stride) {
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
@@ -982,11 +983,11 @@ static double held_twice(const struct series *series, uint32_t index, uint32_t s
  */
 static void count_once(const struct series *series, roost_info *info, uint32_t most_rows)
 {
-    if (!series->table_kind->slots || series->base.config.multiset)
+    if (!series->table_kind->table.slots || series->base.config.multiset)
         return;
     for (uint32_t i = 1; i < series->count; i++)
         if (may_hold(series, i)) {
-            uint32_t rows = cuckoo_table_rows(series->table_kind->slots(series->tables[i]));
+            uint32_t rows = cuckoo_table_rows(series->table_kind->table.slots(series->tables[i]));
             info->elements -= held_twice(series, i, rows / most_rows + 1);
         }
     info->elements = info->elements > 0 ? info->elements : 0;
@@ -1023,21 +1024,21 @@ static void report(const roost_filter *filter, roost_info *info, table_report *r
 
 static void series_info(const roost_filter *filter, roost_info *info)
 {
-    report(filter, info, as_const_series(filter)->table_kind->info);
+    report(filter, info, as_const_series(filter)->table_kind->report.info);
     count_once(as_const_series(filter), info, UINT32_MAX);
 }
 
 static void series_estimate(const roost_filter *filter, roost_info *info)
 {
     const struct filter_kind *kind = as_const_series(filter)->table_kind;
-    report(filter, info, kind->estimate ? kind->estimate : kind->info);
+    report(filter, info, kind->report.estimate ? kind->report.estimate : kind->report.info);
     count_once(as_const_series(filter), info, SAMPLED_ROWS);
 }
 
 static void series_brief(const roost_filter *filter, roost_info *info)
 {
     const struct filter_kind *kind = as_const_series(filter)->table_kind;
-    report(filter, info, kind->brief ? kind->brief : kind->info);
+    report(filter, info, kind->report.brief ? kind->report.brief : kind->report.info);
 }
 
 static bool follows_plan(const struct series *series, uint32_t index)
@@ -1046,9 +1047,9 @@ static bool follows_plan(const struct series *series, uint32_t index)
     const roost_filter *table = series->tables[index];
     if (!plan_of(series, index, &plan) || table->config.capacity != plan.capacity || table->config.fpr != plan.fpr)
         return false;
-    if (!series->table_kind->geometry)
+    if (!series->table_kind->table.geometry)
         return true;
-    struct cuckoo_geometry real = series->table_kind->geometry(table), planned = planned_geometry(series, &plan);
+    struct cuckoo_geometry real = series->table_kind->table.geometry(table), planned = planned_geometry(series, &plan);
     return memcmp(&real, &planned, sizeof real) == 0;
 }
 
@@ -1066,51 +1067,74 @@ static roost_status series_check(const roost_filter *filter)
     for (uint32_t i = 0; i < MOST_TABLES && status == ROOST_OK; i++) {
         if (!series->tables[i])
             continue;
-        status = belongs(series, i) ? series->table_kind->check(series->tables[i]) : ROOST_CORRUPT;
+        status = belongs(series, i) ? series->table_kind->report.check(series->tables[i]) : ROOST_CORRUPT;
     }
     return status;
 }
 
 #define COMMON                                                                                                         \
-    .resolve = series_resolve, .is_resolved = series_is_resolved, .open = series_open, .close = series_close,          \
-    .clone = series_clone, .copy_open = series_copy_open, .copy_some = series_copy_some,                               \
-    .copy_rest = series_copy_rest, .contains = series_contains, .merge = series_merge, .compare = series_compare,      \
-    .digest = series_digest, .write_geometry = series_write_geometry, .write_state = series_write_state,               \
-    .read_state = series_read_state, .write_delta = series_write_delta, .merge_delta = series_merge_delta,             \
-    .cut = series_cut, .precompute_digest = series_precompute_digest, .estimate = series_estimate,                     \
-    .move = series_move, .summarize = series_summarize, .resolve_positions = series_resolve_positions,                 \
-    .write_replica = series_write_replica, .read_replica = series_read_replica,                                        \
-    .forget_replica = series_forget_replica, .is_change = series_is_change, .actor = series_actor,                     \
-    .bytes = series_bytes, .capacity = series_capacity, .info = series_info, .brief = series_brief,                    \
-    .check = series_check
+    .lifecycle = {.resolve = series_resolve,                                                                           \
+                  .is_resolved = series_is_resolved,                                                                   \
+                  .open = series_open,                                                                                 \
+                  .close = series_close,                                                                               \
+                  .clone = series_clone},                                                                              \
+    .set.contains = series_contains, .set.capacity = series_capacity,                                                  \
+    .lattice = {.merge = series_merge,                                                                                 \
+                .compare = series_compare,                                                                             \
+                .digest = series_digest,                                                                               \
+                .precompute_digest = series_precompute_digest},                                                        \
+    .encoding = {.write_geometry = series_write_geometry,                                                              \
+                 .write_state = series_write_state,                                                                    \
+                 .read_state = series_read_state},                                                                     \
+    .delta = {.write = series_write_delta, .merge = series_merge_delta}, .sync.summarize = series_summarize,           \
+    .sync.resolve_positions = series_resolve_positions,                                                                \
+    .replica = {.actor = series_actor,                                                                                 \
+                .write = series_write_replica,                                                                         \
+                .read = series_read_replica,                                                                           \
+                .forget = series_forget_replica},                                                                      \
+    .journal.is_change = series_is_change, .incremental.copy_open = series_copy_open,                                  \
+    .incremental.copy_some = series_copy_some, .incremental.copy_rest = series_copy_rest,                              \
+    .incremental.cut = series_cut, .incremental.move = series_move,                                                    \
+    .report = {.info = series_info,                                                                                    \
+               .estimate = series_estimate,                                                                            \
+               .brief = series_brief,                                                                                  \
+               .memory = series_bytes,                                                                                 \
+               .check = series_check}
 
-const struct filter_kind series_bloom_kind = {.code = ROOST_BLOOM,
-                                              .name = "scalable bloom",
-                                              .extent = series_extent,
-                                              COMMON,
-                                              .add = series_add,
-                                              .write_extra = series_write_extra,
-                                              .read_extra = series_read_extra,
-                                              .take_extra = series_take_extra,
-                                              .transfer_shares = series_transfer_shares};
+const struct filter_kind series_bloom_kind = {
+    .code = ROOST_BLOOM,
+    .name = "scalable bloom",
+    COMMON,
+    .set.add = series_add,
+    .sync.extent = series_extent,
+    .sync.write_extra = series_write_extra,
+    .sync.read_extra = series_read_extra,
+    .sync.take_extra = series_take_extra,
+    .sync.transfer_shares = series_transfer_shares,
+};
 
 const struct filter_kind series_gcuckoo_kind = {
-    .code = ROOST_CUCKOO, .name = "scalable cuckoo", .extent = series_extent, COMMON, .add = series_add};
+    .code = ROOST_CUCKOO,
+    .name = "scalable cuckoo",
+    COMMON,
+    .set.add = series_add,
+    .sync.extent = series_extent,
+};
 
 const struct filter_kind series_orcuckoo_kind = {
     .code = ROOST_ORCUCKOO,
     .name = "scalable orcuckoo",
     COMMON,
-    .add = series_add_removable,
-    .add_dot = series_add_dot,
-    .remove = series_remove,
-    .remove_one = series_remove_one,
-    .remove_dot = series_remove_dot,
-    .count = series_count,
-    .sweep = series_sweep,
-    .causal = series_causal,
-    .causal_then = series_causal_then,
-    .write_part_of = series_write_part_of,
-    .numbers_after_decode = series_numbers_after_decode,
-    .numbers_before_decode = series_numbers_before_decode,
+    .set.add = series_add_removable,
+    .removal.add_dot = series_add_dot,
+    .removal.remove = series_remove,
+    .removal.remove_one = series_remove_one,
+    .removal.remove_dot = series_remove_dot,
+    .removal.count = series_count,
+    .causal.context = series_causal,
+    .causal.context_at = series_causal_at,
+    .causal.write_dots = series_write_dots,
+    .journal.numbers_after_decode = series_numbers_after_decode,
+    .journal.numbers_before_decode = series_numbers_before_decode,
+    .incremental.sweep = series_sweep,
 };

@@ -33,7 +33,7 @@ static inline const struct series *as_const_series(const roost_filter *filter)
 }
 
 /* Changes of the quota are noted as changes of this table: key is the actor, tag the table. */
-#define LEDGER_TABLE 0xff
+#define QUOTA_TABLE 0xff
 
 /* The table, which is made if it is missing. */
 roost_status series_table(struct series *series, uint32_t index, roost_filter **table);
@@ -43,19 +43,19 @@ roost_status series_copy_table(struct series *series, uint32_t index, roost_filt
 void series_replace_table(struct series *series, uint32_t index, roost_filter *table);
 /* After changes: room may have come back in any table, and the last ones may be empty. Their causal contexts stay. */
 void series_shrink(struct series *series);
-/* Takes in what another quota has more, notes it, and tells whether there was any; it must have been reserved. */
+/* Merges another quota, records what changed in the journal, and returns whether anything did; room must have been
+   reserved. */
 bool series_take_quota(struct series *series, const struct quota *other);
 
-/* ---- bytes and deltas: series_bytes.c ------------------------------------------------------------------------------
- */
+/* ---- bytes and deltas: series_bytes.c ---------------------------------------------------------------------------- */
 
 void series_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status series_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                        struct part_sink *sink);
+                        struct delta_sink *sink);
 roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other, uint32_t effort);
 roost_status series_summarize(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
 roost_status series_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
@@ -65,9 +65,9 @@ void series_write_extra(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_read_extra(roost_filter *filter, struct quota *extra, struct bit_reader *reader);
 bool series_take_extra(roost_filter *filter, const struct quota *extra);
 roost_status series_causal(const roost_filter *filter, struct causal_context *copy);
-roost_status series_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record);
-roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
-                                  const struct causal_context *dots);
+roost_status series_causal_at(const roost_filter *filter, struct causal_context *causal, uint64_t record);
+roost_status series_write_dots(const roost_filter *filter, struct bit_writer *writer,
+                               const struct causal_context *dots);
 void series_write_replica(const roost_filter *filter, struct bit_writer *writer);
 roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader);
 void series_forget_replica(roost_filter *filter);

@@ -2,21 +2,20 @@
  * A series as bytes: its tables one after the other, each in its own form. docs/format.md is the specification.
  *
  *     state    how many tables; for each whether it is there, and its state; Bloom: the quota
- *     delta    for each table with changes its number and its part; Bloom: the entries of the quota that changed
+ *     delta    for each table with changes its number and its delta; Bloom: the entries of the quota that changed
  *
  * Positions, for the digest tree: those of the first table, then of the second, and so on. Where dots are compared, a
- * rank in the union of all causal contexts tells the table by itself, and every table picks its own.
+ * rank in the union of all causal contexts determines the table, and every table selects its own.
  */
 #include "series.h"
 
 #include <string.h>
 
-/* ---- the state -----------------------------------------------------------------------------------------------------
- */
+/* ---- the state --------------------------------------------------------------------------------------------------- */
 
 static bool is_present(const struct series *series, uint32_t index)
 {
-    return series->tables[index] && !series->table_kind->is_bottom(series->tables[index]);
+    return series->tables[index] && !series->table_kind->lattice.is_bottom(series->tables[index]);
 }
 
 /* Tables at the end that have seen nothing are left out. */
@@ -42,14 +41,14 @@ roost_status series_write_state(const roost_filter *filter, struct bit_writer *w
     for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
         write_byte(writer, is_present(series, i));
         if (is_present(series, i))
-            status = series->table_kind->write_state(series->tables[i], writer);
+            status = series->table_kind->encoding.write_state(series->tables[i], writer);
     }
     if (has_quota(series))
         quota_write(&series->quota, writer);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* A table that could not have come from growing is no table of ours. */
+/* Refuses a table that no plan of this configuration has. */
 static roost_status open_for_reading(struct series *series, uint32_t index, roost_filter **table)
 {
     roost_status status = series_table(series, index, table);
@@ -61,20 +60,20 @@ static roost_status read_table(struct series *series, uint32_t index, struct bit
     roost_filter *table;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->read_state(table, reader);
-    if (status == ROOST_OK && series->table_kind->is_bottom(table))
+        status = series->table_kind->encoding.read_state(table, reader);
+    if (status == ROOST_OK && series->table_kind->lattice.is_bottom(table))
         status = ROOST_CORRUPT;
-    if (status == ROOST_OK && series->table_kind->sleep)
-        series->table_kind->sleep(table);
+    if (status == ROOST_OK && series->table_kind->table.free_slots)
+        series->table_kind->table.free_slots(table);
     return status;
 }
 
 static roost_status read_quota(const struct series *series, struct quota *quota, struct bit_reader *reader)
 {
     switch (quota_read(quota, reader, MOST_TABLES, &series->base.environment.allocator)) {
-    case LEDGER_READ:
+    case QUOTA_READ:
         return ROOST_OK;
-    case LEDGER_NO_MEMORY:
+    case QUOTA_NO_MEMORY:
         return ROOST_NO_MEMORY;
     default:
         return ROOST_CORRUPT;
@@ -99,51 +98,50 @@ roost_status series_read_state(roost_filter *filter, struct bit_reader *reader)
     return status == ROOST_OK && has_quota(series) ? read_quota(series, &series->quota, reader) : status;
 }
 
-/* ---- deltas --------------------------------------------------------------------------------------------------------
- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
-/* Which tables have changes to tell, a bit for each. */
-static uint64_t changed_tables(const struct series *series, struct selection told)
+/* The tables that have selected changes, a bit for each. */
+static uint64_t changed_tables(const struct series *series, struct selection selection)
 {
     uint64_t changed = 0;
-    for (uint64_t record; next_selected(series->base.journal, &told, &record);) {
+    for (uint64_t record; next_selected(series->base.journal, &selection, &record);) {
         uint8_t table = journal_table(series->base.journal, record);
         changed |= table < MOST_TABLES ? UINT64_C(1) << table : 0;
     }
     return changed;
 }
 
-typedef roost_status part_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
+typedef roost_status delta_writer(const roost_filter *table, struct bit_writer *writer, const void *context);
 
-/* The number of the table, the length of its part, the part. */
-static roost_status write_table_part(const struct series *series, struct bit_writer *writer, uint32_t index,
-                                     part_writer *write_part, const void *context)
+/* The number of the table, the length of its delta, the delta. */
+static roost_status write_table_delta(const struct series *series, struct bit_writer *writer, uint32_t index,
+                                      delta_writer *write_delta_body, const void *context)
 {
-    struct bit_writer part;
-    bit_writer_init(&part, writer->buffer.allocator);
-    roost_status status = write_part(series->tables[index], &part, context);
-    if (status == ROOST_OK && part.failed)
+    struct bit_writer delta;
+    bit_writer_init(&delta, writer->buffer.allocator);
+    roost_status status = write_delta_body(series->tables[index], &delta, context);
+    if (status == ROOST_OK && delta.failed)
         status = ROOST_NO_MEMORY;
     write_byte(writer, (uint8_t)(index + 1));
-    write_varint(writer, part.buffer.size);
-    write_bytes(writer, part.buffer.data, part.buffer.size);
-    bit_writer_release(&part);
+    write_varint(writer, delta.buffer.size);
+    write_bytes(writer, delta.buffer.data, delta.buffer.size);
+    bit_writer_release(&delta);
     return status;
 }
 
-static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *told)
+static roost_status write_changes(const roost_filter *table, struct bit_writer *writer, const void *selection)
 {
-    return table->kind->write_delta(table, writer, *(const struct selection *)told);
+    return table->kind->delta.write(table, writer, *(const struct selection *)selection);
 }
 
 /* Which entries of the quota the journal names: those from an actor in a table. */
-static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection told)
+static uint64_t mark_changes(const struct series *series, uint8_t *changed, struct selection selection)
 {
     const struct journal *journal = series->base.journal;
     uint64_t count = 0;
-    for (uint64_t record; next_selected(journal, &told, &record);) {
+    for (uint64_t record; next_selected(journal, &selection, &record);) {
         const struct change *change = journal_change(journal, record);
-        if (journal_table(journal, record) != LEDGER_TABLE)
+        if (journal_table(journal, record) != QUOTA_TABLE)
             continue;
         size_t end, first = quota_entries_of(&series->quota, (uint32_t)change->tag, change->key, &end);
         for (size_t i = first; i < end; i++) {
@@ -154,13 +152,14 @@ static uint64_t mark_changes(const struct series *series, uint8_t *changed, stru
     return count;
 }
 
-static roost_status write_quota_changes(const struct series *series, struct bit_writer *writer, struct selection told)
+static roost_status write_quota_changes(const struct series *series, struct bit_writer *writer,
+                                        struct selection selection)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     uint8_t *changed = memory_allocate(allocator, series->quota.count + 1);
     if (!changed)
         return ROOST_NO_MEMORY;
-    write_varint(writer, mark_changes(series, changed, told));
+    write_varint(writer, mark_changes(series, changed, selection));
     for (size_t i = 0; i < series->quota.count; i++)
         if (changed[i])
             quota_write_entry(writer, &series->quota.entries[i]);
@@ -168,66 +167,66 @@ static roost_status write_quota_changes(const struct series *series, struct bit_
     return ROOST_OK;
 }
 
-roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+roost_status series_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection)
 {
     const struct series *series = as_const_series(filter);
-    uint64_t changed = changed_tables(series, told);
+    uint64_t changed = changed_tables(series, selection);
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (changed >> i & 1)
-            status = write_table_part(series, writer, i, write_changes, &told);
+            status = write_table_delta(series, writer, i, write_changes, &selection);
     write_byte(writer, 0);
     if (status == ROOST_OK && has_quota(series))
-        status = write_quota_changes(series, writer, told);
+        status = write_quota_changes(series, writer, selection);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* A delta, being read: for each table with a part, what is ready to be committed, or a table that takes its place. */
-struct series_part {
+/* A delta, being read: for each table in it, what is ready to be committed, or a table that takes its place. */
+struct series_delta {
     struct prepared_delta prepared[MOST_TABLES];
     roost_filter *fresh[MOST_TABLES];
-    uint64_t old, seen; /* tables that were there before; that the delta told of */
+    uint64_t old, seen; /* tables that were there before; that the delta contains */
     struct quota quota;
 };
 
-/* Where the table cannot take the part in by itself, a copy does. */
-static roost_status prepare_table(struct series *series, struct series_part *part, uint32_t index,
+/* Where the table cannot merge the delta in place, a copy does. */
+static roost_status prepare_table(struct series *series, struct series_delta *delta, uint32_t index,
                                   struct bit_reader reader)
 {
     roost_filter *table;
     bool grew;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->prepare_delta(table, &part->prepared[index], reader);
-    if (status != ROOST_OK || part->prepared[index].ready)
+        status = series->table_kind->delta.prepare(table, &delta->prepared[index], reader);
+    if (status != ROOST_OK || delta->prepared[index].ready)
         return status;
-    status = series_copy_table(series, index, &part->fresh[index]);
-    return status == ROOST_OK ? series->table_kind->merge_delta(part->fresh[index], &grew, &reader) : status;
+    status = series_copy_table(series, index, &delta->fresh[index]);
+    return status == ROOST_OK ? series->table_kind->delta.merge(delta->fresh[index], &grew, &reader) : status;
 }
 
-static roost_status read_part(struct series *series, struct series_part *part, uint32_t index,
-                              struct bit_reader *reader)
+static roost_status read_delta(struct series *series, struct series_delta *delta, uint32_t index,
+                               struct bit_reader *reader)
 {
     uint64_t size = read_varint(reader);
     const uint8_t *bytes = size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
-    if (!bytes || (part->seen >> index) != 0)
+    if (!bytes || (delta->seen >> index) != 0)
         return ROOST_CORRUPT;
-    part->seen |= UINT64_C(1) << index;
-    return prepare_table(series, part, index, bit_reader_over(bytes, (size_t)size));
+    delta->seen |= UINT64_C(1) << index;
+    return prepare_table(series, delta, index, bit_reader_over(bytes, (size_t)size));
 }
 
-static roost_status read_parts(struct series *series, struct series_part *part, struct bit_reader *reader)
+static roost_status read_deltas(struct series *series, struct series_delta *delta, struct bit_reader *reader)
 {
     roost_status status = ROOST_OK;
     for (uint8_t index; status == ROOST_OK && (index = read_byte(reader)) != 0;)
-        status = index <= MOST_TABLES ? read_part(series, part, index - 1u, reader) : ROOST_CORRUPT;
+        status = index <= MOST_TABLES ? read_delta(series, delta, index - 1u, reader) : ROOST_CORRUPT;
     if (status == ROOST_OK && has_quota(series))
-        status = read_quota(series, &part->quota, reader);
+        status = read_quota(series, &delta->quota, reader);
     if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    bool room = quota_reserve(&series->quota, &series->base.environment.allocator, part->quota.count);
+    bool room = quota_reserve(&series->quota, &series->base.environment.allocator, delta->quota.count);
     return room ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -239,11 +238,11 @@ static uint64_t tables_there(const struct series *series)
     return there;
 }
 
-/* Tables that were made for parts which did not come to anything go again. */
+/* Tables that were made for a delta that was abandoned are freed again. */
 static void drop_new_tables(struct series *series, uint64_t old)
 {
     for (uint32_t i = 0; i < MOST_TABLES; i++)
-        if (series->tables[i] && !(old >> i & 1) && series->table_kind->is_bottom(series->tables[i])) {
+        if (series->tables[i] && !(old >> i & 1) && series->table_kind->lattice.is_bottom(series->tables[i])) {
             roost_filter_free(series->tables[i]);
             series->tables[i] = NULL;
         }
@@ -252,29 +251,29 @@ static void drop_new_tables(struct series *series, uint64_t old)
 }
 
 /* Nothing of this can fail. */
-static void commit_parts(struct series *series, bool *changed, struct series_part *part)
+static void commit_deltas(struct series *series, bool *changed, struct series_delta *delta)
 {
     const struct filter_kind *kind = series->table_kind;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
-        if (part->prepared[i].ready)
-            kind->commit_delta(series->tables[i], changed, &part->prepared[i]);
-        if (!part->fresh[i])
+        if (delta->prepared[i].ready)
+            kind->delta.commit(series->tables[i], changed, &delta->prepared[i]);
+        if (!delta->fresh[i])
             continue;
-        *changed |= (kind->compare(series->tables[i], part->fresh[i]) & ROOST_BEFORE) != 0;
-        series_replace_table(series, i, part->fresh[i]);
+        *changed |= (kind->lattice.compare(series->tables[i], delta->fresh[i]) & ROOST_BEFORE) != 0;
+        series_replace_table(series, i, delta->fresh[i]);
     }
-    *changed |= series_take_quota(series, &part->quota);
+    *changed |= series_take_quota(series, &delta->quota);
 }
 
-/* What copies have noted never came about. */
-static void abandon_parts(struct series *series, struct series_part *part)
+/* Records of copies that are dropped never became part of the state. */
+static void abandon_deltas(struct series *series, struct series_delta *delta)
 {
     bool noted = false;
     for (uint32_t i = 0; i < MOST_TABLES; i++) {
-        if (part->prepared[i].ready && series->table_kind->abandon_delta)
-            series->table_kind->abandon_delta(series->tables[i], &part->prepared[i]);
-        noted |= part->fresh[i] != NULL;
-        roost_filter_free(part->fresh[i]);
+        if (delta->prepared[i].ready && series->table_kind->delta.abandon)
+            series->table_kind->delta.abandon(series->tables[i], &delta->prepared[i]);
+        noted |= delta->fresh[i] != NULL;
+        roost_filter_free(delta->fresh[i]);
     }
     if (noted)
         journal_forget(series->base.journal);
@@ -283,38 +282,37 @@ static void abandon_parts(struct series *series, struct series_part *part)
 roost_status series_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     struct series *series = as_series(filter);
-    struct series_part part = {.old = tables_there(series)};
+    struct series_delta delta = {.old = tables_there(series)};
     *changed = false;
-    roost_status status = read_parts(series, &part, reader);
+    roost_status status = read_deltas(series, &delta, reader);
     if (status == ROOST_OK)
-        commit_parts(series, changed, &part);
+        commit_deltas(series, changed, &delta);
     else
-        abandon_parts(series, &part);
-    quota_release(&part.quota, &filter->environment.allocator);
-    drop_new_tables(series, part.old);
+        abandon_deltas(series, &delta);
+    quota_release(&delta.quota, &filter->environment.allocator);
+    drop_new_tables(series, delta.old);
     series_shrink(series);
     return status;
 }
 
-/* ---- in parts ------------------------------------------------------------------------------------------------------
- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
-/* A part of a table becomes one of the series. */
+/* A delta of a table becomes one of the series. */
 struct table_sink {
-    struct part_sink sink;
-    struct part_sink *series_sink;
+    struct delta_sink sink;
+    struct delta_sink *series_sink;
     const struct series *series;
     uint32_t index;
 };
 
-static roost_status pass_on(struct part_sink *sink, const struct bit_writer *part)
+static roost_status pass_on(struct delta_sink *sink, const struct bit_writer *delta)
 {
     const struct table_sink *table = (const struct table_sink *)sink;
     struct bit_writer writer;
     bit_writer_init(&writer, table->series->base.environment.allocator);
     write_byte(&writer, (uint8_t)(table->index + 1));
-    write_varint(&writer, part->buffer.size);
-    write_bytes(&writer, part->buffer.data, part->buffer.size);
+    write_varint(&writer, delta->buffer.size);
+    write_bytes(&writer, delta->buffer.data, delta->buffer.size);
     write_byte(&writer, 0);
     if (has_quota(table->series))
         write_varint(&writer, 0);
@@ -323,7 +321,7 @@ static roost_status pass_on(struct part_sink *sink, const struct bit_writer *par
     return status;
 }
 
-static roost_status cut_quota(const struct series *series, struct part_sink *sink)
+static roost_status cut_quota(const struct series *series, struct delta_sink *sink)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, series->base.environment.allocator);
@@ -335,20 +333,20 @@ static roost_status cut_quota(const struct series *series, struct part_sink *sin
 }
 
 roost_status series_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                        struct part_sink *sink)
+                        struct delta_sink *sink)
 {
     const struct series *series = as_const_series(filter);
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         struct table_sink table = {{pass_on, false}, sink, series, i};
         if (is_present(series, i))
-            status = series->table_kind->cut(series->tables[i], known, bytes, &table.sink);
+            status = series->table_kind->incremental.cut(series->tables[i], known, bytes, &table.sink);
         sink->removals |= table.sink.removals;
     }
     return status == ROOST_OK && has_quota(series) ? cut_quota(series, sink) : status;
 }
 
-/* One table after the other; one that is missing here has nothing to lose. */
+/* Sweeps one table after the other; a table that is missing here has no entries to drop. */
 roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other_filter, uint32_t effort)
 {
     struct series *series = as_series(filter);
@@ -356,7 +354,7 @@ roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost
     uint32_t index = sweep->table;
     roost_status status = ROOST_OK;
     if (index < other->count && other->tables[index] && series->tables[index])
-        status = series->table_kind->sweep(series->tables[index], sweep, other->tables[index], effort);
+        status = series->table_kind->incremental.sweep(series->tables[index], sweep, other->tables[index], effort);
     else
         sweep->done = true;
     if (status == ROOST_OK && sweep->done)
@@ -365,8 +363,7 @@ roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost
     return status;
 }
 
-/* ---- without cursors -----------------------------------------------------------------------------------------------
- */
+/* ---- without cursors --------------------------------------------------------------------------------------------- */
 
 #define POSITIONS_A_KEY 256 /* no Bloom filter of ours has as many bits a key */
 #define SOME_POSITIONS  65536
@@ -402,7 +399,7 @@ static roost_status append_positions(const struct series *series, uint32_t index
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     struct summary summary;
-    roost_status status = series->table_kind->summarize(series->tables[index], &summary, space);
+    roost_status status = series->table_kind->sync.summarize(series->tables[index], &summary, space);
     if (status != ROOST_OK)
         return status;
     uint64_t more = summary_count(&summary, 0, summary.universe);
@@ -433,14 +430,14 @@ static roost_status summarize_bits(const struct series *series, struct summary *
     for (uint32_t i = 0; i < series->count; i++) {
         if (!series->tables[i])
             continue;
-        roost_status status = series->table_kind->summarize(series->tables[i], &table, NULL);
+        roost_status status = series->table_kind->sync.summarize(series->tables[i], &table, NULL);
         if (status != ROOST_OK) {
             summary_release(summary, allocator);
             return status;
         }
         uint64_t offset = table_offset(series, i);
-        summary->stretches[summary->stretch_count++] =
-            (struct stretch){offset, offset + table.universe, table.stretches[0].words};
+        summary->word_ranges[summary->word_range_count++] =
+            (struct word_range){offset, offset + table.universe, table.word_ranges[0].words};
         summary_release(&table, allocator);
     }
     return ROOST_OK;
@@ -472,8 +469,8 @@ roost_status series_summarize(const roost_filter *filter, struct summary *summar
 }
 
 /* Positions are ascending, so those of one table are in a row. */
-static roost_status settle_table(struct series *series, bool *changed, uint32_t index, const uint64_t *positions,
-                                 uint64_t count)
+static roost_status resolve_in_table(struct series *series, bool *changed, uint32_t index, const uint64_t *positions,
+                                     uint64_t count)
 {
     const roost_allocator *allocator = &series->base.environment.allocator;
     roost_filter *table;
@@ -484,19 +481,19 @@ static roost_status settle_table(struct series *series, bool *changed, uint32_t 
         local[i] = positions[i] - offset;
     roost_status status = open_for_reading(series, index, &table);
     if (status == ROOST_OK)
-        status = series->table_kind->resolve_positions(table, changed, NULL, local, count);
+        status = series->table_kind->sync.resolve_positions(table, changed, NULL, local, count);
     memory_release(allocator, local);
     return status;
 }
 
-/* A rank tells its table: every table drops its own. */
-static roost_status settle_dots(struct series *series, bool *changed, const struct causal_context *space,
-                                const uint64_t *positions, uint64_t count)
+/* A rank determines its table: every table drops its own. */
+static roost_status resolve_dots(struct series *series, bool *changed, const struct causal_context *space,
+                                 const uint64_t *positions, uint64_t count)
 {
     roost_status status = ROOST_OK;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++)
         if (series->tables[i])
-            status = series->table_kind->resolve_positions(series->tables[i], changed, space, positions, count);
+            status = series->table_kind->sync.resolve_positions(series->tables[i], changed, space, positions, count);
     series_shrink(series);
     return status;
 }
@@ -520,7 +517,7 @@ static roost_status check_positions(struct series *series, const uint64_t *posit
         if (here > 0)
             status = open_for_reading(series, i, &table);
         for (uint64_t j = 0; j < here && status == ROOST_OK; j++)
-            if (!series->table_kind->is_change(table, (uint8_t)i, (struct change){positions[j] - offset, 0}))
+            if (!series->table_kind->journal.is_change(table, (uint8_t)i, (struct change){positions[j] - offset, 0}))
                 status = ROOST_CORRUPT;
         positions += here;
         count -= here;
@@ -533,13 +530,13 @@ roost_status series_resolve_positions(roost_filter *filter, bool *changed, const
 {
     struct series *series = as_series(filter);
     if (space)
-        return settle_dots(series, changed, space, positions, count);
+        return resolve_dots(series, changed, space, positions, count);
     uint64_t old = tables_there(series);
     roost_status status = check_positions(series, positions, count);
     for (uint32_t i = 0; i < MOST_TABLES && count > 0 && status == ROOST_OK; i++) {
         uint64_t here = positions_in(series, i, positions, count);
         if (here > 0)
-            status = settle_table(series, changed, i, positions, here);
+            status = resolve_in_table(series, changed, i, positions, here);
         positions += here;
         count -= here;
     }
@@ -572,8 +569,7 @@ bool series_take_extra(roost_filter *filter, const struct quota *extra)
     return series_take_quota(as_series(filter), extra);
 }
 
-/* ---- causal contexts
-   ----------------------------------------------------------------------------------------------------- */
+/* ---- causal contexts --------------------------------------------------------------------------------------------- */
 
 typedef roost_status causal_reader(const roost_filter *table, struct causal_context *causal, uint64_t record);
 
@@ -603,12 +599,12 @@ static roost_status unite(const struct series *series, struct causal_context *al
 static roost_status causal_now(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
     (void)record;
-    return table->kind->causal(table, causal);
+    return table->kind->causal.context(table, causal);
 }
 
 static roost_status causal_at(const roost_filter *table, struct causal_context *causal, uint64_t record)
 {
-    return table->kind->causal_then(table, causal, record);
+    return table->kind->causal.context_at(table, causal, record);
 }
 
 roost_status series_causal(const roost_filter *filter, struct causal_context *copy)
@@ -616,7 +612,7 @@ roost_status series_causal(const roost_filter *filter, struct causal_context *co
     return unite(as_const_series(filter), copy, causal_now, 0);
 }
 
-roost_status series_causal_then(const roost_filter *filter, struct causal_context *causal, uint64_t record)
+roost_status series_causal_at(const roost_filter *filter, struct causal_context *causal, uint64_t record)
 {
     return unite(as_const_series(filter), causal, causal_at, record);
 }
@@ -636,11 +632,10 @@ static bool pick_dots(struct causal_context *picked, const struct causal_context
 
 static roost_status write_dots(const roost_filter *table, struct bit_writer *writer, const void *dots)
 {
-    return table->kind->write_part_of(table, writer, dots);
+    return table->kind->causal.write_dots(table, writer, dots);
 }
 
-roost_status series_write_part_of(const roost_filter *filter, struct bit_writer *writer,
-                                  const struct causal_context *dots)
+roost_status series_write_dots(const roost_filter *filter, struct bit_writer *writer, const struct causal_context *dots)
 {
     const struct series *series = as_const_series(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
@@ -650,15 +645,14 @@ roost_status series_write_part_of(const roost_filter *filter, struct bit_writer 
         if (!pick_dots(&picked, dots, i, allocator))
             return ROOST_NO_MEMORY;
         if (picked.dots > 0 && series->tables[i])
-            status = write_table_part(series, writer, i, write_dots, &picked);
+            status = write_table_delta(series, writer, i, write_dots, &picked);
         causal_release(&picked, allocator);
     }
     write_byte(writer, 0);
     return status;
 }
 
-/* ---- replica -------------------------------------------------------------------------------------------------------
- */
+/* ---- replica ----------------------------------------------------------------------------------------------------- */
 
 void series_write_replica(const roost_filter *filter, struct bit_writer *writer)
 {
@@ -666,10 +660,10 @@ void series_write_replica(const roost_filter *filter, struct bit_writer *writer)
     write_fixed64(writer, series->actor);
     write_byte(writer, (uint8_t)series->count);
     for (uint32_t i = 0; i < series->count; i++) {
-        bool has_actor = series->tables[i] && series->table_kind->write_replica;
+        bool has_actor = series->tables[i] && series->table_kind->replica.write;
         write_byte(writer, has_actor);
         if (has_actor)
-            series->table_kind->write_replica(series->tables[i], writer);
+            series->table_kind->replica.write(series->tables[i], writer);
     }
 }
 
@@ -682,10 +676,10 @@ roost_status series_read_replica(roost_filter *filter, struct bit_reader *reader
     for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
         if (!read_byte(reader))
             continue;
-        if (!series->table_kind->read_replica)
+        if (!series->table_kind->replica.read)
             return ROOST_CORRUPT;
         if (series->tables[i])
-            status = series->table_kind->read_replica(series->tables[i], reader);
+            status = series->table_kind->replica.read(series->tables[i], reader);
         else if (read_fixed64(reader) != 0 && reader->failed)
             status = ROOST_CORRUPT;
     }
@@ -700,8 +694,8 @@ void series_forget_replica(roost_filter *filter)
     struct series *series = as_series(filter);
     series->actor = 0;
     for (uint32_t i = 0; i < series->count; i++)
-        if (series->tables[i] && series->table_kind->forget_replica)
-            series->table_kind->forget_replica(series->tables[i]);
+        if (series->tables[i] && series->table_kind->replica.forget)
+            series->table_kind->replica.forget(series->tables[i]);
 }
 
 uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table)
@@ -709,7 +703,7 @@ uint32_t *series_numbers_after_decode(const roost_filter *filter, uint8_t table)
     const struct series *series = as_const_series(filter);
     if (table >= MOST_TABLES || !series->tables[table])
         return NULL;
-    return series->table_kind->numbers_after_decode(series->tables[table], table);
+    return series->table_kind->journal.numbers_after_decode(series->tables[table], table);
 }
 
 uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table)
@@ -717,14 +711,14 @@ uint32_t *series_numbers_before_decode(const roost_filter *filter, uint8_t table
     const struct series *series = as_const_series(filter);
     if (table >= MOST_TABLES || !series->tables[table])
         return NULL;
-    return series->table_kind->numbers_before_decode(series->tables[table], table);
+    return series->table_kind->journal.numbers_before_decode(series->tables[table], table);
 }
 
 bool series_is_change(const roost_filter *filter, uint8_t table, struct change change)
 {
     const struct series *series = as_const_series(filter);
-    if (table == LEDGER_TABLE)
+    if (table == QUOTA_TABLE)
         return change.key != 0 && change.tag < MOST_TABLES;
     return table < MOST_TABLES && series->tables[table] &&
-           series->table_kind->is_change(series->tables[table], table, change);
+           series->table_kind->journal.is_change(series->tables[table], table, change);
 }

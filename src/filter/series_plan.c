@@ -13,7 +13,7 @@
  * Low rates end in fingerprints of 32 bits. From there on a table gets twice the buckets, as often as it must, and is
  * never more than half, a quarter, ... full: memory for rate. Tables grow up to 2^31 slots (cuckoo); those that come
  * then are no larger. What ends growth is the number of tables (64), and at very low rates that of classes which a
- * 60-bit number can name; series_most_elements tells where that is.
+ * 60-bit number can name; series_most_elements computes where that is.
  *
  * Cuckoo tables nest (cuckoo_geometry.h), and have rows for what they hold at present, whatever their capacity. Of the
  * fingerprint of the first table some bits are left out of the base, so that even it can spread when it has to hold
@@ -38,13 +38,13 @@
 /* As IEEE doubles compute it, in this order; frames depend on it, so it is computed in integers (base/binary64.h). */
 static double rate_part(const roost_config *config, uint32_t index)
 {
-    struct binary64 part = binary64_of_double(config->fpr);
+    struct binary64 share = binary64_of_double(config->fpr);
     if (config->schedule == ROOST_HALVING)
-        part.exponent -= (int)index + 1;
+        share.exponent -= (int)index + 1;
     else
-        part = binary64_divide(binary64_multiply(part, binary64_of_double(QUADRATIC_PART)),
-                               binary64_of_integer((uint64_t)(index + 1) * (index + 1)));
-    return double_of_binary64(part);
+        share = binary64_divide(binary64_multiply(share, binary64_of_double(QUADRATIC_PART)),
+                                binary64_of_integer((uint64_t)(index + 1) * (index + 1)));
+    return double_of_binary64(share);
 }
 
 static uint32_t most_bits(const roost_config *config)

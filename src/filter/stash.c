@@ -9,8 +9,7 @@ static uint64_t entry_number(uint64_t key, uint64_t tag)
     return key ^ multiply_and_fold(tag, UINT64_C(0xa0761d6478bd642f));
 }
 
-/* ---- indexes -------------------------------------------------------------------------------------------------------
- */
+/* ---- indexes ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t number_of(const struct stash *stash, const uint32_t *index, uint32_t entry)
 {
@@ -35,7 +34,7 @@ static uint64_t index_find(const struct stash *stash, const uint32_t *index, uin
     return i;
 }
 
-/* Those behind the hole move up, unless that would put them before their start. */
+/* Closes a hole of the open addressing: entries behind it move up, unless that would put them before their home. */
 static void index_remove(const struct stash *stash, uint32_t *index, uint64_t hole)
 {
     uint64_t mask = 2 * stash->room - 1;
@@ -49,8 +48,7 @@ static void index_remove(const struct stash *stash, uint32_t *index, uint64_t ho
     index[hole] = 0;
 }
 
-/* ---- room ----------------------------------------------------------------------------------------------------------
- */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t room_for(const struct stash *stash, uint64_t more)
 {
@@ -75,7 +73,7 @@ uint64_t stash_bytes_with(const struct stash *stash, uint64_t more)
     return bytes_for(stash, room_for(stash, more));
 }
 
-/* The address of the array is a number that no other array has and that no stranger knows. */
+/* The address of the array is unique, and unknown to senders. */
 static bool allocate(struct stash *stash, const roost_allocator *allocator, uint64_t room, bool tagged)
 {
     *stash = (struct stash){.room = room, .tagged = tagged};
@@ -94,7 +92,7 @@ static bool is_head(const struct stash *stash, uint64_t node)
     return stash_find_class(stash, stash->nodes[node].key) == node;
 }
 
-/* The nodes keep their places, so the chains need no mending; only the indexes are made anew. */
+/* The nodes keep their places, so the chains stay valid; only the indexes are rebuilt. */
 static void move_to(struct stash *larger, const struct stash *stash)
 {
     if (stash->used)
@@ -126,8 +124,7 @@ bool stash_reserve(struct stash *stash, const roost_allocator *allocator, uint64
     return true;
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 uint64_t stash_copies(const struct stash *stash, uint64_t key)
 {
@@ -223,8 +220,7 @@ void stash_remove(struct stash *stash, uint64_t node)
     stash->count--;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 bool stash_copy(struct stash *copy, const struct stash *stash, const roost_allocator *allocator)
 {
@@ -253,8 +249,7 @@ void stash_release(struct stash *stash, const roost_allocator *allocator)
     *stash = (struct stash){.tagged = stash->tagged};
 }
 
-/* ---- invariants ----------------------------------------------------------------------------------------------------
- */
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 static bool chain_is_sound(const struct stash *stash, uint64_t head)
 {

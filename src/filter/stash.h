@@ -11,8 +11,8 @@
  *     nodes      key, tag, next in chain, previous in chain (of a head: how many the chain has)
  *
  * so that each question costs one or two look-ups, however long the chain. Both indexes are hash tables by open
- * addressing, at most half full. Their hash is salted, with another salt for each array, so that nobody can send keys
- * that all start at one place.
+ * addressing, at most half full. Their hash is salted, with another salt for each array, so that no sender can choose
+ * keys that all collide.
  */
 #ifndef FILTER_STASH_H
 #define FILTER_STASH_H
@@ -83,7 +83,7 @@ void stash_release(struct stash *stash, const roost_allocator *allocator); /* `t
 
 uint64_t stash_bytes(const struct stash *stash);
 
-/* What it will take once so many more entries are in it. */
+/* The bytes that it takes with so many more entries. */
 uint64_t stash_bytes_with(const struct stash *stash, uint64_t more);
 
 bool stash_check(const struct stash *stash);

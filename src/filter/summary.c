@@ -18,18 +18,18 @@ void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t
         (struct summary){.universe = universe, .seed = seed, .positions = positions, .sums = sums, .count = count};
 }
 
-bool summary_of_bits(struct summary *summary, uint32_t stretches, uint64_t universe, uint64_t seed,
+bool summary_of_bits(struct summary *summary, uint32_t word_ranges, uint64_t universe, uint64_t seed,
                      const roost_allocator *allocator)
 {
     *summary = (struct summary){.universe = universe, .seed = seed};
-    summary->stretches = memory_allocate(allocator, (stretches + 1) * sizeof *summary->stretches);
-    return summary->stretches != NULL;
+    summary->word_ranges = memory_allocate(allocator, (word_ranges + 1) * sizeof *summary->word_ranges);
+    return summary->word_ranges != NULL;
 }
 
 void summary_release(struct summary *summary, const roost_allocator *allocator)
 {
     memory_release(allocator, summary->positions);
-    memory_release(allocator, summary->stretches);
+    memory_release(allocator, summary->word_ranges);
     *summary = (struct summary){0};
 }
 
@@ -50,23 +50,23 @@ static struct member_walk walk_words(uint64_t from, uint64_t to, const struct su
     return (struct member_walk){.summary = summary, .at = from, .to = to};
 }
 
-static uint64_t word_in(const struct stretch *stretch, uint64_t at, uint64_t to)
+static uint64_t word_in(const struct word_range *word_range, uint64_t at, uint64_t to)
 {
-    uint64_t bits = stretch->words[(at - stretch->from) / 64], left = to - at;
+    uint64_t bits = word_range->words[(at - word_range->from) / 64], left = to - at;
     return left >= 64 ? bits : bits & ((UINT64_C(1) << left) - 1);
 }
 
 /* The words of a range that have bits, one after the other; false at the end. */
 static inline bool next_word(struct member_walk *walk)
 {
-    for (; walk->stretch < walk->summary->stretch_count; walk->stretch++) {
-        const struct stretch *stretch = &walk->summary->stretches[walk->stretch];
-        uint64_t to = stretch->to < walk->to ? stretch->to : walk->to;
-        if (walk->at < stretch->from)
-            walk->at = stretch->from;
+    for (; walk->word_range < walk->summary->word_range_count; walk->word_range++) {
+        const struct word_range *word_range = &walk->summary->word_ranges[walk->word_range];
+        uint64_t to = word_range->to < walk->to ? word_range->to : walk->to;
+        if (walk->at < word_range->from)
+            walk->at = word_range->from;
         while (walk->at < to) {
             walk->first = walk->at;
-            walk->bits = word_in(stretch, walk->at, to);
+            walk->bits = word_in(word_range, walk->at, to);
             walk->at += 64;
             if (walk->bits)
                 return true;
@@ -86,7 +86,7 @@ static uint32_t digest_of_words(const struct summary *summary, uint64_t from, ui
 
 uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    if (summary->stretches)
+    if (summary->word_ranges)
         return digest_of_words(summary, from, to);
     uint64_t sum = summary->sums[positions_below(summary, to)] - summary->sums[positions_below(summary, from)];
     return (uint32_t)(sum >> 32);
@@ -95,7 +95,7 @@ uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t t
 uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to)
 {
     uint64_t count = 0;
-    if (!summary->stretches)
+    if (!summary->word_ranges)
         return positions_below(summary, to) - positions_below(summary, from);
     for (struct member_walk walk = walk_words(from, to, summary); next_word(&walk);)
         count += count_ones(walk.bits);
@@ -104,7 +104,7 @@ uint64_t summary_count(const struct summary *summary, uint64_t from, uint64_t to
 
 struct member_walk summary_walk(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    if (summary->stretches)
+    if (summary->word_ranges)
         return walk_words(from, to, summary);
     return (struct member_walk){
         .summary = summary, .next = positions_below(summary, from), .end = positions_below(summary, to)};
@@ -113,7 +113,7 @@ struct member_walk summary_walk(const struct summary *summary, uint64_t from, ui
 bool summary_next(struct member_walk *walk, uint64_t *position)
 {
     const struct summary *summary = walk->summary;
-    if (!summary->stretches) {
+    if (!summary->word_ranges) {
         if (walk->next == walk->end)
             return false;
         *position = summary->positions[walk->next++];

@@ -7,7 +7,7 @@
  *
  * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or over
  * its words that have bits (Bloom), which are at hand: a summary of bits costs nothing to make, and a range what it is
- * long. A series of Bloom tables has a stretch of bits for each, with nothing but zeros between.
+ * long. A series of Bloom tables has a range of words for each, with nothing but zeros between.
  */
 #ifndef FILTER_SUMMARY_H
 #define FILTER_SUMMARY_H
@@ -19,7 +19,7 @@
 #include "../base/memory.h"
 
 /* The bits of positions `from` (a multiple of 64) to `to` - 1, which are the filter's, and may move when it changes. */
-struct stretch {
+struct word_range {
     uint64_t from, to;
     const uint64_t *words;
 };
@@ -30,16 +30,16 @@ struct summary {
     /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
     uint64_t *positions, *sums;
     uint64_t count;
-    /* or: the bits themselves, in stretches that ascend */
-    struct stretch *stretches;
-    uint32_t stretch_count;
+    /* or: the bits themselves, in ascending ranges of words */
+    struct word_range *word_ranges;
+    uint32_t word_range_count;
 };
 
 /* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed);
-/* With room for so many stretches, and none so far; false without memory. */
-bool summary_of_bits(struct summary *summary, uint32_t stretches, uint64_t universe, uint64_t seed,
+/* An empty summary with room for so many ranges of words; false without memory. */
+bool summary_of_bits(struct summary *summary, uint32_t word_ranges, uint64_t universe, uint64_t seed,
                      const roost_allocator *allocator);
 void summary_release(struct summary *summary, const roost_allocator *allocator);
 
@@ -53,7 +53,7 @@ void summary_members(const struct summary *summary, uint64_t from, uint64_t to, 
 struct member_walk {
     const struct summary *summary;
     uint64_t next, end;   /* of positions */
-    uint32_t stretch;     /* of bits: the present one, */
+    uint32_t word_range;  /* of bits: the present one, */
     uint64_t at, to;      /* the next word and the end of the range, as positions, */
     uint64_t first, bits; /* and what is left of the present word */
 };

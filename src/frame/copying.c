@@ -1,7 +1,7 @@
 /*
- * A copy of a filter in steps (include/roost/incremental.h).
+ * An incremental copy of a filter (include/roost/incremental.h).
  *
- * As machines are moved from host to host while they run: pages are copied one after the other, and those that were
+ * It works as the live migration of virtual machines: pages are copied one after the other, and those that were
  * written meanwhile are copied again, until so few are left that they are copied at one moment, with all that is short
  * (sums, causal contexts, actors, the stash). So the copy is what the filter was at that moment, however it has changed
  * before. The kinds know which pages were written: Bloom filters by the chunks whose hash is stale, tables by a byte a
@@ -11,7 +11,7 @@
  *     pass 2   what was written during pass 1        4,100
  *     pass 3   what was written during pass 2           17   -> all at one moment: done
  *
- * Who writes faster than a step copies would keep it from coming to an end: each pass may take twice as long a step.
+ * A writer that is faster than the copying would keep it from ending: each pass may use slices that are twice as long.
  *
  * Windows and counters, which are small, are encoded and decoded.
  */
@@ -37,8 +37,8 @@ roost_status roost_copying_new(roost_copying **copying, const roost_filter *filt
     *copying = NULL;
     if (made)
         *made = (struct roost_copying){.environment = complete};
-    if (made && filter->kind->copy_open)
-        status = filter->kind->copy_open(filter, &made->copy, &complete);
+    if (made && filter->kind->incremental.copy_open)
+        status = filter->kind->incremental.copy_open(filter, &made->copy, &complete);
     if (status == ROOST_OK)
         *copying = made;
     else if (made)
@@ -56,10 +56,10 @@ static roost_status copy_at_once(roost_copying *copying, const roost_filter *fil
     return status;
 }
 
-/* Once all pages there are were copied twice over, and again after each such round, steps get longer. */
+/* Slices get longer once all pages were copied twice, and again after each further round. */
 static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, uint64_t effort)
 {
-    uint64_t pages = filter->kind->bytes(filter) / 4096 + 1;
+    uint64_t pages = filter->kind->report.memory(filter) / 4096 + 1;
     if (copying->copied > 2 * pages && copying->doubled < MOST_DOUBLED) {
         copying->copied = 0;
         copying->doubled++;
@@ -71,12 +71,12 @@ roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, ui
 {
     const struct filter_kind *kind = filter->kind;
     *done = true;
-    if (!kind->copy_open)
+    if (!kind->incremental.copy_open)
         return copy_at_once(copying, filter);
     uint64_t most = effort_for(copying, filter, effort), left = most;
-    roost_status status = kind->copy_some(filter, copying->copy, &left, done);
+    roost_status status = kind->incremental.copy_some(filter, copying->copy, &left, done);
     copying->copied += most - left;
-    return status == ROOST_OK && *done ? kind->copy_rest(filter, copying->copy) : status;
+    return status == ROOST_OK && *done ? kind->incremental.copy_rest(filter, copying->copy) : status;
 }
 
 roost_filter *roost_copying_take(roost_copying *copying)

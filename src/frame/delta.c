@@ -1,12 +1,13 @@
 /*
- * Deltas: what changed since a cursor, and how it is taken in. The kinds know what their changes look like; this is
- * about cursors, frames and the choice between part and whole.
+ * Deltas: what changed since a cursor, as a frame, and the merge of frames. The kinds encode their changes; this file
+ * has the cursors, the frames, and the choice between a delta and the whole state.
  */
 #include "frame.h"
 
 #include <string.h>
 
 #include "../base/sort.h"
+#include "../filter/journal_policy.h"
 
 static roost_cursor cursor_of_now(const roost_filter *filter)
 {
@@ -21,11 +22,11 @@ roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor)
     return status;
 }
 
-static roost_status write_told(const roost_filter *filter, roost_buffer *frame, struct selection told)
+static roost_status write_selected(const roost_filter *filter, roost_buffer *frame, struct selection selection)
 {
     struct bit_writer writer;
     frame_begin(&writer, filter);
-    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->write_delta(filter, &writer, told));
+    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, selection));
 }
 
 roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
@@ -38,7 +39,7 @@ roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost
     if (status != ROOST_OK)
         return status;
     if (journal_serves(filter->journal, &from))
-        status = write_told(filter, frame, (struct selection){.since = from.sequence});
+        status = write_selected(filter, frame, (struct selection){.since = from.sequence});
     else
         status = roost_filter_encode(filter, frame);
     if (status == ROOST_OK)
@@ -76,7 +77,8 @@ roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *fram
     roost_status status = begin_journal(filter);
     if (status == ROOST_OK && journal_serves(filter->journal, &from)) {
         roost_span *sorted = sort_spans(allocator, spans, count);
-        status = sorted ? write_told(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
+        status =
+            sorted ? write_selected(filter, frame, (struct selection){from.sequence, sorted, count}) : ROOST_NO_MEMORY;
         memory_release(allocator, sorted);
     }
     if (status == ROOST_OK)
@@ -84,7 +86,7 @@ roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *fram
     return status;
 }
 
-/* A delta of the same configuration is read in place; the configuration has one form, so its bytes tell. */
+/* A delta of the same configuration is read in place; the configuration has one form, so its bytes are compared. */
 static bool skip_configuration(const roost_filter *filter, struct bit_reader *reader)
 {
     uint8_t bytes[CONFIGURATION_ROOM];
@@ -100,7 +102,7 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
-        status = filter->kind->merge_delta(filter, &grew, &reader);
+        status = filter->kind->delta.merge(filter, &grew, &reader);
     } else if (status == ROOST_OK) {
         status = roost_filter_decode(&other, frame, size, &filter->environment);
         if (status == ROOST_OK)

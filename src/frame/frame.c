@@ -8,14 +8,15 @@
  *                                      |<-------- length ----->|
  *
  * One state has one frame. A delta is a frame of another type, with a part of a state for its body: deltas are not
- * canonical, since what changed says nothing about when. The checksum (XXH3-64 of all before it) finds accidents; it
- * keeps nobody from writing a frame of his own, so the readers of configuration and state check each number as well.
- * Nothing is allocated beyond what the memory limit of the environment allows.
+ * canonical, since their content depends on the cursor. The checksum (XXH3-64 of all before it) detects accidental
+ * damage; it does not stop forged frames, so the readers of configuration and state check each number as well. Nothing
+ * is allocated beyond what the memory limit of the environment allows.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "frame.h"
+#include "kinds.h"
 #include "roost/incremental.h"
 #include "../base/hash.h"
 
@@ -25,8 +26,8 @@
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 
-/* Version 2 is what windows that grow were made with: programs that know only version 1 can say so. All else is
-   version 1. A body begins with the kind of the filter. */
+/* Windows that grow have version 2, so that programs that know only version 1 report the version. All other kinds
+   have version 1. A body begins with the kind of the filter. */
 static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
 {
     static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;
@@ -82,10 +83,10 @@ roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame
 {
     struct bit_writer writer;
     frame_begin(&writer, filter);
-    return frame_end(&writer, frame, STATE_FRAME, filter->kind->write_state(filter, &writer));
+    return frame_end(&writer, frame, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
 }
 
-/* Of a type from `first` to `last`. */
+/* Opens a frame of a type from `first` to `last`. */
 static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type, const uint8_t *frame, size_t size,
                                   enum frame_type first, enum frame_type last)
 {
@@ -147,22 +148,22 @@ uint64_t roost_frame_memory(const void *frame, size_t size)
         status = open_configured(&empty, &reader, &environment);
     if (status != ROOST_OK)
         return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? UINT64_MAX : 0;
-    uint64_t bytes = empty->kind->bytes(empty);
+    uint64_t bytes = empty->kind->report.memory(empty);
     roost_filter_free(empty);
     return bytes;
 }
 
 static roost_status read_whole(roost_filter *filter, struct bit_reader *reader)
 {
-    roost_status status = filter->kind->read_state(filter, reader);
+    roost_status status = filter->kind->encoding.read_state(filter, reader);
     return status == ROOST_OK && reader_bits_left(reader) != 0 ? ROOST_CORRUPT : status;
 }
 
-/* A delta alone is a state as well. */
-static roost_status read_part(roost_filter *filter, struct bit_reader *reader)
+/* A delta is decoded as the state that it makes of an empty filter. */
+static roost_status read_delta(roost_filter *filter, struct bit_reader *reader)
 {
     bool changed;
-    return filter->kind->merge_delta(filter, &changed, reader);
+    return filter->kind->delta.merge(filter, &changed, reader);
 }
 
 roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
@@ -177,7 +178,7 @@ roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_
     if (status == ROOST_OK)
         status = open_configured(&decoded, &reader, &complete);
     if (status == ROOST_OK)
-        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_part(decoded, &reader);
+        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_delta(decoded, &reader);
     if (status == ROOST_OK)
         *filter = decoded;
     else

@@ -1,8 +1,8 @@
-/* The envelope of a frame, for those who fill it. `frame.c` draws it. */
+/* The envelope of a frame. `frame.c` draws it. */
 #ifndef FRAME_FRAME_H
 #define FRAME_FRAME_H
 
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 enum frame_type {
     STATE_FRAME = 1,

@@ -1,44 +1,45 @@
 /*
- * A merge in steps (include/roost/incremental.h).
+ * An incremental merge (include/roost/incremental.h).
  *
- * A state is a product of chains, and merge the pointwise maximum; so a state is the join of any parts that cover it,
- * and merging these one after the other is merging the whole. The kinds cut: a Bloom filter by stretches of its array,
- * a cuckoo filter by ranges of classes, an observed-remove filter by slices of its causal context, a series by tables.
- * What they hand out has the form of a delta, and each is made a frame of its own here.
+ * A state is a product of chains, and merge the pointwise maximum; so a state is the join of any deltas that cover it,
+ * and merging these one after the other merges the whole. The kinds cut the state: a Bloom filter by ranges of words, a
+ * cuckoo filter by ranges of classes, an observed-remove filter by slices of its causal context, a series by tables.
+ * Each delta becomes a frame here.
  *
- * Observed-remove filters need one thing more. A dot that both sides have seen and that only the other side has seen
- * removed must be dropped, and where it lies only a walk over the receiver's table tells. So what the receiver has seen
- * is noted first, its dots are left out of the parts, and when these are in, his table is swept in steps for entries
- * that the other filter, which is kept for that, has seen and does not hold.
+ * Observed-remove filters need one thing more. A dot that both sides have seen and that only the sender has seen
+ * removed must be dropped, and only a walk over the receiver's table finds its entry. So the causal context of the
+ * receiver is copied first, its dots are left out of the deltas, and when these are merged, the receiver's table is
+ * swept incrementally for entries that the sender's filter, which is kept for that, has seen and does not hold.
  *
  *     receiver   a:1 a:2 a:3                 live 1 2 3
  *     frame      a:1 a:2 a:3  b:1 b:2 b:3    live 1 . 3   . 2 3
- *     parts      b:1 b:2 (2 live)  b:3 (live)
- *     sweep      a:2 is dropped, and told as a delta with its class
+ *     deltas     b:1 b:2 (2 live)  b:3 (live)
+ *     sweep      a:2 is dropped, and encoded as a delta with its class
  *
- * A kind that cannot be cut (windows and counters, which are small) is one part: the frame as it came.
+ * A kind that cannot be cut (windows and counters, which are small) is one delta: the frame as it came.
  */
 #include "frame.h"
+#include "kinds.h"
 
 #include <string.h>
 
 #include "roost/incremental.h"
 
-#define MOST_ROWS   1024 /* that a step of a sweep looks at */
+#define MOST_ROWS   1024 /* of one slice of a sweep */
 #define FEWEST_ROWS 8
 
 struct roost_merging {
     roost_environment environment;
     uint8_t configuration[CONFIGURATION_ROOM]; /* of the receiver */
     size_t configuration_size;                 /* 0: there is none yet */
-    struct causal_context known;               /* what he had seen */
+    struct causal_context known;               /* what it had seen */
     roost_filter *other;
-    roost_buffer *parts;
+    roost_buffer *deltas;
     size_t count, room, next;
     bool sweeps;
     struct sweep sweep;
-    roost_cursor untold; /* since then entries were dropped that were not told yet */
-    roost_buffer told;
+    roost_cursor unencoded; /* entries that were dropped since then are not encoded yet */
+    roost_buffer encoded;
 };
 
 roost_status roost_merging_new(roost_merging **merging, const roost_filter *filter,
@@ -53,8 +54,8 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     if (filter)
         made->configuration_size = configuration_bytes(filter, made->configuration);
     roost_status status = ROOST_OK;
-    if (filter && filter->kind->causal)
-        status = filter->kind->causal(filter, &made->known);
+    if (filter && tracks_dots(filter))
+        status = filter->kind->causal.context(filter, &made->known);
     /* it is released with the allocator of this object, not that of the filter */
     struct causal_context copy = {0};
     if (status == ROOST_OK && !causal_copy(&copy, &made->known, &complete.allocator))
@@ -69,11 +70,11 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
     return status;
 }
 
-static void release_parts(roost_merging *merging)
+static void release_deltas(roost_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
-        roost_buffer_release(&merging->parts[i]);
-    memory_release(&merging->environment.allocator, merging->parts);
+        roost_buffer_release(&merging->deltas[i]);
+    memory_release(&merging->environment.allocator, merging->deltas);
 }
 
 void roost_merging_free(roost_merging *merging)
@@ -81,15 +82,14 @@ void roost_merging_free(roost_merging *merging)
     if (!merging)
         return;
     const roost_allocator allocator = merging->environment.allocator;
-    release_parts(merging);
-    roost_buffer_release(&merging->told);
+    release_deltas(merging);
+    roost_buffer_release(&merging->encoded);
     causal_release(&merging->known, &allocator);
     roost_filter_free(merging->other);
     memory_release(&allocator, merging);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------
- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 static bool make_room(roost_merging *merging)
 {
@@ -97,31 +97,31 @@ static bool make_room(roost_merging *merging)
     if (merging->count < merging->room)
         return true;
     size_t room = 2 * merging->room + 16;
-    roost_buffer *parts = memory_allocate(allocator, room * sizeof *parts);
-    if (!parts)
+    roost_buffer *deltas = memory_allocate(allocator, room * sizeof *deltas);
+    if (!deltas)
         return false;
     if (merging->count)
-        memcpy(parts, merging->parts, merging->count * sizeof *parts);
-    memory_release(allocator, merging->parts);
-    merging->parts = parts;
+        memcpy(deltas, merging->deltas, merging->count * sizeof *deltas);
+    memory_release(allocator, merging->deltas);
+    merging->deltas = deltas;
     merging->room = room;
     return true;
 }
 
 struct frame_sink {
-    struct part_sink sink;
+    struct delta_sink sink;
     roost_merging *merging;
 };
 
-static roost_status take_part(struct part_sink *sink, const struct bit_writer *part)
+static roost_status take_delta(struct delta_sink *sink, const struct bit_writer *delta)
 {
     roost_merging *merging = ((struct frame_sink *)sink)->merging;
     struct bit_writer writer;
     if (!make_room(merging))
         return ROOST_NO_MEMORY;
     frame_begin(&writer, merging->other);
-    write_bytes(&writer, part->buffer.data, part->buffer.size);
-    roost_status status = frame_end(&writer, &merging->parts[merging->count], DELTA_FRAME, ROOST_OK);
+    write_bytes(&writer, delta->buffer.data, delta->buffer.size);
+    roost_status status = frame_end(&writer, &merging->deltas[merging->count], DELTA_FRAME, ROOST_OK);
     merging->count += status == ROOST_OK;
     return status;
 }
@@ -135,7 +135,7 @@ static roost_status take_whole(roost_merging *merging, const void *frame, size_t
         bit_writer_release(&writer);
         return ROOST_NO_MEMORY;
     }
-    merging->parts[merging->count++] = writer.buffer;
+    merging->deltas[merging->count++] = writer.buffer;
     return ROOST_OK;
 }
 
@@ -149,8 +149,9 @@ static bool is_of_configuration(const roost_merging *merging)
 
 static roost_status cut_other(roost_merging *merging, size_t part_bytes)
 {
-    struct frame_sink sink = {{take_part, false}, merging};
-    roost_status status = merging->other->kind->cut(merging->other, &merging->known, part_bytes, &sink.sink);
+    struct frame_sink sink = {{take_delta, false}, merging};
+    roost_status status =
+        merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
     return status;
 }
@@ -162,7 +163,7 @@ roost_status roost_merging_read(roost_merging *merging, const void *frame, size_
         return status;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    return merging->other->kind->cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
+    return merging->other->kind->incremental.cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
 }
 
 roost_status roost_merging_take(roost_merging *merging, roost_filter *other, size_t part_bytes)
@@ -171,7 +172,7 @@ roost_status roost_merging_take(roost_merging *merging, roost_filter *other, siz
     merging->other = other;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    if (other->kind->cut)
+    if (other->kind->incremental.cut)
         return cut_other(merging, part_bytes);
     roost_status status = roost_filter_encode(other, &frame);
     if (status == ROOST_OK)
@@ -190,65 +191,64 @@ roost_status roost_merging_open(const roost_merging *merging, roost_filter **fil
     return open_configured(filter, &reader, &complete);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------
- */
+/* ---- slices ------------------------------------------------------------------------------------------------------ */
 
-static roost_status step_part(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *told)
+static roost_status step_delta(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
-    const roost_buffer *part = &merging->parts[merging->next];
-    roost_status status = roost_filter_merge_frame(filter, changed, part->data, part->size);
+    const roost_buffer *delta = &merging->deltas[merging->next];
+    roost_status status = roost_filter_merge_frame(filter, changed, delta->data, delta->size);
     if (status != ROOST_OK)
         return status;
     if (merging->next > 0)
-        roost_buffer_release(&merging->parts[merging->next - 1]);
+        roost_buffer_release(&merging->deltas[merging->next - 1]);
     merging->next++;
-    *told = (roost_bytes){part->data, part->size};
+    *encoded = (roost_bytes){delta->data, delta->size};
     return ROOST_OK;
 }
 
-/* So many rows as hold no more removals than the journal can tell. */
+/* As many rows as hold no more removals than the journal has room for. */
 static uint32_t effort_for(const roost_filter *filter)
 {
     uint64_t rows = filter->journal->room / 8;
     return rows < FEWEST_ROWS ? FEWEST_ROWS : rows < MOST_ROWS ? (uint32_t)rows : MOST_ROWS;
 }
 
-/* What was dropped is told from the journal; where there is no memory for that, the next step tells it. */
-static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *told)
+/* What was dropped is encoded from the journal; if there is no memory for that, the next slice encodes it. */
+static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     roost_cursor before, after;
     roost_status status = ROOST_OK;
-    if (!merging->untold.incarnation) {
+    if (!merging->unencoded.incarnation) {
         status = roost_filter_cursor(filter, &before);
         if (status == ROOST_OK)
-            status = filter->kind->sweep(filter, &merging->sweep, merging->other, effort_for(filter));
+            status = filter->kind->incremental.sweep(filter, &merging->sweep, merging->other, effort_for(filter));
         if (status == ROOST_OK && filter->journal->next != before.sequence)
-            merging->untold = before;
+            merging->unencoded = before;
     }
-    if (status != ROOST_OK || !merging->untold.incarnation)
+    if (status != ROOST_OK || !merging->unencoded.incarnation)
         return status;
-    status = roost_filter_delta(filter, &merging->told, &after, &merging->untold);
+    status = roost_filter_delta(filter, &merging->encoded, &after, &merging->unencoded);
     if (status != ROOST_OK)
         return status;
     *changed = true;
-    *told = (roost_bytes){merging->told.data, merging->told.size};
-    merging->untold = (roost_cursor){0, 0};
+    *encoded = (roost_bytes){merging->encoded.data, merging->encoded.size};
+    merging->unencoded = (roost_cursor){0, 0};
     return ROOST_OK;
 }
 
 roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed, bool *done,
-                                roost_bytes *told)
+                                roost_bytes *encoded)
 {
     roost_status status = ROOST_OK;
-    *told = (roost_bytes){NULL, 0};
+    *encoded = (roost_bytes){NULL, 0};
     *changed = false;
-    roost_buffer_release(&merging->told);
+    roost_buffer_release(&merging->encoded);
     if (merging->next < merging->count)
-        status = step_part(merging, filter, changed, told);
-    else if (merging->sweeps && (!merging->sweep.done || merging->untold.incarnation))
-        status = step_sweep(merging, filter, changed, told);
+        status = step_delta(merging, filter, changed, encoded);
+    else if (merging->sweeps && (!merging->sweep.done || merging->unencoded.incarnation))
+        status = step_sweep(merging, filter, changed, encoded);
     if (!*changed)
-        *told = (roost_bytes){NULL, 0};
+        *encoded = (roost_bytes){NULL, 0};
     *done = status == ROOST_OK && merging->next == merging->count && (!merging->sweeps || merging->sweep.done);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * Multisets as bytes: the envelope of frame.c with a type of its own, so that nobody takes one for a filter. Behind the
- * configuration stands the state, in its canonical form: one state has one frame.
+ * Multisets as bytes: the envelope of frame.c with a type of its own, so that it is not taken for a filter. The state
+ * follows the configuration, in its canonical form: one state has one frame.
  */
 #include "frame.h"
 #include "../multiset/multiset.h"

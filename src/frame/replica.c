@@ -1,17 +1,18 @@
 /*
- * What belongs to one object and not to its state, as bytes: the actor and the journal. Where it is kept, and how one
- * makes sure that it is the same object that comes back, is the caller's business; docs/format.md has the bytes.
+ * What belongs to one object and not to its state, as bytes: the actor and the journal. The caller stores them, and
+ * ensures that no two objects are restored from the same bytes; docs/format.md has the bytes.
  */
 #include "frame.h"
 
 #include "../base/hash.h"
+#include "../filter/journal_policy.h"
 
 #define REPLICA_VERSION 1
 #define CHECKSUM_BYTES  8
 
 /*
- * Actors have other numbers after a decode, in each table of a series. The two ways of counting are translated by rows
- * of numbers, which are fetched as they are needed.
+ * Actors have other numbers after a decode, in each table of a series. Arrays of numbers, which are fetched as they
+ * are needed, translate between the two.
  */
 struct number_rows {
     const roost_filter *filter;
@@ -41,7 +42,7 @@ static bool translate(struct number_rows *rows, uint8_t table, struct change *ch
 static void write_journal(const roost_filter *filter, struct bit_writer *writer)
 {
     const struct journal *journal = filter->journal;
-    struct number_rows rows = {.filter = filter, .fetch = filter->kind->numbers_after_decode};
+    struct number_rows rows = {.filter = filter, .fetch = filter->kind->journal.numbers_after_decode};
     write_fixed64(writer, journal->incarnation);
     if (!journal_is_on(journal))
         return;
@@ -51,8 +52,8 @@ static void write_journal(const roost_filter *filter, struct bit_writer *writer)
         struct change change = *journal_change(journal, i);
         uint8_t table = journal_table(journal, i);
         writer->failed |= !translate(&rows, table, &change);
-        if (filter->kind->table_after_decode)
-            table = filter->kind->table_after_decode(filter, i);
+        if (filter->kind->journal.table_after_decode)
+            table = filter->kind->journal.table_after_decode(filter, i);
         if (has_tables(filter))
             write_byte(writer, table);
         write_varint(writer, change.key);
@@ -67,11 +68,11 @@ static roost_status read_changes(roost_filter *filter, struct bit_reader *reader
 {
     for (uint64_t i = 0; i < count; i++) {
         uint8_t table = has_tables(filter) ? read_byte(reader) : 0;
-        if (filter->kind->table_before_decode)
-            table = filter->kind->table_before_decode(filter, table);
+        if (filter->kind->journal.table_before_decode)
+            table = filter->kind->journal.table_before_decode(filter, table);
         uint64_t key = read_varint(reader), tag = read_varint(reader);
         struct change change = {key, tag};
-        if (reader->failed || !filter->kind->is_change(filter, table, change))
+        if (reader->failed || !filter->kind->journal.is_change(filter, table, change))
             return ROOST_CORRUPT;
         if (!translate(rows, table, &change))
             return table < MOST_TABLES && !rows->rows[table] ? ROOST_NO_MEMORY : ROOST_CORRUPT;
@@ -94,7 +95,7 @@ static roost_status read_journal(roost_filter *filter, struct bit_reader *reader
         return status;
     filter->journal->incarnation = incarnation;
     filter->journal->oldest = filter->journal->next = oldest;
-    struct number_rows rows = {.filter = filter, .fetch = filter->kind->numbers_before_decode};
+    struct number_rows rows = {.filter = filter, .fetch = filter->kind->journal.numbers_before_decode};
     status = read_changes(filter, reader, length, &rows);
     rows_release(&rows);
     return status;
@@ -107,8 +108,8 @@ roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer 
     bool anything = roost_filter_actor(filter) != 0 || journal_is_on(filter->journal);
     if (anything) {
         write_byte(&writer, REPLICA_VERSION);
-        if (filter->kind->write_replica)
-            filter->kind->write_replica(filter, &writer);
+        if (filter->kind->replica.write)
+            filter->kind->replica.write(filter, &writer);
         write_journal(filter, &writer);
         bit_writer_reserve(&writer, CHECKSUM_BYTES);
         if (!writer.failed)
@@ -131,8 +132,8 @@ static roost_status read_replica(roost_filter *filter, const uint8_t *bytes, siz
     if (read_byte(&reader) != REPLICA_VERSION)
         return ROOST_VERSION;
     roost_status status = ROOST_OK;
-    if (filter->kind->read_replica)
-        status = filter->kind->read_replica(filter, &reader);
+    if (filter->kind->replica.read)
+        status = filter->kind->replica.read(filter, &reader);
     if (status == ROOST_OK)
         status = read_journal(filter, &reader);
     return status == ROOST_OK && reader_bits_left(&reader) != 0 ? ROOST_CORRUPT : status;
@@ -146,8 +147,8 @@ roost_status roost_filter_restore_replica(roost_filter *filter, const void *byte
         return ROOST_INVALID;
     roost_status status = read_replica(filter, bytes, size);
     if (status != ROOST_OK) {
-        if (filter->kind->forget_replica)
-            filter->kind->forget_replica(filter);
+        if (filter->kind->replica.forget)
+            filter->kind->replica.forget(filter);
         journal_release(&filter->own_journal, &filter->environment.allocator);
     }
     return status;

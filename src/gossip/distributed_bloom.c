@@ -17,7 +17,7 @@
  * bit of H counts, and two elements share a bit under about one seed in m, whatever they are.
  *
  * Sizes: k = log2(1 / rate), rounded, m = -k n / ln(1 - rate^(1/k)): at 50 % one bit for an element, 1.44 bits of
- * filter for each. A message states m and k, so that nobody has to compute them alike.
+ * filter for each. A message states m and k, so that hosts need not compute the same ones.
  *
  * Worked example, m = 8, k = 1: x and y share bit 5 under the seed of the pair (A, B). A has x, B has y: each filter
  * shows the other nothing. Under the seed of (A, C) x has bit 2 and y bit 7: C, which has y from B, gives it to A.

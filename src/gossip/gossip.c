@@ -3,7 +3,7 @@
  * neighbours.
  *
  * Ramabaja, Avdullahu: "The Distributed Bloom Filter", sections 2 and 3.2. distributed_bloom.c has the filters; this
- * file has the contacts. One contact brings both sides all that the filters show:
+ * file has the contacts. After one contact both sides have all that the filters show:
  *
  *     sizes known (fixed m)          OFFER filter  ->  <-  ANSWER filter, elements  ->  ELEMENTS
  *     by the sets (changing m)       SIZE n  ->  <-  OFFER filter  ->  ANSWER filter, elements  ->  <-  ELEMENTS
@@ -19,11 +19,11 @@
  *     ANSWER    a filter, then elements
  *     ELEMENTS  varint count; each: varint size, bytes
  *
- * The checksum is a hash under the seed of the pair and the round, so a message for somebody else, or with other
- * settings, is refused like a damaged one. All of a message is looked through before anything of it is used; the reply
- * is made before elements are taken in, so that a failure changes nothing. A message asks for no more memory than some
- * sixty times its bytes, but for SIZE: what it says is believed up to a little beyond one's own set, since a filter for
- * far more than both have would be a waste, and for far fewer is only slower.
+ * The checksum is a hash under the seed of the pair and the round, so a message for another host, or with other
+ * settings, is refused like a damaged one. A message is checked to its end before any of it is used; the reply is made
+ * before elements are added, so that a failure changes nothing. A message allocates at most some sixty times its bytes,
+ * except SIZE: its number is limited to a little more than one's own set, since a filter for far more than both have
+ * would be a waste, and one for far fewer is only slower.
  */
 #include "distributed_bloom.h"
 
@@ -32,7 +32,7 @@
 #include "../base/element_list.h"
 #include "gossip_set.h"
 #include "../base/hash.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 #define CHECKSUM_BYTES   8
 #define BELIEVED_TIMES   16 /* one's own set, and so many more */
@@ -47,8 +47,7 @@ struct roost_gossip {
     struct gossip_set set;
 };
 
-/* ---- life and set --------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle and set ------------------------------------------------------------------------------------------- */
 
 roost_gossip_config roost_gossip_config_default(void)
 {
@@ -104,8 +103,7 @@ roost_bytes roost_gossip_element(const roost_gossip *gossip, uint64_t number)
     return gossip->set.elements[number];
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* What both ends know of a contact. */
 struct contact {
@@ -172,7 +170,7 @@ static roost_status offer_message(const roost_gossip *gossip, roost_buffer *mess
     return end_message(&writer, message, gossip, contact);
 }
 
-/* What the filter of a message lacks; returns how many. */
+/* Lists the own elements that the filter of a message lacks; returns how many. */
 static uint64_t lacking(const roost_gossip *gossip, const struct bloom_mapping *mapping, const uint8_t *array,
                         struct bit_writer *writer)
 {
@@ -193,7 +191,8 @@ static void write_lacking(const roost_gossip *gossip, struct bit_writer *writer,
     lacking(gossip, mapping, array, writer);
 }
 
-/* To an offer: one's own filter, and what the other's lacks. To an answer: the latter alone. */
+/* The reply to an offer has the own filter and the elements that the peer's filter lacks; to an answer, only the
+   latter. */
 static roost_status reply_to_filter(const roost_gossip *gossip, roost_buffer *reply, struct contact contact,
                                     enum gossip_type type, const struct bloom_mapping *mapping, const uint8_t *array)
 {
@@ -213,14 +212,13 @@ roost_status roost_gossip_begin(const roost_gossip *gossip, roost_buffer *messag
                                    : size_message(gossip, message, contact);
 }
 
-/* ---- receiving -----------------------------------------------------------------------------------------------------
- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 /* A message, looked through to its end. Pointers go into it. */
 struct incoming {
     enum gossip_type type;
     struct contact contact;
-    uint64_t size; /* that the peer tells */
+    uint64_t size; /* that the peer states */
     struct bloom_mapping mapping;
     const uint8_t *array;
     struct bit_reader elements; /* behind their count */
@@ -275,10 +273,10 @@ static roost_status take_elements(roost_gossip *gossip, uint64_t *learnt, const 
 }
 
 /* The larger of the two sets, as far as it is believed. */
-static uint64_t elements_to_size_for(const roost_gossip *gossip, uint64_t told)
+static uint64_t elements_to_size_for(const roost_gossip *gossip, uint64_t reported)
 {
     uint64_t own = gossip->set.count, most = own * BELIEVED_TIMES + BELIEVED_MORE;
-    uint64_t believed = told < most ? told : most;
+    uint64_t believed = reported < most ? reported : most;
     return believed > own ? believed : own;
 }
 

@@ -31,8 +31,7 @@ void gossip_set_release(struct gossip_set *set)
     *set = (struct gossip_set){0};
 }
 
-/* ---- look-up -------------------------------------------------------------------------------------------------------
- */
+/* ---- look-up ----------------------------------------------------------------------------------------------------- */
 
 static bool is_element(const struct gossip_set *set, uint64_t number, roost_hash hash, roost_bytes element)
 {
@@ -56,8 +55,7 @@ bool gossip_set_contains(const struct gossip_set *set, roost_bytes element)
     return set->count > 0 && set->index[find_place(set, hash, element)] != 0;
 }
 
-/* ---- growth --------------------------------------------------------------------------------------------------------
- */
+/* ---- growth ------------------------------------------------------------------------------------------------------ */
 
 #define BYTES_OF_ONE (sizeof(roost_hash) + sizeof(roost_bytes) + 2 * sizeof(uint32_t))
 
@@ -103,8 +101,7 @@ static roost_status reserve(struct gossip_set *set, uint64_t more)
     return ROOST_OK;
 }
 
-/* ---- adding --------------------------------------------------------------------------------------------------------
- */
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t bytes_of_new(const struct gossip_set *set, const roost_bytes *elements, size_t count,
                              uint64_t *new_elements)

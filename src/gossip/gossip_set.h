@@ -4,7 +4,7 @@
  *     hashes     128 bits each, in the order in which elements came: filters are made of this array alone
  *     elements   where the bytes of each are, and how many
  *     index      open addressing by the hash, at most half full; number + 1, 0 is free
- *     blocks     the bytes: a block for what came in one go
+ *     blocks     the bytes: a block for what was added at once
  *
  * Two elements are the same if their bytes are, whatever their hashes. What is there stays there.
  */

@@ -4,9 +4,9 @@
  *
  *     count 10, p = 2:  v = 9 = 2 * 4 + 1    gamma of 3: 0 1 1    low bits: 1 0      five bits, lowest first
  *
- * Counts are skewed, and one that is a million times the others must cost a few bytes and not stretch the code of all:
- * that is why it is no Rice code. The parameter is the one that makes all counts of a state shortest, the smaller of
- * two that do; a reader adds up the same costs and refuses any other, so that one state has one form.
+ * Counts are skewed, and one that is a million times the others must cost a few bytes and not lengthen the code of
+ * all: that is why it is no Rice code. The parameter is the one that makes all counts of a state shortest, the smaller
+ * of two that do; a reader adds up the same costs and refuses any other, so that one state has one form.
  */
 #ifndef MULTISET_COUNT_CODE_H
 #define MULTISET_COUNT_CODE_H

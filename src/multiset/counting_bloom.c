@@ -1,11 +1,9 @@
 /*
- * Counting Bloom filter (CBF): the yardstick of the paper on counting cuckoo filters, as it describes it.
+ * Counting Bloom filter (CBF): the baseline of the paper on counting cuckoo filters, as it describes it.
  *
  * Fan, Cao, Almeida, Broder: "Summary Cache" (2000); Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo
  * Filters" (2020), sections 2.2 and 6.1. An element has k of m counters, by double hashing:
- *
- *     cell i = (g1 + i * g2) mod m,  i = 0 .. k - 1        g1 below m, g2 from 1 to m - 1, from the two halves of the
- * hash
+  *     cell i = (g1 + i * g2) mod m,  i = 0 .. k - 1        g1 below m, g2 from 1 to m - 1: the halves of the hash
  *
  * An add raises all of them; the count of an element is the least. Counters are packed:
  *
@@ -20,8 +18,9 @@
  * Differences (section 2.2), in the two ways that the paper names. *By query*: what the other's filter counts of each
  * own element, as in Algorithm 4. *By decoding*: a host subtracts its counters from the other's; what both have
  * cancels. An element whose cells are all above zero is one of which the other has more, by the least of them; if all
- * are below, the other has fewer, or none: that cannot be told apart, and the element is sent. The first errs where
- * cells are shared at all, the second where differences of both signs meet, the more so the more cells an element has.
+ * are below, the other has fewer, or none: these cannot be distinguished, and the element is sent. The first errs
+ * where cells are shared at all, the second where differences of both signs meet, the more so the more cells an element
+ * has.
  *
  * Worked example, m = 8, k = 2: x has cells 1 and 6, y 6 and 3. add(x, 3), add(y, 2): cells 1: 3, 6: 5, 3: 2. Both
  * counts are right: the least of (3, 5) and of (5, 2).
@@ -58,8 +57,7 @@ static inline const struct counting_bloom *as_const_counting_bloom(const roost_m
     return (const struct counting_bloom *)multiset;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool sizes_are_sound(const roost_multiset_config *config)
 {
@@ -108,8 +106,7 @@ static uint64_t own_bytes(const roost_multiset_config *config)
     return cell_bytes(config) + CACHE_LINE + sizeof(struct counting_bloom);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status read_sizes(struct bit_reader *sizes, roost_multiset_config *config)
 {
@@ -165,8 +162,7 @@ static roost_status counting_bloom_clone(const roost_multiset *multiset, roost_m
     return ROOST_OK;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t largest_counter(const struct counting_bloom *filter)
 {
@@ -217,8 +213,7 @@ static uint64_t least_of(const struct counting_bloom *filter, const uint64_t *ce
     return least;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_bloom_add(roost_multiset *multiset, uint64_t *count, roost_hash hash, uint64_t copies)
 {
@@ -253,8 +248,7 @@ static uint64_t counting_bloom_count(const roost_multiset *multiset, roost_hash 
     return least_of(filter, cells, cells_of(filter, hash, cells));
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_bloom_merge(roost_multiset *multiset, bool *changed, const roost_multiset *other)
 {
@@ -286,8 +280,7 @@ static uint128 counting_bloom_digest(const roost_multiset *multiset)
     return as_const_counting_bloom(multiset)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void counting_bloom_write_sizes(const roost_multiset *multiset, struct bit_writer *writer)
 {
@@ -343,8 +336,7 @@ static roost_status counting_bloom_read_state(roost_multiset *multiset, struct b
     return reader->failed || counts != parameter_for(filter) ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- differences ---------------------------------------------------------------------------------------------------
- */
+/* ---- differences ------------------------------------------------------------------------------------------------- */
 
 static roost_finding query(const roost_multiset *there, const roost_copies *element)
 {
@@ -380,8 +372,7 @@ static roost_status counting_bloom_identify(const roost_multiset *here, roost_fi
     return ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_report *info)
 {

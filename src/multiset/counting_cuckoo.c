@@ -1,8 +1,8 @@
 /*
  * Counting cuckoo filter (CCF): a cuckoo table whose slots hold a fingerprint and how many copies there are.
  *
- * Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo Filters" (2020), section 3, Algorithms 1 to 3. The table
- * is the house's own (../filter/cuckoo_table.h), with the count for a tag:
+ * Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo Filters" (2020), section 3, Algorithms 1 to 3. The
+ * table is that of all cuckoo filters (../filter/cuckoo_table.h), with the count for a tag:
  *
  *     slot of 32 bits     | count: 32 - f bits | fingerprint: f bits |       f up to 24, so a count has 8 bits or more
  *     slot of 64 bits     | count: 64 - f bits | fingerprint: f bits |       f from 25 to 32
@@ -25,8 +25,8 @@
  * Beyond the capacity an add goes on while the table finds a slot, and answers ROOST_FULL when it does not (the paper's
  * False, which gives up the last victim: here nothing is lost).
  *
- * Deletion (Algorithm 2) takes all copies; `remove` takes as many as it is told. It gives the slot back, but does not
- * call entries home from the stash: those cost a look-up, and are few.
+ * Deletion (Algorithm 2) takes all copies; `remove` takes as many as the caller passes. It frees the slot, but does
+ * not move entries back from the stash: those cost a look-up, and are few.
  *
  * Worked example, capacity 1,000, f = 10: 263 buckets of four. "swift" has fingerprint 77 and buckets 12 and 201.
  * add(swift, 3): slot (12, 0) = 3 << 10 | 77. add(swift, 2): the tag becomes 5. remove(swift, 1): 4. A replica that
@@ -51,8 +51,7 @@ static inline struct counting_cuckoo *as_counting_cuckoo(roost_multiset *multise
     return (struct counting_cuckoo *)multiset;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* In the terms in which cuckoo_size.h knows a configuration. */
 static roost_config as_filter_config(const roost_multiset_config *config)
@@ -104,8 +103,7 @@ static bool has_memory_for_overflow(const struct counting_cuckoo *filter)
            filter->base.environment.memory_limit;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void counting_cuckoo_close(roost_multiset *multiset)
 {
@@ -174,8 +172,7 @@ static roost_status counting_cuckoo_clone(const roost_multiset *multiset, roost_
     return ROOST_OK;
 }
 
-/* ---- one class -----------------------------------------------------------------------------------------------------
- */
+/* ---- one class --------------------------------------------------------------------------------------------------- */
 
 /* Where a class is held: in a slot, in a node of the stash, or nowhere (count 0). */
 struct holding {
@@ -234,7 +231,7 @@ static roost_status place_class(struct counting_cuckoo *filter, const struct pla
             *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
             return ROOST_OK;
         }
-        /* Once the table is as good as full, each entry would spend its whole quota for nothing. */
+        /* Once the table is nearly full, each entry would spend its whole quota for nothing. */
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
     }
     if (!must_take && cuckoo_table_entries(table) >= filter->base.config.capacity)
@@ -242,7 +239,7 @@ static roost_status place_class(struct counting_cuckoo *filter, const struct pla
     return into_stash(filter, place, count);
 }
 
-/* A class that is held gets another count, which is not 0. */
+/* Changes the count of a class that is held; the new count is not 0. */
 static roost_status recount_class(struct counting_cuckoo *filter, const struct place *place,
                                   const struct holding *holding, uint64_t count)
 {
@@ -282,8 +279,7 @@ static roost_status set_class(struct counting_cuckoo *filter, const struct place
     return status;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static roost_status counting_cuckoo_add(roost_multiset *multiset, uint64_t *count, roost_hash hash, uint64_t copies)
 {
@@ -320,8 +316,7 @@ static uint64_t counting_cuckoo_count_hash(const roost_multiset *multiset, roost
     return counting_cuckoo_count(filter, &place);
 }
 
-/* ---- walks and merges ----------------------------------------------------------------------------------------------
- */
+/* ---- walks and merges -------------------------------------------------------------------------------------------- */
 
 static bool visit_row(const struct cuckoo_table *table, uint32_t row, class_visitor *visit, void *context)
 {
@@ -408,8 +403,7 @@ static uint128 counting_cuckoo_digest(const roost_multiset *multiset)
     return as_const_counting_cuckoo(multiset)->sum;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void counting_cuckoo_write_sizes(const roost_multiset *multiset, struct bit_writer *writer)
 {
@@ -489,8 +483,7 @@ static roost_status counting_cuckoo_read_state(roost_multiset *multiset, struct 
     return reader->failed || counts != count_parameter(&costs) ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- report --------------------------------------------------------------------------------------------------------
- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static bool count_up(void *context, const struct place *place, uint64_t count)
 {

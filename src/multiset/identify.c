@@ -14,8 +14,8 @@
  * Where we differ. (1) *Query.* Algorithm 4 compares the other's count of x, which is that of all elements of x's
  * class, with one's own count of x alone, so a pair of elements that both hosts hold and that share a class passes for
  * a difference at both. A host sees that a class holds more than x: its own filter counts more than x has. For such an
- * element it compares the two filters' counts; if they differ nobody can tell whose copies they are, and the element is
- * sent, which is always right, because the receiver takes the larger count. Only collisions between elements of
+ * element it compares the two filters' counts; if they differ it is not known whose copies they are, and the element
+ * is sent, which is always right, because the receiver takes the larger count. Only collisions between elements of
  * different hosts are left to err. Decoding has the slots alone, and cannot know. (2) *Decoding.* The flag bit and the
  * struck-out filter are a map from the classes that are left to the copies that they lack, 0 for d_E: it is as large as
  * the difference, and one's own filter stays as it is. Algorithm 5's look-up can match another slot of the same
@@ -31,8 +31,7 @@ static struct place place_here(const struct counting_cuckoo *filter, roost_hash 
     return place_of_hash(hash, filter->table.geometry);
 }
 
-/* ---- by query ------------------------------------------------------------------------------------------------------
- */
+/* ---- by query ---------------------------------------------------------------------------------------------------- */
 
 static roost_finding query(const struct counting_cuckoo *here, const struct counting_cuckoo *there,
                            const roost_copies *element)
@@ -47,8 +46,7 @@ static roost_finding query(const struct counting_cuckoo *here, const struct coun
     return (roost_finding){.missing_there = theirs != ours};
 }
 
-/* ---- by decoding ---------------------------------------------------------------------------------------------------
- */
+/* ---- by decoding ------------------------------------------------------------------------------------------------- */
 
 /* What is left of one's own filter: class to copies that it lacks, 0 where the other has none. */
 struct remainder {
@@ -88,8 +86,7 @@ static roost_status decode_all(const struct counting_cuckoo *here, roost_finding
     return labelled ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------------
- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 roost_status counting_cuckoo_identify(const roost_multiset *here, roost_finding *findings, const roost_multiset *there,
                                       const roost_copies *elements, size_t count, roost_identification method)

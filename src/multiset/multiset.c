@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
-#include "../filter/kind.h"
+#include "../filter/configuration.h"
 
 static const struct multiset_kind *const multiset_kinds[] = {&counting_cuckoo_kind, &counting_bloom_kind};
 
@@ -23,8 +23,7 @@ roost_multiset_config roost_multiset_config_default(void)
         .kind = ROOST_COUNTING_CUCKOO, .fpr = 0.01, .seed = ROOST_DEFAULT_SEED, .bucket_size = 4};
 }
 
-/* ---- configuration -------------------------------------------------------------------------------------------------
- */
+/* ---- configuration ----------------------------------------------------------------------------------------------- */
 
 void multiset_write_configuration(const roost_multiset *multiset, struct bit_writer *writer)
 {
@@ -66,8 +65,7 @@ bool multiset_same_configuration(const roost_multiset *multiset, const roost_mul
     return size == configuration_of(other, other_bytes) && memcmp(bytes, other_bytes, size) == 0;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_status roost_multiset_new(roost_multiset **multiset, const roost_multiset_config *config,
                                 const roost_environment *environment)
@@ -99,8 +97,7 @@ const roost_multiset_config *roost_multiset_config_of(const roost_multiset *mult
     return &multiset->config;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 roost_hash roost_multiset_hash(const roost_multiset *multiset, const void *key, size_t size)
 {
@@ -140,8 +137,7 @@ uint64_t roost_multiset_count(const roost_multiset *multiset, const void *key, s
     return roost_multiset_count_hash(multiset, roost_multiset_hash(multiset, key, size));
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------
- */
+/* ---- replication ------------------------------------------------------------------------------------------------- */
 
 roost_status roost_multiset_merge(roost_multiset *multiset, bool *changed, const roost_multiset *other)
 {
@@ -189,8 +185,7 @@ roost_digest roost_multiset_digest(const roost_multiset *multiset)
     return digest;
 }
 
-/* ---- differences and report ----------------------------------------------------------------------------------------
- */
+/* ---- differences and report -------------------------------------------------------------------------------------- */
 
 roost_status roost_multiset_identify(const roost_multiset *here, roost_finding *findings, const roost_multiset *there,
                                      const roost_copies *elements, size_t count, roost_identification method)

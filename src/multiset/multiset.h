@@ -1,5 +1,5 @@
 /*
- * What a kind of multiset provides; `multiset.c` puts the public interface over it, `../sync/multiset_frame.c` the
+ * What a kind of multiset provides; `multiset.c` puts the public interface over it, `../frame/multiset_frame.c` the
  * bytes. Each kind's own struct begins with a `struct roost_multiset`.
  */
 #ifndef MULTISET_MULTISET_H
@@ -56,7 +56,7 @@ static inline void multiset_init_base(struct roost_multiset *multiset, const str
     *multiset = (struct roost_multiset){kind, *config, *environment, random_from_seed(environment->random_seed)};
 }
 
-/* What a number with its count weighs in the digest, which is the sum over all of them. */
+/* The weight of a number with its count in the digest, which is the sum over all of them. */
 uint128 count_weight(uint64_t seed, uint64_t number, uint64_t count);
 
 /* The configuration as bytes: what frames carry, what merge compares, what the digest covers. */

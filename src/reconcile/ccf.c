@@ -5,7 +5,7 @@
  *
  * Each side sends a filter of its keys with their counts, and looks its own keys up in that of the other.
  *
- *     asking                                    answering
+ *     initiator                                 responder
  *     OPENING  nothing more                -->
  *                                          <--  FILTER    keys; counting cuckoo filter, a frame
  *     FINDINGS  keys only here; weight of  -->
@@ -14,17 +14,17 @@
  * What can go wrong is what the paper says. A key that only one side has, and that falls into the class of a key of the
  * other, is missed; with fingerprints of sixteen bits that is about one in ten thousand. And a count looks different
  * where it is the sum of two keys. But what a filter says to be absent is absent, and where it counts fewer than there
- * are here there are fewer. Both sides compare the weights of what they hold for common, so the caller is told whether
- * anything was missed (`complete`). It is not mended: who asks for these methods wants their two rounds and their
- * bytes, and who wants all differences has the exact method for less.
+ * are here there are fewer. Both sides compare the weights of what they hold for common, so `complete` reports whether
+ * anything was missed. It is not repaired: these methods are for callers who want their two rounds and their bytes; the
+ * exact method finds all differences in fewer bytes.
  *
  * Where we differ. (1) In the paper a host sends elements that the other lacks, and makes copies itself of those of
  * which the other has more; here each side names all of its keys whose count differs, so it also marks those of which
  * the other has fewer copies, by the same look-up. (2) Elements follow after the session, when the caller sends them.
  *
  * Bounds. A filter is one message, and as large as the larger set wants, so sets have at most MOST_KEYS keys, for which
- * tables are some twenty megabytes; fewer if their counts are large, and take the filter beyond a message. A side that
- * answers makes one of that size for whoever claims so many keys.
+ * tables are some twenty megabytes; fewer if their counts are large, and take the filter beyond a message. The
+ * responder makes one of that size for any initiator that claims so many keys.
  */
 #include "reconcile.h"
 
@@ -126,7 +126,7 @@ static roost_status decode_filter(struct roost_reconcile *session, roost_multise
     return is_ours ? status : ROOST_CORRUPT;
 }
 
-/* What one finding makes of a key; `theirs` is the other's count of it, which is never too small. */
+/* Applies one finding to a key; `theirs` is the other's count of it, which is never too small. */
 static void mark(struct roost_reconcile *session, size_t number, const roost_finding *finding, uint64_t theirs)
 {
     struct element *element = &session->set.elements[number];
@@ -200,7 +200,7 @@ static void write_result(struct roost_reconcile *session, struct bit_writer *wri
     write_fixed64(writer, (uint64_t)session_common(session));
 }
 
-/* A class takes more than a byte, so that nobody gets a large table for keys that he did not send. */
+/* A class takes more than a byte, so that no peer causes a large table for keys that it did not send. */
 static roost_status take_filter(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     session->peer_keys = read_varint(reader);
@@ -252,11 +252,11 @@ static roost_status take_ccf(struct roost_reconcile *session, uint8_t type, stru
                              struct bit_writer *writer)
 {
     bool identified = ccf_of(session)->identified;
-    if (type == FILTER && session->asking && !identified)
+    if (type == FILTER && session->initiator && !identified)
         return take_filter(session, reader, writer);
-    if (type == FINDINGS && !session->asking && !identified)
+    if (type == FINDINGS && !session->initiator && !identified)
         return take_findings(session, reader, writer);
-    if (type == FOUND && session->asking && identified)
+    if (type == FOUND && session->initiator && identified)
         return take_found(session, reader);
     return ROOST_PROTOCOL;
 }

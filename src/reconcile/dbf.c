@@ -2,13 +2,13 @@
  * Reconciliation by distributed Bloom filters: Ramabaja, Avdullahu: "The Distributed Bloom Filter", sections 2.1 to 2.3
  * (distributed_bloom.c has the mapping), made exact.
  *
- * A side sends a Bloom filter of its keys. Whoever gets it knows: a key of its own that the filter lacks is only here.
- * Those that the filter takes for present by mistake stay hidden, and the next filter, with the number of the filter in
- * the seed of its mapping, shows most of them. Filters go to and fro until both sides weigh the same.
+ * A side sends a Bloom filter of its keys. The receiver concludes that each of its own keys that the filter lacks is
+ * only here. Those that the filter takes for present by mistake stay hidden, and the next filter, with the number of
+ * the filter in the seed of its mapping, shows most of them. Filters go to and fro until both sides weigh the same.
  *
- *     asking                                   answering
+ *     initiator                                responder
  *     OPENING  weight of all keys         -->  ENDING if that is the same here
- *                                         <--  FILTER, or TURN if the asking side has fewer keys
+ *                                         <--  FILTER, or TURN if the initiator has fewer keys
  *     FILTER   keys; keys in it; their    -->
  *              weight; the filter         <--  FILTER, with another mapping ...
  *     ENDING                                   either side, as soon as its weight is that of the filter that came
@@ -18,12 +18,13 @@
  * the same keys (but for a chance of 2^-64), and so nothing else is in common. A filter needs to hold only what is
  * unmarked.
  *
- * Why messages came as they were sent. Weights alone do not tell: where a bit is lost on the way, and a key that both
- * have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So each
- * message is sealed, and a seal covers all messages before it (session_seal): whoever ends the session by ENDING, or
- * goes on after a filter, knows that the peer has seen what was sent, even if somebody has put the right seal on a
- * changed message. And whoever ends it by the filter that came last compares the weight in it with that of its own
- * keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does not meet it.
+ * Why messages came as they were sent. Weights alone do not show it: where a bit is lost on the way, and a key that
+ * both have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So
+ * each message is sealed, and a seal covers all messages before it (session_seal): a side that ends the session by
+ * ENDING, or goes on after a filter, knows that the peer has seen what was sent, even if an attacker has put the right
+ * seal on a changed message. And a side that ends it by the filter that came last compares the weight in it with that
+ * of its own keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does
+ * not meet it.
  *
  * What it costs. A filter of n keys that errs once in 2^k times has 1.44 k n bits: the bytes follow the sets and not
  * the difference, which is why this is not what `auto` does. To show d keys wants k = log2 d or more in all, in
@@ -64,7 +65,7 @@ static struct dbf *dbf_of(const struct roost_reconcile *session)
     return session->state;
 }
 
-/* Of what is in common, and of how many keys the sender has. */
+/* A hash of what is in common, and of how many keys the sender has. */
 static uint64_t weight_for(const struct roost_reconcile *session, uint64_t keys)
 {
     return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);
@@ -121,7 +122,7 @@ static roost_status write_filter(struct roost_reconcile *session, struct bit_wri
     return written ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* Of the side with fewer keys. */
+/* The first filter is that of the side with fewer keys. */
 static roost_status write_first_filter(struct roost_reconcile *session, struct bit_writer *writer)
 {
     double times = (double)(session->peer_keys + 1) / (double)(session->set.count + 1);
@@ -223,7 +224,7 @@ static roost_status take_dbf(struct roost_reconcile *session, uint8_t type, stru
 {
     if (type == FILTER)
         return take_filter(session, reader, writer);
-    bool may_turn = type == TURN && session->asking && dbf_of(session)->filters == 0;
+    bool may_turn = type == TURN && session->initiator && dbf_of(session)->filters == 0;
     return may_turn ? take_turn(session, reader, writer) : ROOST_PROTOCOL;
 }
 

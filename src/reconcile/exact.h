@@ -1,12 +1,12 @@
 /*
- * The exact method from inside. exact.c has the idea; here is what its parts share.
+ * Inside the exact method. exact.c has the idea; here is what its files share.
  *
  *     exact_plan.c      how large is the difference, and what is cheapest then
  *     exact_cells.c     the window: cells, their hashes, their weights
- *     exact_sketch.c    the side that sends sketches, and learns from the other which of its elements that lacks
+ *     exact_sketch.c    the side that sends sketches, and learns which of its elements the other lacks
  *     exact_decode.c    the side that decodes them
- *     exact_counts.c    in a multiset: whose keys are the same, and how often each side has them
- *     exact.c           who says what when
+ *     exact_counts.c    in a multiset: which elements have the same key, and how often each side has it
+  *     exact.c           the order of the messages
  */
 #ifndef RECONCILE_EXACT_H
 #define RECONCILE_EXACT_H
@@ -17,11 +17,11 @@
 
 enum exact_message {
     WINDOW = FIRST_OF_METHOD, /* sketches of the cells of a new window */
-    MORE,                     /* more of those that are not settled */
-    TOLD,                     /* what was decoded */
-    ESTIMATE,                 /* tell me an estimator */
+    MORE,                     /* more of those that are not resolved */
+    REPORT,                   /* what was decoded */
+    ESTIMATE,                 /* requests an estimator */
     ESTIMATED,
-    START, /* you send the sketches */
+    START, /* the sides change places: the receiver is to send the sketches */
     AUDIT, /* all cells agree, and the whole does not */
     AUDITED,
     COUNTS,
@@ -29,15 +29,15 @@ enum exact_message {
 };
 
 enum cell_state {
-    CELL_CLOSED, /* settled, as far as its check tells */
+    CELL_CLOSED, /* resolved, as far as its check shows */
     CELL_FRESH,  /* a new sketch is due */
     CELL_WANTS,  /* more sums of the sketch are due */
     CELL_SHOWN,  /* the decoding side has decoded it, the other has not yet checked that */
 };
 
 struct cell {
-    uint128 weight;        /* of its elements that are in common, and of what was told about it */
-    uint128 weight_before; /* the last message that told anything */
+    uint128 weight;        /* of its elements that are in common, and of what was reported about it */
+    uint128 weight_before; /* before the last message that reported anything */
     uint32_t from, to;     /* its elements */
     uint32_t salt;         /* number of its present sketch */
     uint32_t known_count;  /* sums that were sent, or hashes */
@@ -46,8 +46,8 @@ struct cell {
     bool listed; /* not sums but hashes */
 };
 
-/* One element of the sketching side that the other lacks, as the two spoke of it. */
-struct told {
+/* One element of the sketching side that the other lacks, as messages name it. */
+struct reported {
     uint32_t cell; /* in the partition, not the window */
     uint32_t salt;
     uint64_t hash;    /* within the cell */
@@ -66,15 +66,15 @@ struct exact {
     uint32_t rounds;   /* in this window */
     size_t *open;      /* the cells of the last sketches, ascending */
     size_t open_count;
-    size_t slot; /* ranks of told elements are below this */
-    struct told *told;
-    size_t told_count, told_room;
+    size_t slot; /* ranks of reported elements are below this */
+    struct reported *reported;
+    size_t reported_count, reported_room;
     unsigned count_bits; /* of the keys' hashes in COUNTS */
     uint64_t *numbers, *spare;
-    size_t room;         /* numbers in each of these two */
-    uint64_t *scratch;   /* the decoding side's, for sums */
-    double difference;   /* as estimated; 0: not yet */
-    bool asked_estimate; /* since the first sketch was decoded wrongly */
+    size_t room;             /* numbers in each of these two */
+    uint64_t *scratch;       /* the decoding side's, for sums */
+    double difference;       /* as estimated; 0: not yet */
+    bool requested_estimate; /* since the first sketch was decoded wrongly */
 };
 
 static inline struct exact *exact_of(const struct roost_reconcile *session)
@@ -108,7 +108,7 @@ void drop_numbers(struct roost_reconcile *session);
 struct cell_hash {
     struct element_key key;
     unsigned bits;
-    unsigned count_bits;           /* of these, so many that tell counts apart; the others are of the key alone */
+    unsigned count_bits;           /* of these, so many that distinguish counts; the others are of the key alone */
     const struct element_set *set; /* has the counts */
 };
 struct cell_hash cell_hash_of(const struct roost_reconcile *session, uint32_t salt);
@@ -133,8 +133,8 @@ void cell_add_sums(const struct roost_reconcile *session, const struct cell *cel
  */
 roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell, unsigned *shift);
 
-/* How a hash that was told weighs, and one that is looked at. */
-uint128 told_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash);
+/* The weight of a hash that was reported, and of one that is looked at. */
+uint128 reported_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash);
 static inline uint64_t glance(uint64_t hash)
 {
     return multiply_and_fold(hash ^ UINT64_C(0xa0761d6478bd642f), UINT64_C(0x8ebc6af09c88c6e3));
@@ -168,23 +168,23 @@ void cell_starts_afresh(struct roost_reconcile *session, struct cell *cell);
 #define MOST_ROUNDS   64
 #define MOST_RESTARTS 8
 
-roost_status told_append(struct roost_reconcile *session, struct told told);
-/* Those of a cell, of one salt or of all (UINT32_MAX), are not told any more. */
-void told_forget(struct exact *exact, uint64_t cell, uint32_t salt);
+roost_status reported_append(struct roost_reconcile *session, struct reported reported);
+/* Those of a cell, of one salt or of all (UINT32_MAX), are no longer reported. */
+void reported_forget(struct exact *exact, uint64_t cell, uint32_t salt);
 
 /* ---- exact_sketch.c --------------------------------------------------------------------------------------------- */
 
 /* What follows the header of the first message: sums of all elements in one cell, as first_plan has it. */
 roost_status sketch_first(struct roost_reconcile *session, struct bit_writer *writer);
 roost_status sketch_window(struct roost_reconcile *session, struct bit_writer *writer, uint64_t first);
-roost_status sketch_take_told(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
+roost_status sketch_take_report(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status sketch_take_audited(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 /* The single cell of the first message, with more sums. */
 roost_status sketch_more_of_first(struct roost_reconcile *session, struct bit_writer *writer, uint32_t sums);
 
 /* ---- exact_decode.c --------------------------------------------------------------------------------------------- */
 
-/* Answers with TOLD, or, where it cannot be decoded, with ESTIMATED. */
+/* Answers with REPORT, or, where it cannot be decoded, with ESTIMATED. */
 roost_status decode_first(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status decode_window(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status decode_more(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
@@ -195,16 +195,16 @@ roost_status decode_audit(struct roost_reconcile *session, struct bit_reader *re
 
 /* ---- exact_counts.c --------------------------------------------------------------------------------------------- */
 
-roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writer);
+roost_status request_counts(struct roost_reconcile *session, struct bit_writer *writer);
 roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 roost_status take_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
 
 /* ---- exact.c ---------------------------------------------------------------------------------------------------- */
 
 void write_estimated(struct roost_reconcile *session, struct bit_writer *writer);
-/* The window is settled: on to the next one, or to the end. */
+/* The window is resolved: on to the next one, or to the end. */
 roost_status exact_next_window(struct roost_reconcile *session, struct bit_writer *writer);
-/* The window cannot be settled as it is. */
+/* The window cannot be resolved as it is. */
 roost_status exact_restart(struct roost_reconcile *session, struct bit_writer *writer);
 
 #endif

@@ -92,13 +92,13 @@ static roost_status make_cells(struct roost_reconcile *session, size_t count)
     return ROOST_OK;
 }
 
-static void told_forget_from(struct exact *exact, uint64_t first)
+static void reported_forget_from(struct exact *exact, uint64_t first)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < exact->told_count; i++)
-        if (exact->told[i].cell < first)
-            exact->told[kept++] = exact->told[i];
-    exact->told_count = kept;
+    for (size_t i = 0; i < exact->reported_count; i++)
+        if (exact->reported[i].cell < first)
+            exact->reported[kept++] = exact->reported[i];
+    exact->reported_count = kept;
 }
 
 roost_status window_begin(struct roost_reconcile *session, uint64_t first, size_t count)
@@ -110,7 +110,7 @@ roost_status window_begin(struct roost_reconcile *session, uint64_t first, size_
     exact->field = field_of_bits(exact->plan.bits);
     exact->first = first;
     exact->rounds = 0;
-    told_forget_from(exact, first);
+    reported_forget_from(exact, first);
     size_t from = first_of_cell(session, first);
     for (size_t i = 0; i < count; i++) {
         struct cell *cell = &exact->cells[i];
@@ -161,7 +161,7 @@ void cell_was_misread(struct roost_reconcile *session, struct cell *cell)
     }
     if (!exact->sketching) {
         cell->weight = cell->weight_before;
-        told_forget(exact, exact->first + (uint64_t)(cell - exact->cells), cell->salt);
+        reported_forget(exact, exact->first + (uint64_t)(cell - exact->cells), cell->salt);
     }
     cell->state = CELL_WANTS;
 }
@@ -213,40 +213,40 @@ roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell,
     return ROOST_OK;
 }
 
-/* ---- what was told ---------------------------------------------------------------------------------------------- */
+/* ---- what was reported ------------------------------------------------------------------------------------------- */
 
-uint128 told_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash)
+uint128 reported_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash)
 {
     uint64_t place = multiply_and_fold(cell ^ session->salt, UINT64_C(0x9fb21c651e98df25)) + salt;
     return hash_number(place, hash);
 }
 
-roost_status told_append(struct roost_reconcile *session, struct told told)
+roost_status reported_append(struct roost_reconcile *session, struct reported reported)
 {
     struct exact *exact = exact_of(session);
     const roost_allocator *allocator = session_allocator(session);
-    if (exact->told_count == exact->told_room) {
-        size_t room = exact->told_room ? 2 * exact->told_room : 64;
-        struct told *larger = memory_allocate(allocator, room * sizeof *larger);
+    if (exact->reported_count == exact->reported_room) {
+        size_t room = exact->reported_room ? 2 * exact->reported_room : 64;
+        struct reported *larger = memory_allocate(allocator, room * sizeof *larger);
         if (!larger)
             return ROOST_NO_MEMORY;
-        if (exact->told_count)
-            memcpy(larger, exact->told, exact->told_count * sizeof *larger);
-        memory_release(allocator, exact->told);
-        exact->told = larger;
-        exact->told_room = room;
+        if (exact->reported_count)
+            memcpy(larger, exact->reported, exact->reported_count * sizeof *larger);
+        memory_release(allocator, exact->reported);
+        exact->reported = larger;
+        exact->reported_room = room;
     }
-    exact->told[exact->told_count++] = told;
+    exact->reported[exact->reported_count++] = reported;
     return ROOST_OK;
 }
 
-void told_forget(struct exact *exact, uint64_t cell, uint32_t salt)
+void reported_forget(struct exact *exact, uint64_t cell, uint32_t salt)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < exact->told_count; i++) {
-        const struct told *told = &exact->told[i];
-        if (told->cell != cell || (salt != UINT32_MAX && told->salt != salt))
-            exact->told[kept++] = *told;
+    for (size_t i = 0; i < exact->reported_count; i++) {
+        const struct reported *reported = &exact->reported[i];
+        if (reported->cell != cell || (salt != UINT32_MAX && reported->salt != salt))
+            exact->reported[kept++] = *reported;
     }
-    exact->told_count = kept;
+    exact->reported_count = kept;
 }

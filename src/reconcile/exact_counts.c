@@ -2,15 +2,15 @@
  * The counts of a multiset. Its elements are pairs of a key and a count, so a key that both sides have, in different
  * numbers, shows up as one pair that is only here and one that is only there. Which of those belong together?
  *
- * All pairs of one key are in the same cell, and the hashes that were told begin with bits that the key alone makes. So
+ * All pairs of one key are in the same cell, and the reported hashes begin with bits that the key alone determines. So
  * of the few pairs of that cell that are only here, at most one or two come into question for each that is only there,
- * and seven bits more of a hash of the key tell which. A sum over all that were matched, of a hash of the whole key and
- * both counts, proves it, and that the question was understood; should it be wrong, or a key fit two, they are asked
- * again with more bits.
+ * and seven bits more of a hash of the key decide which. A sum over all that were matched, of a hash of the whole key
+ * and both counts, proves it, and that the request was understood; if it is wrong, or a key fits two, they are
+ * requested again with more bits.
  *
- *     COUNTS    bits | for each element that was told, in that order: so many bits of a hash of its key, its count
- *     COUNTED   1: not clear, ask with more bits | 0, then for each: 1 bit whether the key is here, then by how much
- * its count is another; sum, 8
+ *     COUNTS    bits | for each reported element, in that order: so many bits of a hash of its key, its count
+ *     COUNTED   1: ambiguous, request with more bits | 0, then for each: 1 bit whether the key is here, then by how
+ *               much its count differs; sum, 8
  */
 #include "exact.h"
 
@@ -24,7 +24,7 @@ static uint64_t key_hash(const struct roost_reconcile *session, const struct ele
     return element_hash(session_key(session, FOR_COUNTS), &key) >> (64 - bits);
 }
 
-/* What a key with both its counts weighs; the sketching side's count is the first. */
+/* The weight of a key with both its counts; the sketching side's count is the first. */
 static uint64_t match_weight(const struct roost_reconcile *session, const struct element *element, uint64_t first,
                              uint64_t second)
 {
@@ -33,13 +33,13 @@ static uint64_t match_weight(const struct roost_reconcile *session, const struct
     return (uint64_t)element_weight(session_key(session, FOR_COUNTS), &match);
 }
 
-/* What was asked for one element, so that the answer proves that just that was understood. */
+/* What was requested for one element, so that the answer proves that exactly this was understood. */
 static uint64_t question_weight(const struct roost_reconcile *session, size_t number, uint64_t hash, uint64_t count)
 {
     return multiply_and_fold(hash ^ session->salt, scramble_count(count) + 2 * number + 1);
 }
 
-/* A count as what it is above or below the other, which both know; they differ. */
+/* Writes a count as its difference from the other, which both sides know; the two are not equal. */
 static void write_count_beside(struct bit_writer *writer, uint64_t count, uint64_t other)
 {
     write_bits(writer, count < other, 1);
@@ -56,9 +56,9 @@ static uint64_t read_count_beside(struct bit_reader *reader, uint64_t other)
     return below ? other - difference : other + difference;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------------- */
+/* ---- requesting -------------------------------------------------------------------------------------------------- */
 
-roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writer)
+roost_status request_counts(struct roost_reconcile *session, struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
     if (exact->count_bits > MOST_BITS)
@@ -66,18 +66,18 @@ roost_status ask_counts(struct roost_reconcile *session, struct bit_writer *writ
     exact->count_bits = exact->count_bits ? exact->count_bits : FIRST_BITS;
     write_byte(writer, COUNTS);
     write_byte(writer, (uint8_t)exact->count_bits);
-    for (size_t i = 0; i < exact->told_count; i++) {
-        const struct element *element = &session->set.elements[exact->told[i].element];
+    for (size_t i = 0; i < exact->reported_count; i++) {
+        const struct element *element = &session->set.elements[exact->reported[i].element];
         write_bits(writer, key_hash(session, element, exact->count_bits), exact->count_bits);
         write_gamma(writer, count_of(&session->set, element));
     }
     return ROOST_OK;
 }
 
-static roost_status ask_with_more_bits(struct roost_reconcile *session, struct bit_writer *writer)
+static roost_status request_more_bits(struct roost_reconcile *session, struct bit_writer *writer)
 {
     exact_of(session)->count_bits += MORE_BITS;
-    return ask_counts(session, writer);
+    return request_counts(session, writer);
 }
 
 roost_status take_counts(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
@@ -87,11 +87,11 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
     if (reader->failed || unclear > 1 || !exact->count_bits)
         return ROOST_CORRUPT;
     if (unclear)
-        return ask_with_more_bits(session, writer);
+        return request_more_bits(session, writer);
     uint64_t sum = 0;
-    roost_status status = session_make_changed(session, exact->told_count);
-    for (size_t i = 0; i < exact->told_count && status == ROOST_OK; i++) {
-        const struct element *element = &session->set.elements[exact->told[i].element];
+    roost_status status = session_make_changed(session, exact->reported_count);
+    for (size_t i = 0; i < exact->reported_count && status == ROOST_OK; i++) {
+        const struct element *element = &session->set.elements[exact->reported[i].element];
         uint64_t here = count_of(&session->set, element), there = read_count_beside(reader, here);
         if (there)
             session_note_changed(session, element, there);
@@ -99,15 +99,15 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
         sum += there ? match_weight(session, element, here, there) : 0;
     }
     read_alignment(reader);
-    uint64_t told = read_fixed64(reader);
+    uint64_t reported = read_fixed64(reader);
     if (status == ROOST_OK && (reader->failed || reader_bits_left(reader) != 0))
         status = ROOST_CORRUPT;
     if (status != ROOST_OK)
         return status;
-    return sum == told ? session_end(session, writer) : ask_with_more_bits(session, writer);
+    return sum == reported ? session_end(session, writer) : request_more_bits(session, writer);
 }
 
-/* ---- answering -------------------------------------------------------------------------------------------------- */
+/* ---- responding -------------------------------------------------------------------------------------------------- */
 
 /* Our elements that are only here, in the order of their hashes, and so of their cells. */
 struct candidates {
@@ -145,19 +145,19 @@ static size_t first_candidate(const struct roost_reconcile *session, const struc
     return from;
 }
 
-/* How many of our elements may have the key of what was told; *found is one of them. With the same count it would not
-   be different. */
+/* How many of our elements may have the key of a reported one; *found is one of them. With the same count it would
+   not be different. */
 static size_t find_match(const struct roost_reconcile *session, const struct candidates *candidates,
-                         const struct told *told, uint64_t hash, unsigned bits, uint64_t count,
+                         const struct reported *reported, uint64_t hash, unsigned bits, uint64_t count,
                          const struct element **found)
 {
-    struct cell_hash of_cell = cell_hash_of(session, told->salt);
+    struct cell_hash of_cell = cell_hash_of(session, reported->salt);
     size_t matches = 0;
-    for (size_t i = first_candidate(session, candidates, told->cell); i < candidates->count; i++) {
+    for (size_t i = first_candidate(session, candidates, reported->cell); i < candidates->count; i++) {
         const struct element *element = &session->set.elements[candidates->places[i]];
-        if (cell_of(session, element) != told->cell)
+        if (cell_of(session, element) != reported->cell)
             break;
-        bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == told->hash >> of_cell.count_bits;
+        bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == reported->hash >> of_cell.count_bits;
         if (!same_start || key_hash(session, element, bits) != hash || count_of(&session->set, element) == count)
             continue;
         *found = element;
@@ -172,10 +172,10 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
 {
     struct exact *exact = exact_of(session);
     uint64_t sum = 0;
-    for (size_t i = 0; i < exact->told_count && !reader->failed; i++) {
+    for (size_t i = 0; i < exact->reported_count && !reader->failed; i++) {
         const struct element *element = NULL;
         uint64_t hash = read_bits(reader, bits), there = read_gamma(reader);
-        size_t matches = find_match(session, candidates, &exact->told[i], hash, bits, there, &element);
+        size_t matches = find_match(session, candidates, &exact->reported[i], hash, bits, there, &element);
         if (matches > 1)
             return false;
         sum += question_weight(session, i, hash, there);
@@ -201,7 +201,7 @@ roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *r
         return ROOST_CORRUPT;
     struct bit_writer answer;
     bit_writer_init(&answer, *session_allocator(session));
-    roost_status status = session_make_changed(session, exact->told_count);
+    roost_status status = session_make_changed(session, exact->reported_count);
     if (status == ROOST_OK)
         status = find_candidates(session, &candidates);
     bool clear = status == ROOST_OK && answer_all(session, &candidates, reader, bits, &answer);

@@ -1,28 +1,29 @@
 /*
- * The decoding side: takes sketches of the other's cells, and tells what it made of them.
+ * The decoding side: decodes sketches of the other's cells, and reports the result.
  *
- *     TOLD      numbers of the open cells that want more | positions of the elements that are only there | for each
- * cell that was decoded its two checks | if none wants more: check of the window, 8; elements only here position number
- * among the cells shown, times slot, plus rank: the other side's hashes in that cell, as they occur an odd number of
- * times, in ascending order, are known here by now, and the rank among them is shorter than the hash AUDITED   numbers
- * of the blocks that are unequal; 24 bits of weight for each of their cells
+ *     REPORT    numbers of the open cells that want more | positions of the elements that are only there | for each
+ *               cell that was decoded its two checks | if none wants more: check of the window, 8; elements only here
+ *     position  number among the cells shown, times slot, plus rank: the other side's hashes in that cell, those that
+ *               occur an odd number of times, ascending, are known here by now, and the rank among them is shorter
+ *               than the hash
+ *     AUDITED   numbers of the blocks that are unequal; 24 bits of weight for each of their cells
  *
  * What is decoded from sums is a set of hashes in which the two cells differ. For each there are, among all our
  * elements of the cell, whether or not they are believed to be only here,
  *
- *     none             it is an element that is only there: told
+ *     none             it is an element that is only there: reported
  *     one              it is only here; or, if that was believed already, it is not after all: turned
- *     two or more      one of them, but which: another salt will tell
+ *     two or more      one of them, but which: another salt will decide
  *
- * A list has all hashes that occur there. Those that none of our elements has are told; our elements whose hash it does
- * not have are only here, all of them. So what is told is never wrong: where we have no element of that hash, whatever
- * has it there is none of ours.
+ * A list has all hashes that occur there. Those that none of our elements has are reported; our elements whose hash it
+ * does not have are only here, all of them. So a report is never wrong: where we have no element of that hash, any
+ * element that has it there is none of ours.
  */
 #include "exact.h"
 
 #include <string.h>
 
-#include "../sync/session.h"
+#include "../sync/ranges.h"
 
 /* ---- reading sketches ------------------------------------------------------------------------------------------- */
 
@@ -73,7 +74,7 @@ static roost_status read_list(struct roost_reconcile *session, struct bit_reader
 
 /* ---- decoding a cell -------------------------------------------------------------------------------------------- */
 
-/* What a message TOLD will say. */
+/* The content of a message REPORT. */
 struct showing {
     uint64_t *wanting, *positions;
     size_t wanting_count, position_count;
@@ -86,18 +87,18 @@ struct walk {
     const uint64_t *hashes;
     size_t hash_count;
     bool listed;
-    size_t told, turned; /* how many */
-    uint64_t rank;       /* of the next hash of theirs */
+    size_t reported, turned; /* how many */
+    uint64_t rank;           /* of the next hash of theirs */
     uint64_t glances;
 };
 
-static roost_status tell(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                         struct showing *showing, uint64_t hash)
+static roost_status report_hash(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                struct showing *showing, uint64_t hash)
 {
     struct exact *exact = exact_of(session);
     uint64_t name = exact->first + (uint64_t)(cell - exact->cells);
-    showing->positions[showing->position_count + walk->told++] = showing->shown * exact->slot + walk->rank;
-    return told_append(session, (struct told){(uint32_t)name, cell->salt, hash, 0});
+    showing->positions[showing->position_count + walk->reported++] = showing->shown * exact->slot + walk->rank;
+    return reported_append(session, (struct reported){(uint32_t)name, cell->salt, hash, 0});
 }
 
 /* The elements of ours that have one hash: where they begin in exact->numbers, how many they are, and how many of them
@@ -116,12 +117,12 @@ static void turn(struct roost_reconcile *session, const struct own *own, struct 
 }
 
 /* What sums say: the hash is in the difference or not. */
-static roost_status meet_in_sums(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                                 struct showing *showing, uint64_t hash, const struct own *own, bool different)
+static roost_status compare_with_sums(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                      struct showing *showing, uint64_t hash, const struct own *own, bool different)
 {
     roost_status status = ROOST_OK;
     if (different && own->count == 0)
-        status = tell(session, cell, walk, showing, hash);
+        status = report_hash(session, cell, walk, showing, hash);
     else if (different && own->count == 1)
         turn(session, own, walk);
     if ((own->common & 1) != different) {
@@ -131,13 +132,13 @@ static roost_status meet_in_sums(struct roost_reconcile *session, const struct c
     return status;
 }
 
-/* What a list says: somebody there has it, or nobody has. */
-static roost_status meet_in_list(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
-                                 struct showing *showing, uint64_t hash, const struct own *own, bool is_there)
+/* In a list: some element there has the hash, or none has. */
+static roost_status compare_with_list(struct roost_reconcile *session, const struct cell *cell, struct walk *walk,
+                                      struct showing *showing, uint64_t hash, const struct own *own, bool is_there)
 {
     roost_status status = ROOST_OK;
     if (is_there && own->count == 0)
-        status = tell(session, cell, walk, showing, hash);
+        status = report_hash(session, cell, walk, showing, hash);
     else if (own->count == 1 && is_there != own->common)
         turn(session, own, walk);
     else if (!is_there && own->common == own->count)
@@ -160,13 +161,14 @@ static roost_status walk_cell(struct roost_reconcile *session, const struct cell
         own = (struct own){.from = i, .shift = own.shift};
         for (; i < count && numbers[i] >> own.shift == hash; i++, own.count++)
             own.common += !(session->set.elements[cell->from + (numbers[i] & mask)].marks & ONLY_HERE);
-        status = (walk->listed ? meet_in_list : meet_in_sums)(session, cell, walk, showing, hash, &own, in_row);
+        status =
+            (walk->listed ? compare_with_list : compare_with_sums)(session, cell, walk, showing, hash, &own, in_row);
     }
     return status;
 }
 
-/* All that the walk found becomes what we believe. */
-static void believe_walk(struct roost_reconcile *session, struct cell *cell, const struct walk *walk)
+/* Applies what the walk found to the marks of the elements. */
+static void apply_walk(struct roost_reconcile *session, struct cell *cell, const struct walk *walk)
 {
     struct exact *exact = exact_of(session);
     struct element_key key = session_key(session, FOR_WEIGHTS);
@@ -179,9 +181,9 @@ static void believe_walk(struct roost_reconcile *session, struct cell *cell, con
         cell->weight += element->marks & ONLY_HERE ? weight : -weight;
         element->marks ^= ONLY_HERE | JUST_TURNED;
     }
-    for (size_t i = exact->told_count - walk->told; i < exact->told_count; i++) {
-        const struct told *told = &exact->told[i];
-        cell->weight += told_weight(session, told->cell, told->salt, told->hash);
+    for (size_t i = exact->reported_count - walk->reported; i < exact->reported_count; i++) {
+        const struct reported *reported = &exact->reported[i];
+        cell->weight += reported_weight(session, reported->cell, reported->salt, reported->hash);
     }
 }
 
@@ -207,13 +209,13 @@ static roost_status decode_sums(struct roost_reconcile *session, const struct ce
 static void show(const struct exact *exact, struct cell *cell, const struct walk *walk, struct showing *showing)
 {
     cell->state = CELL_SHOWN;
-    showing->position_count += walk->told;
+    showing->position_count += walk->reported;
     showing->shown++;
     write_bits(&showing->checks, walk->glances >> 32, decoding_check_bits(exact, cell));
     write_bits(&showing->checks, (uint64_t)(cell->weight >> 32), equality_check_bits(exact));
 }
 
-/* A difference with more hashes than the other side has elements was none. */
+/* Refuses a difference with more hashes than the other side has elements: the decoding went wrong. */
 static roost_status decode_cell(struct roost_reconcile *session, size_t number, struct showing *showing)
 {
     struct exact *exact = exact_of(session);
@@ -231,17 +233,17 @@ static roost_status decode_cell(struct roost_reconcile *session, size_t number, 
     if (status != ROOST_OK)
         return status;
     if (decoded && walk.rank <= exact->slot) {
-        believe_walk(session, cell, &walk);
+        apply_walk(session, cell, &walk);
         show(exact, cell, &walk, showing);
         return ROOST_OK;
     }
-    exact->told_count -= walk.told;
+    exact->reported_count -= walk.reported;
     cell->state = CELL_WANTS;
     showing->wanting[showing->wanting_count++] = number;
     return cell->listed ? ROOST_CORRUPT : ROOST_OK;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------------------------------------------------- */
 
 static uint64_t elements_only_here(const struct roost_reconcile *session)
 {
@@ -254,7 +256,7 @@ static uint64_t elements_only_here(const struct roost_reconcile *session)
 static void write_told(struct roost_reconcile *session, struct bit_writer *writer, struct showing *showing)
 {
     struct exact *exact = exact_of(session);
-    write_byte(writer, TOLD);
+    write_byte(writer, REPORT);
     write_numbers(writer, showing->wanting, showing->wanting_count, exact->open_count);
     write_numbers(writer, showing->positions, showing->position_count, showing->shown * exact->slot);
     write_alignment(&showing->checks);
@@ -278,12 +280,12 @@ static roost_status decode_open(struct roost_reconcile *session, struct showing 
     for (size_t i = 0; i < exact->open_count && status == ROOST_OK; i++)
         status = decode_cell(session, i, showing);
     drop_numbers(session);
-    session->result.only_there = exact->told_count;
+    session->result.only_there = exact->reported_count;
     return status == ROOST_OK && showing->checks.failed ? ROOST_NO_MEMORY : status;
 }
 
 /* Decodes all open cells. The first sketch, should it be too small, is answered with an estimator. */
-static roost_status decode_and_tell(struct roost_reconcile *session, struct bit_writer *writer, bool is_first)
+static roost_status decode_and_report(struct roost_reconcile *session, struct bit_writer *writer, bool is_first)
 {
     struct showing showing = {0};
     bit_writer_init(&showing.checks, *session_allocator(session));
@@ -316,7 +318,7 @@ roost_status decode_first(struct roost_reconcile *session, struct bit_reader *re
         status = read_sums(session, reader, &exact->cells[0], exact->plan.sums);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, true) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, true) : status;
 }
 
 /* Windows follow each other; one may be begun again, or all, but not for ever. */
@@ -358,10 +360,10 @@ roost_status decode_window(struct roost_reconcile *session, struct bit_reader *r
     roost_status status = read_window(session, reader);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, false) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, false) : status;
 }
 
-/* Three rows of numbers say what became of what we told. */
+/* Three lists of numbers say what became of what we reported. */
 struct judgement {
     uint64_t *misread, *afresh, *reset;
     uint64_t misread_count, afresh_count, reset_count;
@@ -407,7 +409,7 @@ static roost_status apply_judgement(struct roost_reconcile *session, const struc
         if (cell->state != CELL_CLOSED)
             return ROOST_CORRUPT;
         cell_reset(session, cell);
-        told_forget(exact, exact->first + judged->reset[i], UINT32_MAX);
+        reported_forget(exact, exact->first + judged->reset[i], UINT32_MAX);
     }
     return afresh == judged->afresh_count ? ROOST_OK : ROOST_CORRUPT;
 }
@@ -454,7 +456,7 @@ roost_status decode_more(struct roost_reconcile *session, struct bit_reader *rea
     status = read_open(session, reader);
     if (status == ROOST_OK)
         status = end_of(reader);
-    return status == ROOST_OK ? decode_and_tell(session, writer, false) : status;
+    return status == ROOST_OK ? decode_and_report(session, writer, false) : status;
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------------------ */

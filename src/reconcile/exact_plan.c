@@ -1,15 +1,15 @@
 /*
  * The estimator. An element belongs to level i with probability 3/4 * 4^-i, and there flips one of 128 bits. Elements
- * that both sets have flip the same bits, so the bits in which two estimators differ tell of the difference alone: x
+ * that both sets have flip the same bits, so the bits in which two estimators differ depend on the difference alone: x
  * elements of the difference in a level leave on average 64 (1 - e^(-x/64)) of them. Levels in which that is neither
- * near 0 nor near 64 tell most; all are weighed together by their likelihood. Ten levels, 160 bytes, are right within a
- * sixth or so, whatever the size; that is enough, since what follows adapts itself.
+ * near 0 nor near 64 are the most precise; all are weighed together by their likelihood. Ten levels, 160 bytes, are
+ * right within a sixth or so, whatever the size; that is enough, since what follows adapts itself.
  *
  * The plan. With L differences in each of the cells, of N elements on average, and hashes of b bits in a cell:
  *
  *     sums            a cell needs as many as it has differences. That is a Poisson number: those that are sent before
  *                     it is known, and those that are asked for in steps, are about 0.6 sqrt(L) + 1 too many
- *     checks          of 14 bits for each cell, and about two bits for telling which want more
+ *     checks          of 14 bits for each cell, and about two bits to say which want more
  *     collisions      each difference shares its hash with another element with probability N / 2^b; so x = L N / 2^b
  *                     of them are expected in a cell, and each costs a sum or two of a second sketch, with its checks
  *     the other way   which elements of the one side the other lacks: about the same whatever the plan
@@ -121,7 +121,7 @@ static double cell_cost(double differences, double elements, unsigned bits, bool
     return sums * bits + 16 + repair_cost(differences * collision, sums, bits, is_only_cell);
 }
 
-/* The hashes have to tell apart the elements of the larger set. */
+/* The hashes have to distinguish the elements of the larger set. */
 static struct plan list_plan(uint64_t fewer, uint64_t more)
 {
     uint64_t cells = fewer / LISTED_IN_A_CELL + 1;

@@ -21,7 +21,7 @@ struct estimator estimator_of(const struct roost_reconcile *session, unsigned le
 double estimate_difference(const struct estimator *here, const struct estimator *there, uint64_t keys_here,
                            uint64_t keys_there);
 
-/* In a multiset, so many bits of a hash tell pairs of one key apart by their counts. */
+/* In a multiset, so many bits of a hash distinguish pairs of one key by their counts. */
 #define COUNT_BITS 6
 
 struct plan {
@@ -32,7 +32,7 @@ struct plan {
 
 /* The first sketch, made before anything is known but how many elements the sketching side has: one cell. */
 struct plan first_plan(uint64_t keys);
-/* Where the difference is about `difference` elements. */
+/* The plan with the fewest bytes for a difference of about `difference` elements. */
 struct plan best_plan(uint64_t keys_here, uint64_t keys_there, double difference, bool multiset);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * The sketching side: sends sketches of its cells, and is told what they were decoded to.
+ * The sketching side: sends sketches of its cells, and receives what they were decoded to.
  *
  *     WINDOW   cells of the partition, first, how many | bits | sums, 0 for lists | slot | for each cell its sums or
- * list MORE     misread, afresh (numbers among the cells last shown) | from the beginning (cells) | sums more, sums of
+ *              its list
+ *     MORE     misread, afresh (numbers among the cells last shown) | from the beginning (cells) | sums more, sums of
  *              fresh ones | slot | for each open cell: wants more: 1 bit, whether listed; sums or list
  *     list     gamma code of the number of hashes, plus 1; their gaps
  *     AUDIT    16 bits of weight for every AUDITED_AT_ONCE cells
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../sync/session.h"
+#include "../sync/ranges.h"
 
 #define MOST_WINDOW_BYTES    ((double)(4 << 20))
 #define AFRESH_SUMS          3
@@ -70,7 +71,7 @@ static roost_status write_list(struct roost_reconcile *session, struct bit_write
     return ROOST_OK;
 }
 
-static size_t unsettled_elements(const struct roost_reconcile *session, const struct cell *cell)
+static size_t unresolved_elements(const struct roost_reconcile *session, const struct cell *cell)
 {
     size_t count = 0;
     for (uint32_t i = cell->from; i < cell->to; i++)
@@ -83,7 +84,7 @@ static size_t widest_slot(const struct roost_reconcile *session)
     const struct exact *exact = exact_of(session);
     size_t widest = 1;
     for (size_t i = 0; i < exact->open_count; i++) {
-        size_t count = unsettled_elements(session, &exact->cells[exact->open[i]]);
+        size_t count = unresolved_elements(session, &exact->cells[exact->open[i]]);
         widest = count > widest ? count : widest;
     }
     return widest;
@@ -92,7 +93,7 @@ static size_t widest_slot(const struct roost_reconcile *session)
 /* Once sums are the longer way, or too many to decode. */
 static bool list_is_better(const struct roost_reconcile *session, const struct cell *cell, uint32_t more)
 {
-    double elements = (double)unsettled_elements(session, cell), bits = exact_of(session)->plan.bits;
+    double elements = (double)unresolved_elements(session, cell), bits = exact_of(session)->plan.bits;
     double list = elements * (elements > 1 ? bits - log2(elements) + 2 : bits) + 8;
     return cell->known_count + more > MOST_SUMS || list <= 2.0 * more * bits;
 }
@@ -201,10 +202,10 @@ roost_status sketch_more_of_first(struct roost_reconcile *session, struct bit_wr
     return write_more(session, writer, &(struct verdicts){.more = sums}, 0);
 }
 
-/* ---- what was told ---------------------------------------------------------------------------------------------- */
+/* ---- what was reported ------------------------------------------------------------------------------------------- */
 
-/* A message TOLD as it is read. */
-struct telling {
+/* A message REPORT as it is read. */
+struct report {
     uint64_t *wanting, *positions; /* numbers among the open cells; ranks, by cell shown */
     uint64_t wanting_count, position_count, shown, next;
     struct bit_reader *reader;
@@ -220,7 +221,7 @@ static uint64_t glance_at_odd(const uint64_t *numbers, size_t count, unsigned sh
 }
 
 /* The peer has no element of that hash at all, so whichever of ours has it, should there be three, is only here. */
-static roost_status believe(struct roost_reconcile *session, struct cell *cell, uint64_t number)
+static roost_status mark_only_here(struct roost_reconcile *session, struct cell *cell, uint64_t number)
 {
     struct exact *exact = exact_of(session);
     unsigned shift = cell->to - cell->from > 1 ? highest_bit(cell->to - cell->from - 1) + 1 : 0;
@@ -229,47 +230,47 @@ static roost_status believe(struct roost_reconcile *session, struct cell *cell, 
     uint64_t name = exact->first + (uint64_t)(cell - exact->cells);
     element->marks |= ONLY_HERE;
     cell->weight -= element_weight(session_key(session, FOR_WEIGHTS), element);
-    cell->weight += told_weight(session, name, cell->salt, number >> shift);
-    return told_append(session, (struct told){(uint32_t)name, cell->salt, number >> shift, place});
+    cell->weight += reported_weight(session, name, cell->salt, number >> shift);
+    return reported_append(session, (struct reported){(uint32_t)name, cell->salt, number >> shift, place});
 }
 
 /* Where the positions end that belong to the shown cell of that number. */
-static uint64_t positions_end(const struct telling *telling, uint64_t end)
+static uint64_t positions_end(const struct report *report, uint64_t end)
 {
-    uint64_t i = telling->next;
-    while (i < telling->position_count && telling->positions[i] < end)
+    uint64_t i = report->next;
+    while (i < report->position_count && report->positions[i] < end)
         i++;
     return i;
 }
 
-static roost_status take_positions(struct roost_reconcile *session, struct telling *telling, struct cell *cell,
+static roost_status take_positions(struct roost_reconcile *session, struct report *report, struct cell *cell,
                                    uint64_t begin, uint64_t end)
 {
     roost_status status = ROOST_OK;
-    for (; telling->next < end && status == ROOST_OK; telling->next++)
-        status = believe(session, cell, exact_of(session)->numbers[telling->positions[telling->next] - begin]);
+    for (; report->next < end && status == ROOST_OK; report->next++)
+        status = mark_only_here(session, cell, exact_of(session)->numbers[report->positions[report->next] - begin]);
     return status;
 }
 
 /* Reads the checks of one cell that was shown, and decides what becomes of it. */
-static roost_status judge(struct roost_reconcile *session, struct telling *telling, struct cell *cell, uint64_t shown)
+static roost_status judge(struct roost_reconcile *session, struct report *report, struct cell *cell, uint64_t shown)
 {
     struct exact *exact = exact_of(session);
     unsigned shift, decoding_bits = decoding_check_bits(exact, cell), equality_bits = equality_check_bits(exact);
-    uint64_t decoding = read_bits(telling->reader, decoding_bits);
-    uint64_t equality = read_bits(telling->reader, equality_bits);
+    uint64_t decoding = read_bits(report->reader, decoding_bits);
+    uint64_t equality = read_bits(report->reader, equality_bits);
     roost_status status = cell_sort(session, cell, &shift);
     if (status != ROOST_OK)
         return status;
     size_t odd = keep_sketched(session, cell, shift, cell->listed);
     uint64_t seen = glance_at_odd(exact->numbers, odd, shift) >> 32 & ((UINT64_C(1) << decoding_bits) - 1);
-    uint64_t begin = shown * exact->slot, end = positions_end(telling, begin + exact->slot);
-    bool believed = seen == decoding && (end == telling->next || telling->positions[end - 1] - begin < odd);
+    uint64_t begin = shown * exact->slot, end = positions_end(report, begin + exact->slot);
+    bool believed = seen == decoding && (end == report->next || report->positions[end - 1] - begin < odd);
     if (believed)
-        status = take_positions(session, telling, cell, begin, end);
+        status = take_positions(session, report, cell, begin, end);
     else if (cell->listed)
         status = ROOST_CORRUPT;
-    telling->next = end;
+    report->next = end;
     uint64_t equal = (uint64_t)(cell->weight >> 32) & ((UINT64_C(1) << equality_bits) - 1);
     cell->state = !believed ? CELL_WANTS : equal != equality ? CELL_FRESH : CELL_CLOSED;
     return status;
@@ -286,21 +287,21 @@ static void note_verdict(struct roost_reconcile *session, struct verdicts *verdi
     }
 }
 
-static roost_status judge_all(struct roost_reconcile *session, struct telling *telling, struct verdicts *verdicts)
+static roost_status judge_all(struct roost_reconcile *session, struct report *report, struct verdicts *verdicts)
 {
     struct exact *exact = exact_of(session);
     roost_status status = ROOST_OK;
     uint64_t wanting = 0, shown = 0;
     for (size_t i = 0; i < exact->open_count && status == ROOST_OK; i++) {
         struct cell *cell = &exact->cells[exact->open[i]];
-        if (wanting < telling->wanting_count && telling->wanting[wanting] == i) {
+        if (wanting < report->wanting_count && report->wanting[wanting] == i) {
             wanting++;
             if (cell->listed)
                 return ROOST_CORRUPT;
             cell->state = CELL_WANTS;
             continue;
         }
-        status = judge(session, telling, cell, shown);
+        status = judge(session, report, cell, shown);
         note_verdict(session, verdicts, cell, shown++);
     }
     drop_numbers(session);
@@ -341,7 +342,7 @@ static roost_status reset_unequal(struct roost_reconcile *session, struct bit_wr
         return exact_restart(session, writer);
     for (size_t i = 0; i < count; i++) {
         cell_reset(session, &exact->cells[found[i]]);
-        told_forget(exact, exact->first + found[i], UINT32_MAX);
+        reported_forget(exact, exact->first + found[i], UINT32_MAX);
     }
     struct verdicts verdicts = {.reset = found, .reset_count = count};
     return write_more(session, writer, &verdicts, 0);
@@ -379,7 +380,8 @@ static roost_status sketch_afresh(struct roost_reconcile *session, struct bit_wr
     return write_more(session, writer, &verdicts, 1);
 }
 
-static roost_status settle_window(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
+static roost_status resolve_window(struct roost_reconcile *session, struct bit_reader *reader,
+                                   struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
     uint64_t weight = read_fixed64(reader), only_there = read_varint(reader);
@@ -396,44 +398,44 @@ static roost_status settle_window(struct roost_reconcile *session, struct bit_re
     return write_audit(session, writer);
 }
 
-static roost_status follow_up(struct roost_reconcile *session, struct telling *telling, struct verdicts *verdicts,
+static roost_status follow_up(struct roost_reconcile *session, struct report *report, struct verdicts *verdicts,
                               struct bit_writer *writer)
 {
-    roost_status status = judge_all(session, telling, verdicts);
-    read_alignment(telling->reader);
+    roost_status status = judge_all(session, report, verdicts);
+    read_alignment(report->reader);
     if (status != ROOST_OK)
         return status;
-    if (telling->reader->failed || telling->next != telling->position_count)
+    if (report->reader->failed || report->next != report->position_count)
         return ROOST_CORRUPT;
-    if (telling->wanting_count == 0 && verdicts->misread_count == 0 && verdicts->afresh_count == 0)
-        return settle_window(session, telling->reader, writer);
+    if (report->wanting_count == 0 && verdicts->misread_count == 0 && verdicts->afresh_count == 0)
+        return resolve_window(session, report->reader, writer);
     struct exact *exact = exact_of(session);
     if (exact->rounds > MOST_ROUNDS)
         return exact_restart(session, writer);
-    return write_more(session, writer, verdicts, telling->shown);
+    return write_more(session, writer, verdicts, report->shown);
 }
 
-roost_status sketch_take_told(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
+roost_status sketch_take_report(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
     const roost_allocator *allocator = session_allocator(session);
-    struct telling telling = {.reader = reader};
+    struct report report = {.reader = reader};
     struct verdicts verdicts = {0};
-    telling.wanting = read_numbers(reader, &telling.wanting_count, exact->open_count, allocator);
-    if (telling.wanting) {
-        telling.shown = exact->open_count - telling.wanting_count;
-        telling.positions = read_numbers(reader, &telling.position_count, telling.shown * exact->slot, allocator);
+    report.wanting = read_numbers(reader, &report.wanting_count, exact->open_count, allocator);
+    if (report.wanting) {
+        report.shown = exact->open_count - report.wanting_count;
+        report.positions = read_numbers(reader, &report.position_count, report.shown * exact->slot, allocator);
     }
-    roost_status status = telling.positions ? ROOST_OK : reader->failed ? ROOST_CORRUPT : ROOST_NO_MEMORY;
+    roost_status status = report.positions ? ROOST_OK : reader->failed ? ROOST_CORRUPT : ROOST_NO_MEMORY;
     verdicts.misread = memory_allocate(allocator, (exact->open_count + 1) * sizeof *verdicts.misread);
     verdicts.afresh = memory_allocate(allocator, (exact->open_count + 1) * sizeof *verdicts.afresh);
     if (status == ROOST_OK && (!verdicts.misread || !verdicts.afresh))
         status = ROOST_NO_MEMORY;
     if (status == ROOST_OK)
-        status = follow_up(session, &telling, &verdicts, writer);
+        status = follow_up(session, &report, &verdicts, writer);
     memory_release(allocator, verdicts.misread);
     memory_release(allocator, verdicts.afresh);
-    memory_release(allocator, telling.wanting);
-    memory_release(allocator, telling.positions);
+    memory_release(allocator, report.wanting);
+    memory_release(allocator, report.positions);
     return status;
 }

@@ -33,8 +33,7 @@ struct multiset_exchange {
     roost_allocator allocator;
 };
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 void multiset_exchange_close(struct multiset_exchange *exchange)
 {
@@ -90,8 +89,7 @@ roost_status multiset_exchange_open(struct multiset_exchange **exchange, const r
     return status;
 }
 
-/* ---- round one -----------------------------------------------------------------------------------------------------
- */
+/* ---- round one --------------------------------------------------------------------------------------------------- */
 
 static uint64_t checksum_of_frame(const uint8_t *frame, size_t size)
 {
@@ -107,8 +105,7 @@ roost_status multiset_exchange_offer(struct multiset_exchange *exchange, roost_b
     return status;
 }
 
-/* ---- round two -----------------------------------------------------------------------------------------------------
- */
+/* ---- round two --------------------------------------------------------------------------------------------------- */
 
 static uint64_t count_missing(const struct multiset_exchange *exchange)
 {
@@ -171,7 +168,7 @@ roost_status multiset_exchange_identify(struct multiset_exchange *exchange, roos
     return ROOST_OK;
 }
 
-/* Reads all elements; reports them where there is somebody to report to. */
+/* Reads all elements; reports them if there is a callback. */
 static bool read_members(struct bit_reader reader, multiset_lack *lack, void *context)
 {
     bool typed = read_byte(&reader) == ROUND_TWO;

@@ -1,6 +1,6 @@
 /*
- * Two hosts make their multisets one, in two rounds of messages: ccf-query and ccf-decode. `multiset_exchange.c` has
- * the essay; how messages are carried is the caller's business.
+ * Two hosts make their multisets equal, in two rounds of messages: ccf-query and ccf-decode. `multiset_exchange.c` has
+ * the essay; the caller transports the messages.
  */
 #ifndef RECONCILE_MULTISET_EXCHANGE_H
 #define RECONCILE_MULTISET_EXCHANGE_H

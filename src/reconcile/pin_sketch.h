@@ -19,8 +19,8 @@
  *        roots are parted at last. The powers z, z^2, z^4, ... modulo the polynomial are computed once, for 2, and
  *        serve all traces.
  *
- * A set that differs in more than t elements may look as if it differed in t others, one time in t!. Whoever decodes
- * checks what comes out in another way.
+ * A set that differs in more than t elements may look as if it differed in t others, one time in t!. The caller
+ * verifies the result in another way.
  *
  * The loops are in pin_sketch_loops.h, built once for each way to multiply; pin_sketch_kernel.c picks.
  */

@@ -3,22 +3,22 @@
  *
  *     OPENING   72 | version | method, bit 7: multiset | salt, 8 | number of keys, varint | of the method
  *     ENDING    65 | bits 64 to 95 of the weight of what both have in common, 4 | where seals are chained: seal, 8
- *     TROUBLED  58 | status
+  *     FAILED    58 | status
  *
  * What a peer can make us do is bounded. A message has at most MOST_MESSAGE bytes, and a method has to justify what it
  * allocates by the bytes that came. All messages together have at most ROOM_TO_TALK bytes and so many more for each of
- * our own keys: an honest peer never has to tell more than the list of our keys would be, since both methods send the
- * list of whoever has fewer once that is shorter. That also bounds the number of messages. (A filter of the peer's keys
- * is as large as these want it; a method that sends one whatever the other side has states how much room it needs.)
- * Whatever a session allocates, its own keys included, stays within the memory limit of its environment.
+ * our own keys: an honest peer never has to send more than a list of our keys would take, since both methods send the
+ * list of the side with fewer keys once that is shorter. That also bounds the number of messages. (A filter of the
+ * peer's keys is as large as these want it; a method that sends one whatever the other side has states how much room it
+ * needs.) Whatever a session allocates, its own keys included, stays within the memory limit of its environment.
  *
- * What is promised, and against whom. Messages that arrive as they were sent: the result is exact, but for a chance of
- * 2^-64. A message that was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or
- * still the exact result; the weights that are compared at the end are keyed hashes of the very keys, and nobody meets
- * them without knowing the keys. Somebody who does know the keys and the salt and rewrites all messages can stand for
- * the peer, and a peer may claim to hold any keys that it likes: then the result is that for the claimed set. It is one
- * that some set would give (`fits_peer`: keys here, less those only here, plus those only there, are the peer's), it
- * names no key that is not here, and it costs no more than stated above.
+ * Guarantees. Messages that arrive as they were sent: the result is exact, but for a chance of 2^-64. A message that
+ * was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or still the exact result;
+ * the weights that are compared at the end are keyed hashes of the keys, and cannot be forged without knowing the keys.
+ * An attacker who knows the keys and the salt and rewrites all messages can impersonate the peer, and a peer may claim
+ * to hold any keys: then the result is that for the claimed set. It is one that some set would give (`fits_peer`: keys
+ * here, less those only here, plus those only there, are the peer's), it names no key that is not here, and it costs no
+ * more than stated above.
  */
 #include "reconcile.h"
 
@@ -79,7 +79,7 @@ static roost_status status_within(struct roost_reconcile *session, roost_status 
     return limited ? ROOST_TOO_LARGE : status;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status make(struct roost_reconcile **made, const roost_reconcile_config *config,
                          const roost_environment *environment)
@@ -121,7 +121,7 @@ roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_c
     roost_status status = make(&session, &wanted, environment);
     if (status != ROOST_OK)
         return status;
-    session->asking = true;
+    session->initiator = true;
     if (!entropy_number(&session->environment.entropy, &session->salt)) {
         roost_reconcile_free(session);
         return ROOST_EXHAUSTED;
@@ -317,7 +317,7 @@ static void chain_seal(struct roost_reconcile *session, uint64_t seal)
 /* The message that came last, if any, is not counted yet when its answer is made. */
 void session_seal(struct roost_reconcile *session, struct bit_writer *writer)
 {
-    bool is_opening = session->asking && session->result.messages == 0;
+    bool is_opening = session->initiator && session->result.messages == 0;
     uint32_t number = is_opening ? 0 : session->result.messages + 1;
     if (writer->failed)
         return;
@@ -348,7 +348,7 @@ static roost_status write_opening(struct roost_reconcile *session, struct bit_wr
     return session->method->open(session, writer);
 }
 
-/* What is no message of the kind that comes first is none of ours. */
+/* A first message that is no opening comes from another protocol. */
 static roost_status take_opening(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
     struct opening opening;
@@ -364,7 +364,7 @@ static roost_status take_opening(struct roost_reconcile *session, struct bit_rea
 }
 
 /* The peer says why it gave up; anything that a peer would not say counts as nonsense. */
-static roost_status take_trouble(struct bit_reader *reader)
+static roost_status take_failure(struct bit_reader *reader)
 {
     uint8_t status = read_byte(reader);
     bool known = !reader->failed && (status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE || status == ROOST_CORRUPT);
@@ -373,15 +373,15 @@ static roost_status take_trouble(struct bit_reader *reader)
 
 static roost_status take_message(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer)
 {
-    if (!session->asking && session->result.messages == 0)
+    if (!session->initiator && session->result.messages == 0)
         return take_opening(session, reader, writer);
     uint8_t type = read_byte(reader);
     if (reader->failed || session->over)
         return ROOST_PROTOCOL;
     if (type == ENDING)
         return take_ending(session, reader);
-    if (type == TROUBLED)
-        return take_trouble(reader);
+    if (type == FAILED)
+        return take_failure(reader);
     return session->method->take(session, type, reader, writer);
 }
 
@@ -392,11 +392,11 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
     if (status != ROOST_OK)
         return status;
     if (size == 0)
-        return session->asking && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
+        return session->initiator && session->result.messages == 0 ? write_opening(session, writer) : ROOST_PROTOCOL;
     if (size > MOST_MESSAGE || session->result.received + size >
                                    ROOM_TO_TALK + ROOM_FOR_KEY * (uint64_t)session->set.count + session->method->room)
         return ROOST_PROTOCOL;
-    if (session->asking && session->result.messages == 0)
+    if (session->initiator && session->result.messages == 0)
         return ROOST_PROTOCOL;
     struct bit_reader reader = bit_reader_over(received, size);
     status = take_message(session, &reader, writer);
@@ -405,15 +405,15 @@ static roost_status next_message(struct roost_reconcile *session, struct bit_wri
     return status;
 }
 
-/* A peer that gave up by itself need not be told. */
-static void tell_trouble(struct bit_writer *writer, roost_status status, const void *received, size_t size)
+/* No answer to a peer that has failed itself. */
+static void report_failure(struct bit_writer *writer, roost_status status, const void *received, size_t size)
 {
     roost_allocator allocator = writer->buffer.allocator;
     bit_writer_release(writer);
     bit_writer_init(writer, allocator);
-    if (size > 0 && *(const uint8_t *)received == TROUBLED)
+    if (size > 0 && *(const uint8_t *)received == FAILED)
         return;
-    write_byte(writer, TROUBLED);
+    write_byte(writer, FAILED);
     write_byte(writer, (uint8_t)status);
     if (writer->failed)
         bit_writer_release(writer);
@@ -434,7 +434,7 @@ roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *messag
     if (status != ROOST_OK) {
         session->failed = status;
         session->over = false;
-        tell_trouble(&writer, status, received, size);
+        report_failure(&writer, status, received, size);
     }
     *message = writer.buffer;
     session->result.sent += message->size;
@@ -479,7 +479,7 @@ static void sort_differences(roost_difference *differences, size_t count)
     }
 }
 
-/* It is there. */
+/* The difference with this index, which must be in the list. */
 static roost_difference *find_difference(roost_difference *differences, size_t count, uint64_t index)
 {
     size_t from = 0;

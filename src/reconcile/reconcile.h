@@ -1,17 +1,17 @@
 /*
- * A reconciliation from inside: the session that all methods share, and what a method has to provide.
+ * Inside a reconciliation: the session that all methods share, and what a method has to provide.
  *
  * The session (reconcile.c) owns the elements, draws or reads the salt, frames the messages, counts bytes, and refuses
  * a peer that sends too much. A method decides what stands in the messages between the first and the last:
  *
- *     asking                                         answering
+ *     initiator                                      responder
  *     OPENING  version, method, salt, keys here
  *              + what method->open writes       -->  session made, keys added, then method->answer reads and writes
  *     method->take reads and writes             <--  ...
  *     ...                                       -->  method->take reads and writes
  *     ENDING   written by session_end, either side;
- *              whoever gets it compares
- *     TROUBLE  status; either side, any time
+ *              the receiver compares
+ *     FAILED   status; either side, any time
  *
  * A method whose sides need not agree in the end calls session_conclude on both instead of session_end on one.
  *
@@ -35,9 +35,9 @@
 
 /* The first byte of a message. Types from FIRST_OF_METHOD on are the method's own. */
 enum reconcile_message {
-    OPENING = 0x72, /* 'r': whatever comes first is told from noise by it */
+    OPENING = 0x72, /* 'r': distinguishes a first message from noise */
     ENDING = 0x65,
-    TROUBLED = 0x58,
+    FAILED = 0x58,
     FIRST_OF_METHOD = 1,
 };
 
@@ -48,9 +48,9 @@ struct roost_reconcile;
 
 struct reconcile_method {
     size_t state_size; /* of session->state, which begins as zeros */
-    /* The asking side: what follows the header of the first message. */
+    /* The initiator: writes what follows the header of the first message. */
     roost_status (*open)(struct roost_reconcile *session, struct bit_writer *writer);
-    /* The answering side reads that, and writes a message, from its type on. */
+    /* The responder: reads that, and writes a message, from its type on. */
     roost_status (*answer)(struct roost_reconcile *session, struct bit_reader *reader, struct bit_writer *writer);
     /* Either side: what came, behind its type; writes a message, or calls session_end. */
     roost_status (*take)(struct roost_reconcile *session, uint8_t type, struct bit_reader *reader,
@@ -86,10 +86,10 @@ struct roost_reconcile {
     void *state;
     struct element_set set;
     uint64_t salt;
-    uint64_t peer_keys; /* as far as the peer told */
-    bool peer_is_known; /* it told */
+    uint64_t peer_keys; /* as the peer stated */
+    bool peer_is_known; /* the peer stated it */
     uint64_t last_seal; /* of the message before, either way; 0 where seals are not chained */
-    bool asking, begun, over;
+    bool initiator, begun, over;
     roost_status failed; /* ROOST_OK, or why it ended */
     struct changed_count *changed;
     size_t changed_count;
@@ -128,7 +128,7 @@ static inline uint64_t element_hash(struct element_key key, const struct element
     return multiply_and_fold(mixed ^ key.high, UINT64_C(0x9fb21c651e98df25));
 }
 
-/* What an element weighs in the sums that are compared. */
+/* The weight of an element in the sums that are compared. */
 static inline uint128 element_weight(struct element_key key, const struct element *element)
 {
     uint64_t a = multiply_and_fold(element->low ^ key.low, element->high ^ key.high);
@@ -136,7 +136,7 @@ static inline uint128 element_weight(struct element_key key, const struct elemen
     return (uint128)(b ^ a * UINT64_C(0xe7037ed1a0b428db)) << 64 | (a + b);
 }
 
-/* What an empty set weighs: other in every session, so that two that began with different salts never agree. */
+/* The weight of an empty set: different in every session, so that two sides with different salts never agree. */
 static inline uint128 session_weight(const struct roost_reconcile *session)
 {
     return hash_number(~session->salt, (uint64_t)session->config.method << 1 | session->config.multiset);
@@ -148,10 +148,10 @@ uint128 session_common(const struct roost_reconcile *session);
 /* Goes on with another method, whose `open` or `answer` the caller calls next. */
 roost_status session_switch(struct roost_reconcile *session, const struct reconcile_method *method);
 
-/* The peer told how many keys it has. False: it had told another number before. */
+/* The peer states how many keys it has. False: it stated another number before. */
 bool session_know_peer(struct roost_reconcile *session, uint64_t keys);
 
-/* Writes the last message; the result is final. ROOST_CORRUPT: it does not fit what the peer told. */
+/* Writes the last message; the result is final. ROOST_CORRUPT: it does not fit what the peer stated. */
 roost_status session_end(struct roost_reconcile *session, struct bit_writer *writer);
 
 /* The result is final; no more is expected from the peer. */
@@ -166,8 +166,8 @@ void session_note_changed(struct roost_reconcile *session, const struct element 
  * For methods whose verification would not see that a message was damaged. The reader is right before it; false: it is
  * not the seal of these bytes, or something follows.
  *
- * Where seals are chained, each also covers the seal of the message before it, of either side. So whoever unseals a
- * message knows that the peer has seen every earlier message as it was sent.
+ * Where seals are chained, each also covers the seal of the message before it, of either side. So a side that unseals
+ * a message knows that the peer has seen every earlier message as it was sent.
  */
 void session_seal(struct roost_reconcile *session, struct bit_writer *writer);
 bool session_unseal(struct roost_reconcile *session, struct bit_reader *reader);

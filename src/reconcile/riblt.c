@@ -7,7 +7,7 @@
  *
  *     symbol    XOR of the elements' 64-bit names | XOR of 32-bit checks of these | how many
  *
- * The asking side subtracts the symbols of its own set; what both have cancels. A symbol that is left with one element
+ * The initiator subtracts the symbols of its own set; what both have cancels. A symbol that is left with one element
  * is known by its check; it is taken out of all the other symbols that it is in, which makes more of them known. When
  * the first symbol is empty, all is found.
  *
@@ -15,7 +15,7 @@
  * (0, 1], which gives the probabilities above. Here it is computed in whole numbers but for one square root, which IEEE
  * 754 defines to the last bit, so that all machines draw the same.
  *
- *     asking                                  answering
+ *     initiator                               responder
  *     OPENING  nothing more              -->
  *                                        <--  SYMBOLS   number of keys | sixteen symbols
  *     WANT     how many more             -->
@@ -25,8 +25,8 @@
  *              weight of what is common  <--  ENDING, or AGAIN: begin again with other names
  *     SWITCH   opening of the exact method: the difference is so large that its lists are shorter
  *
- * Where we differ: counts are sent as what they are above or below their expectation; who has to know at the end are
- * both; and there is a bound on the symbols.
+ * Where we differ: counts are sent as their difference from the expectation; both sides learn the result; and there is
+ * a bound on the symbols.
  *
  * The bound. How many symbols come next follows from how many there are (symbols_more), and the exact method takes over
  * once there are more than half as many as the smaller set has keys (symbols_suffice). The responder checks both: WANT
@@ -40,7 +40,7 @@
 #include <string.h>
 
 #include "../base/sort.h"
-#include "../sync/session.h"
+#include "../sync/ranges.h"
 
 enum riblt_message {
     SYMBOLS = FIRST_OF_METHOD,
@@ -61,7 +61,7 @@ struct symbol {
     int64_t count;
 };
 
-/* Where an element is next. */
+/* The next symbol that an element is in. */
 struct orbit {
     uint64_t random;
     uint64_t next;
@@ -131,8 +131,8 @@ static void next_place(struct orbit *place)
     place->random = place->random * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x9e3779b97f4a7c15);
     uint64_t uniform = (multiply_and_fold(place->random, UINT64_C(0x9fb21c651e98df25)) >> 32) + 1;
     uint64_t root = (uint64_t)(68719476736.0 / sqrt((double)uniform));
-    uint128 stretch = (uint128)(2 * place->next + 3) * (root - (1u << 20));
-    uint64_t gap = (uint64_t)((stretch + (1u << 21) - 1) >> 21);
+    uint128 product = (uint128)(2 * place->next + 3) * (root - (1u << 20));
+    uint64_t gap = (uint64_t)((product + (1u << 21) - 1) >> 21);
     place->next += gap ? gap : 1;
     if (place->next > UINT32_MAX)
         place->next = UINT64_MAX >> 8; /* never: no symbol has that number */
@@ -292,7 +292,7 @@ static roost_status peel(struct roost_reconcile *session, struct stack *stack, s
     return note_found(session, found);
 }
 
-/* More elements than there are symbols are never found: then a peer is playing. */
+/* More elements than there are symbols are never found: the peer's symbols are forged. */
 static roost_status peel_all(struct roost_reconcile *session, struct stack *stack)
 {
     struct riblt *riblt = riblt_of(session);
@@ -433,7 +433,7 @@ static void write_want(struct bit_writer *writer, uint64_t more)
     write_varint(writer, more);
 }
 
-/* Of what is common, and how many keys the asking side has. */
+/* A hash of what is common, and of how many keys the initiator has. */
 static uint64_t check_of_common(const struct roost_reconcile *session, uint64_t keys)
 {
     return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);
@@ -551,7 +551,7 @@ static roost_status take_as_answering(struct roost_reconcile *session, uint8_t t
 static roost_status take_riblt(struct roost_reconcile *session, uint8_t type, struct bit_reader *reader,
                                struct bit_writer *writer)
 {
-    if (!session->asking)
+    if (!session->initiator)
         return take_as_answering(session, type, reader, writer);
     if (type == SYMBOLS)
         return take_symbols(session, reader, writer);

@@ -1,5 +1,5 @@
 /* The envelope of the messages of a sync: type, content, keyed checksum. */
-#include "session.h"
+#include "messages.h"
 
 #include "../base/hash.h"
 
@@ -7,7 +7,7 @@
 
 static bool has_checksum(uint8_t type)
 {
-    return type != HELLO && type != TROUBLE;
+    return type != HELLO && type != FAILURE;
 }
 
 static uint64_t message_checksum(const roost_filter *filter, const uint8_t *bytes, size_t size)
@@ -97,14 +97,14 @@ roost_status resolve_all_positions(roost_filter *filter, bool *changed, const st
 {
     struct quota extra = {0};
     roost_status status = ROOST_OK;
-    if (filter->kind->read_extra)
-        status = filter->kind->read_extra(filter, &extra, reader);
+    if (filter->kind->sync.read_extra)
+        status = filter->kind->sync.read_extra(filter, &extra, reader);
     else if (reader_bits_left(reader) != 0)
         status = ROOST_CORRUPT;
     if (status == ROOST_OK)
-        status = filter->kind->resolve_positions(filter, changed, space, positions, count);
-    if (status == ROOST_OK && filter->kind->take_extra)
-        *changed |= filter->kind->take_extra(filter, &extra);
+        status = filter->kind->sync.resolve_positions(filter, changed, space, positions, count);
+    if (status == ROOST_OK && filter->kind->sync.take_extra)
+        *changed |= filter->kind->sync.take_extra(filter, &extra);
     quota_release(&extra, &filter->environment.allocator);
     return status;
 }

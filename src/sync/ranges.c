@@ -1,15 +1,15 @@
 /*
- * The digest tree, which is never built: its nodes are ranges of positions, and the digest of any range is at hand
- * (../filter/summary.h). What is here is how ranges and what they hold are written.
+ * Ranges of positions as bytes. They are the nodes of a digest tree that is never built, since a summary computes the
+ * digest of any range (../filter/summary.h).
  *
- * Bytes. A digest has four, a range that differs is cut in sixteen, and a leaf costs about a bit for each of its
+ * Bytes. A digest has four, a range that differs is cut into sixteen, and a leaf costs about a bit for each of its
  * positions where half of them are taken. So it pays to cut down to a leaf of about 64 bytes, and no further.
  *
  * A leaf that is nearly full names the few positions that are missing, so that two bytes may stand for 65,536 members.
- * Whoever reads a leaf gets its members in rows and never as a list: memory and time then follow the bytes, not the
- * members.
+ * A reader therefore gets the members of a leaf as intervals and never as a list: memory and time follow the bytes,
+ * not the members.
  */
-#include "session.h"
+#include "ranges.h"
 
 #include <string.h>
 
@@ -100,8 +100,7 @@ void ranges_release(struct ranges *ranges, const roost_allocator *allocator)
     *ranges = (struct ranges){0};
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------
- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 roost_status list_append(struct number_list *list, uint64_t number, const roost_filter *filter)
 {
@@ -128,8 +127,7 @@ void list_release(struct number_list *list, const roost_filter *filter)
     *list = (struct number_list){.most = list->most};
 }
 
-/* ---- leaves --------------------------------------------------------------------------------------------------------
- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static bool by_others(uint64_t count, uint64_t width)
 {
@@ -183,7 +181,7 @@ static bool next_named(struct leaf *leaf, uint64_t *position)
     return !leaf->failed;
 }
 
-/* What lies before the next of the others; behind the last of them, the rest. */
+/* The members before the next missing position; behind the last of these, the rest of the range. */
 static bool next_row_between(struct leaf *leaf, uint64_t *from, uint64_t *to)
 {
     while (leaf->named > 0) {

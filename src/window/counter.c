@@ -1,21 +1,22 @@
 /*
- * The idempotent counter: a tally of who counted how much, and a window over the operations that did.
+ * The idempotent counter: a tally of what each actor counted (a PN-counter), and a window over the ids of the
+ * operations.
  *
- * Section V of the paper puts a forgetful filter in front of a counter that is partitioned over replicas. There the two
- * are merged apart, and an operation whose name arrives before what it counted is lost for ever once it is retried
- * where only the name is known. Here they are one state: a frame, a delta, a merge has both or neither, and a replica
- * that knows the name of an operation has counted it.
+ * Section V of the paper puts a forgetful filter in front of a counter that is partitioned over replicas. There the
+ * two are merged separately, and an operation whose id arrives before its count is lost for ever once it is retried
+ * where only the id is known. Here they are one state: a frame, a delta, a merge has both or neither, and a replica
+ * that knows the id of an operation has counted it.
  *
  *     (actor -> added, taken)    and    (slot -> bits)           merged together, entry by entry, slot by slot
  *
  * What that promises. At one replica an operation is never counted twice while the window remembers it. At two it is
  * not once the first attempt has arrived at the second. If it has not, it counts twice: without coordination neither
  * can know of the other. An operation that was never seen is taken for a duplicate with the error rate of the window:
- * the value is too low by at most that part. A retry makes the window remember the operation anew, so that a client
- * which goes on trying goes on being recognised.
+ * the value is too low by at most that part. A retry renews the operation in the window, so that a client which keeps
+ * retrying is still recognised.
  *
- * A delta says what changed between two moments. A replica that got a later one and not the one before has counted
- * operations, by the sums of their actor, whose names it does not know yet; a sync leaves no such gaps.
+ * A delta has what changed between two moments. A replica that got a later delta and not the one before has counted
+ * operations, by the sums of their actor, whose ids it does not know yet; a sync leaves no such gaps.
  *
  * The actor is one incarnation of one replica, drawn at random when it first counts; see ../causal/actors.h for why
  * copies must not share one.
@@ -53,7 +54,7 @@ static bool raised_entry(const struct window *window, struct tally_entry *entry,
     return entry->added <= MOST_TALLY && entry->taken <= MOST_TALLY;
 }
 
-/* An actor whose entry is used up leaves it behind for a fresh one. */
+/* An actor whose entry is used up is replaced by a fresh one. */
 static roost_status prepare_entry(struct window *window, struct tally_entry *entry, int64_t amount)
 {
     const roost_environment *environment = &window->base.environment;
@@ -80,7 +81,7 @@ static roost_status remember(struct window *window, roost_hash hash, uint64_t ti
     roost_status status = window_target(window, &slot, &room, time);
     if (status != ROOST_OK)
         return status;
-    bloom_kind.add(slot->bits, &changed, &done, &hash, 1);
+    bloom_kind.set.add(slot->bits, &changed, &done, &hash, 1);
     slot->held += changed;
     return ROOST_OK;
 }
@@ -124,7 +125,7 @@ void counter_write_replica(const roost_filter *filter, struct bit_writer *writer
     write_fixed64(writer, as_const_window(filter)->actor);
 }
 
-/* An actor that the state has never heard of is none that it was saved with. */
+/* An actor that is not in the state was not saved with it. */
 roost_status counter_read_replica(roost_filter *filter, struct bit_reader *reader)
 {
     struct window *window = as_window(filter);

@@ -36,14 +36,14 @@
  *
  * The promise, for what one replica adds. Up to the capacity: p is convex with p(0) = 0, so slots that share elements
  * in any way, evenly or in bursts, err by at most elements / share times a slot's part. Beyond it there are more slots
- * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that
- * the sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a
- * small rest is room for many. Past the finest level, or without memory, additions are refused: ROOST_FULL,
- * ROOST_TOO_LARGE. There are few levels where there are many past slots, since all slots together are at most 250: with
- * 40 past slots, one in 41 of the capacity and two levels, a burst of a tenth of the capacity is refused. What replicas
- * add to one slot apart comes together in it when they merge, and can be more than its share; `info` then tells that
- * the promise is void. Windows of this sort are read from older files, and made for comparison with the paper. Those
- * that are made by default have none of these limits: growing.c.
+ * than parts: a slot then takes no more than three quarters of what the others have left of the whole rate, so that the
+ * sum never gets there, as long as there are finer levels and memory. Elements count with a high power, so even a small
+ * rest is room for many. Past the finest level, or without memory, additions are refused: ROOST_FULL, ROOST_TOO_LARGE.
+ * There are few levels where there are many past slots, since all slots together are at most 250: with 40 past slots,
+ * one in 41 of the capacity and two levels, a burst of a tenth of the capacity is refused. What replicas add to one
+ * slot apart comes together in it when they merge, and can be more than its share; `info` then reports that the
+ * promise is void. Windows of this sort are read from older files, and made for comparison with the paper. Those that
+ * are made by default have none of these limits: growing.c.
  *
  * Worked example: W = 60 s, N = 3: t = 15 s, levels of 15, 7.5, 3.75, 1.875 and 0.9375 s. At 12:00:20 an element goes
  * to the slot (12:00:15, 15 s). It is looked for until 12:01:30, when all of its slot is 60 s old, and dropped by the
@@ -62,7 +62,7 @@
 #define ROW WINDOW_ROW
 /* Past this size of all slots together a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((uint64_t)1 << 20)
-/* Of the part of the error rate that a slot has (Algorithm 3). */
+/* Fractions of a slot's part of the error rate (Algorithm 3). */
 #define GROW_AT   0.9
 #define SHRINK_AT 0.1
 /* Of what is left of the whole rate, for one slot more; and the least part of its elements that a slot takes. */
@@ -133,11 +133,11 @@ static uint64_t window_bytes(const struct window *window)
     uint64_t bytes =
         WINDOW_BYTES + window->tally.room * sizeof *window->tally.entries + journal_bytes(&window->base.own_journal);
     for (uint32_t i = 0; i < window->count; i++)
-        bytes += bloom_kind.bytes(window->slots[i].bits);
+        bytes += bloom_kind.report.memory(window->slots[i].bits);
     return bytes;
 }
 
-/* What the array of a slot takes, with all that belongs to it. */
+/* The bytes of the array of a slot, with its chunk hashes. */
 static uint64_t slot_bytes(const struct window *window)
 {
     return window->geometry.bits / 8 + window->geometry.bits / 1024 + CHUNK_BYTES;
@@ -157,12 +157,7 @@ roost_status window_new_bits(const struct window *window, roost_filter **bits, s
                          .capacity = divide_up(config->capacity, config->past + 1),
                          .fpr = slot_rate(window),
                          .seed = config->seed};
-    uint8_t sizes[CONFIGURATION_ROOM];
-    struct bit_writer writer = bit_writer_over(sizes, sizeof sizes);
-    write_varint(&writer, window->geometry.bits);
-    write_varint(&writer, window->geometry.probes);
-    struct bit_reader reader = bit_reader_over(sizes, writer.buffer.size);
-    roost_status status = bloom_kind.open(bits, &slot, &environment, &reader);
+    roost_status status = bloom_open_sized(bits, &slot, &environment, window->geometry);
     if (status == ROOST_OK && slot_bytes(window) * (config->past + 2) > CACHED_BYTES)
         bloom_expect_misses(*bits);
     return status;
@@ -216,7 +211,7 @@ void window_forget(struct window *window, uint64_t newest)
         if (is_remembered(window, &window->slots[i], newest))
             window->slots[kept++] = window->slots[i];
         else
-            bloom_kind.close(window->slots[i].bits);
+            bloom_kind.lifecycle.close(window->slots[i].bits);
     }
     window->count = kept;
     reset_limits(window);
@@ -232,8 +227,8 @@ static size_t coarse_slots_to_come(const struct window *window, uint64_t newest)
 }
 
 /*
- * The memory that a slot gets is taken first; what is forgotten by it goes afterwards, and counts no more. Finer slots
- * are a luxury: they leave room for all the coarse ones.
+ * The memory of a new slot is allocated first; what it makes the window forget is freed afterwards, and does not
+ * count. Finer slots are optional: they leave room for all the coarse ones.
  */
 static roost_status begin_slot(struct window *window, struct slot **slot, uint64_t start, uint32_t level)
 {
@@ -242,7 +237,7 @@ static roost_status begin_slot(struct window *window, struct slot **slot, uint64
     uint64_t limit = window->base.environment.memory_limit;
     for (uint32_t i = 0; i < window->count; i++)
         if (!is_remembered(window, &window->slots[i], newest))
-            window->base.environment.memory_limit += bloom_kind.bytes(window->slots[i].bits);
+            window->base.environment.memory_limit += bloom_kind.report.memory(window->slots[i].bits);
     roost_status status = window_new_bits(window, &bits, level > 0 ? coarse_slots_to_come(window, newest) : 0);
     window->base.environment.memory_limit = limit;
     if (status != ROOST_OK)
@@ -301,14 +296,15 @@ static double rate_of(const struct window *window, struct slot *slot)
                        : BEND * GROW_AT * slot_rate(window) * pow(held / full, window->slope);
 }
 
-/* Its part of the rate, or three quarters of what the others leave, but not next to nothing. */
+/* The elements for the slot's part of the rate, or for three quarters of what the others leave, but never almost
+   none. */
 static uint64_t limit_of(const struct window *window, struct slot *slot)
 {
-    double left = window->base.config.fpr, part = GROW_AT * slot_rate(window);
+    double left = window->base.config.fpr, share = GROW_AT * slot_rate(window);
     for (uint32_t i = 0; i < window->count; i++)
         if (&window->slots[i] != slot)
             left -= rate_of(window, (struct slot *)&window->slots[i]);
-    double usable = left > 0 ? pow(fmin(1, LEFT_FOR_ONE * left / part), 1 / window->slope) : 0;
+    double usable = left > 0 ? pow(fmin(1, LEFT_FOR_ONE * left / share), 1 / window->slope) : 0;
     return (uint64_t)ceil((double)window->full_at * fmax(usable, LEAST_SHARE));
 }
 
@@ -317,7 +313,7 @@ static uint64_t start_at(const struct window *window, uint64_t time, uint32_t le
     return time - time % level_length(window, level);
 }
 
-/* Whether the slot before this one, on its level, was as good as empty. */
+/* Whether the slot before this one, on its level, was nearly empty. */
 static bool was_idle(const struct window *window, uint64_t start, uint32_t level)
 {
     uint64_t length = level_length(window, level);
@@ -332,7 +328,7 @@ static bool has_room(const struct window *window, struct slot *slot)
     return held_by(slot) < slot->limit;
 }
 
-/* A slot that covers this time and has room, for when no other can be had. */
+/* A slot that covers this time and has room, if no better one can be allocated. */
 static struct slot *any_slot_at(const struct window *window, uint64_t time)
 {
     for (uint32_t level = window->finest + 1; level-- > 0;) {
@@ -344,7 +340,7 @@ static struct slot *any_slot_at(const struct window *window, uint64_t time)
 }
 
 /* No memory for the slot that would be best: any other that covers this time, or a new one of the coarsest level. */
-static roost_status settle_for_less(struct window *window, struct slot **slot, uint64_t time, roost_status status)
+static roost_status use_coarser_slot(struct window *window, struct slot **slot, uint64_t time, roost_status status)
 {
     uint64_t coarsest = start_at(window, time, 0);
     *slot = any_slot_at(window, time);
@@ -398,7 +394,7 @@ roost_status window_target(struct window *window, struct slot **slot, uint64_t *
     time = window_time(window, time);
     status = choose_slot(window, slot, time);
     if (status != ROOST_OK && status != ROOST_FULL)
-        status = settle_for_less(window, slot, time, status);
+        status = use_coarser_slot(window, slot, time, status);
     if (status != ROOST_OK)
         return status;
     *room = has_room(window, *slot) ? (*slot)->limit - (*slot)->held : 1;
@@ -418,7 +414,7 @@ static void look_for(const struct window *window, bool *found, const roost_hash 
         const struct slot *slot = &window->slots[i];
         if (slot == except || !is_remembered(window, slot, time))
             continue;
-        bloom_kind.contains(slot->bits, here, hashes, count);
+        bloom_kind.set.contains(slot->bits, here, hashes, count);
         for (size_t j = 0; j < count; j++)
             found[j] |= here[j];
     }
@@ -439,7 +435,7 @@ static void take_row(struct window *window, struct slot *slot, bool *seen, const
     bool changed[ROW];
     size_t done;
     look_for(window, seen, hashes, count, window_time(window, time), slot);
-    bloom_kind.add(slot->bits, changed, &done, hashes, count);
+    bloom_kind.set.add(slot->bits, changed, &done, hashes, count);
     for (size_t i = 0; i < count; i++) {
         seen[i] |= !changed[i];
         slot->held += changed[i];
@@ -538,7 +534,7 @@ static void window_contains(const roost_filter *filter, bool *found, const roost
                  NULL);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_config roost_window_config(roost_kind kind, uint64_t window)
 {
@@ -620,7 +616,7 @@ static roost_status window_open(roost_filter **filter, const roost_config *given
     struct window *window = memory_allocate(&environment->allocator, WINDOW_BYTES);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, filter_kind_of(config.kind, false), &config, environment);
+    init_base(&window->base, config.kind == ROOST_COUNTER ? &counter_kind : &window_kind, &config, environment);
     window->geometry = (struct bloom_geometry){config.slot_bits, config.slot_probes};
     window_lengths(&window->slot_length, &window->finest, config.window, config.past);
     *filter = &window->base;
@@ -632,7 +628,7 @@ static void window_close(roost_filter *filter)
     struct window *window = as_window(filter);
     const roost_allocator allocator = filter->environment.allocator;
     for (uint32_t i = 0; i < window->count; i++)
-        bloom_kind.close(window->slots[i].bits);
+        bloom_kind.lifecycle.close(window->slots[i].bits);
     tally_release(&window->tally, &allocator);
     journal_release(&filter->own_journal, &allocator);
     memory_release(&allocator, window);
@@ -654,7 +650,7 @@ static roost_status window_clone(const roost_filter *filter, roost_filter **copy
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++) {
         roost_filter *bits;
         const struct slot *slot = &window->slots[i];
-        status = bloom_kind.clone(slot->bits, &bits);
+        status = bloom_kind.lifecycle.clone(slot->bits, &bits);
         if (status == ROOST_OK) {
             struct slot *put = window_put(twin, slot->start, slot->level, bits);
             put->held = slot->held;
@@ -684,7 +680,7 @@ roost_status window_stage(const struct window *window, struct window_unseen *uns
 void window_unstage(struct window_unseen *unseen)
 {
     while (unseen->count > 0)
-        bloom_kind.close(unseen->slots[--unseen->count].bits);
+        bloom_kind.lifecycle.close(unseen->slots[--unseen->count].bits);
 }
 
 void window_commit(struct window *window, struct window_unseen *unseen)
@@ -695,7 +691,8 @@ void window_commit(struct window *window, struct window_unseen *unseen)
     unseen->count = 0;
 }
 
-/* An entry of our own actor that is ahead of us was made by somebody who goes by our name: he may have it. */
+/* An entry of our own actor that is ahead of ours was made by another replica with the same actor: we leave the
+   actor to it. */
 bool window_take_tally(struct window *window, const struct tally *tally)
 {
     bool changed = false;
@@ -740,7 +737,7 @@ static roost_status window_merge(roost_filter *filter, bool *changed, const roos
         struct slot *slot = window_find(window, other->slots[i].start, other->slots[i].level);
         bool grew = false;
         if (slot)
-            bloom_kind.merge(slot->bits, &grew, other->slots[i].bits);
+            bloom_kind.lattice.merge(slot->bits, &grew, other->slots[i].bits);
         if (grew)
             slot->held_is_known = false;
         *changed |= grew;
@@ -749,7 +746,7 @@ static roost_status window_merge(roost_filter *filter, bool *changed, const roos
     return ROOST_OK;
 }
 
-/* Whether `other` has something that `window` would take in. */
+/* Whether a merge of `other` would change `window`. */
 static bool lacks(const struct window *window, const struct window *other)
 {
     for (uint32_t i = 0; i < other->count; i++) {
@@ -757,7 +754,7 @@ static bool lacks(const struct window *window, const struct window *other)
         if (!is_remembered(window, theirs, newest_start(window)))
             continue;
         const struct slot *mine = window_find(window, theirs->start, theirs->level);
-        if (!mine || (bloom_kind.compare(mine->bits, theirs->bits) & ROOST_BEFORE))
+        if (!mine || (bloom_kind.lattice.compare(mine->bits, theirs->bits) & ROOST_BEFORE))
             return true;
     }
     return tally_lacks(&window->tally, &other->tally);
@@ -776,7 +773,7 @@ static uint128 window_digest(roost_filter *filter)
     for (uint32_t i = 0; i < window->count; i++) {
         const struct slot *slot = &window->slots[i];
         uint8_t bytes[32];
-        store_double_word(bytes, bloom_kind.digest(slot->bits));
+        store_double_word(bytes, bloom_kind.lattice.digest(slot->bits));
         store_word(bytes + 16, slot->start);
         store_word(bytes + 24, slot->level);
         sum += hash_to_number(hash_bytes(filter->config.seed, bytes, sizeof bytes));
@@ -804,7 +801,7 @@ static void window_info(const roost_filter *filter, roost_info *info)
     window_brief(filter, info);
     for (uint32_t i = 0; i < window->count; i++) {
         roost_info slot = {0};
-        bloom_kind.info(window->slots[i].bits, &slot);
+        bloom_kind.report.info(window->slots[i].bits, &slot);
         info->elements += slot.elements;
         info->entries += slot.entries;
         right *= 1 - slot.fpr_now;
@@ -852,7 +849,7 @@ static bool slot_is_sound(const struct window *window, uint32_t i)
         i == 0 || before->start < slot->start || (before->start == slot->start && before->level < slot->level);
     return sorted && slot->level <= window->finest && slot->start % level_length(window, slot->level) == 0 &&
            slot->start <= ROOST_WINDOW_MOST_TIME && is_remembered(window, slot, newest_start(window)) &&
-           !bloom_kind.is_bottom(slot->bits) && bloom_kind.check(slot->bits) == ROOST_OK &&
+           !bloom_kind.lattice.is_bottom(slot->bits) && bloom_kind.report.check(slot->bits) == ROOST_OK &&
            slot->bits->journal == window->base.journal && slot->bits->table == slot->place;
 }
 
@@ -873,20 +870,33 @@ static uint64_t window_kind_bytes(const roost_filter *filter)
 }
 
 #define COMMON_PARTS                                                                                                   \
-    .resolve = window_resolve, .is_resolved = window_is_resolved, .open = window_open, .close = window_close,          \
-    .clone = window_clone, .add = window_add, .contains = window_contains, .merge = window_merge,                      \
-    .compare = window_compare, .digest = window_digest, .write_geometry = window_write_geometry,                       \
-    .write_state = window_write_state, .read_state = window_read_state, .write_delta = window_write_delta,             \
-    .merge_delta = window_merge_delta, .bytes = window_kind_bytes, .table_after_decode = window_table_after_decode,    \
-    .table_before_decode = window_table_before_decode, .is_change = window_is_change, .info = window_info,             \
-    .brief = window_brief, .check = window_check
+    .lifecycle = {.resolve = window_resolve,                                                                           \
+                  .is_resolved = window_is_resolved,                                                                   \
+                  .open = window_open,                                                                                 \
+                  .close = window_close,                                                                               \
+                  .clone = window_clone},                                                                              \
+    .set = {.add = window_add, .contains = window_contains},                                                           \
+    .lattice = {.merge = window_merge, .compare = window_compare, .digest = window_digest},                            \
+    .encoding = {.write_geometry = window_write_geometry,                                                              \
+                 .write_state = window_write_state,                                                                    \
+                 .read_state = window_read_state},                                                                     \
+    .delta = {.write = window_write_delta, .merge = window_merge_delta}, .journal.is_change = window_is_change,        \
+    .journal.table_after_decode = window_table_after_decode,                                                           \
+    .journal.table_before_decode = window_table_before_decode,                                                         \
+    .report = {.info = window_info, .brief = window_brief, .memory = window_kind_bytes, .check = window_check}
 
-const struct filter_kind window_kind = {.code = ROOST_WINDOW, .name = "window", COMMON_PARTS};
+const struct filter_kind window_kind = {
+    .code = ROOST_WINDOW,
+    .name = "window",
+    COMMON_PARTS,
+};
 
-const struct filter_kind counter_kind = {.code = ROOST_COUNTER,
-                                         .name = "counter",
-                                         COMMON_PARTS,
-                                         .actor = counter_actor,
-                                         .write_replica = counter_write_replica,
-                                         .read_replica = counter_read_replica,
-                                         .forget_replica = counter_forget_replica};
+const struct filter_kind counter_kind = {
+    .code = ROOST_COUNTER,
+    .name = "counter",
+    COMMON_PARTS,
+    .replica.actor = counter_actor,
+    .replica.write = counter_write_replica,
+    .replica.read = counter_read_replica,
+    .replica.forget = counter_forget_replica,
+};

@@ -19,6 +19,8 @@
 #define DEAD_TABLE  254 /* a slot that is forgotten */
 #define TALLY_TABLE 255 /* the tally; key is the actor */
 
+extern const struct filter_kind window_kind, counter_kind, growing_window_kind, growing_counter_kind;
+
 struct slot {
     uint64_t start;     /* a multiple of its length */
     uint32_t level;     /* its length is t / 2^level */
@@ -38,7 +40,7 @@ struct slot {
 struct window {
     struct roost_filter base;
     uint64_t slot_length; /* t */
-    uint64_t latest;      /* nothing later is taken in; 0: anything */
+    uint64_t latest;      /* nothing later is merged; 0: no limit */
     struct tally tally;
     uint64_t actor; /* counter: of this replica, or 0 */
 
@@ -145,14 +147,13 @@ bool window_is_sound_time(const roost_config *config, uint32_t most_past);
 /* windows take no additions without a time. */
 roost_status window_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
 
-/* ---- windows that grow: growing.c, growing_bytes.c -----------------------------------------------------------------
- */
+/* ---- windows that grow: growing.c, growing_bytes.c --------------------------------------------------------------- */
 
 roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                          uint64_t time);
 bool growing_holds(const struct window *window, roost_hash hash, uint64_t time);
 
-/* Where the entries come from that a merge takes in: another table, or bytes that were found sound. */
+/* The source of the entries that a merge adds: another table, or bytes that were checked. */
 struct incoming {
     const struct recent *table;
     struct recent_walk walk;
@@ -164,25 +165,24 @@ struct incoming {
     bool first; /* no slot was read yet */
 };
 bool incoming_next(struct incoming *incoming, uint64_t *prefix, uint64_t *slot);
-/* All of it or nothing; the tally was not reserved yet. `newest` is theirs, where they have any. */
+/* Merges all of it or nothing; reserves the tally. `newest` is that of the incoming entries, if there are any. */
 roost_status growing_take(struct window *window, bool *changed, const struct incoming *incoming, uint64_t newest,
                           const struct tally *tally);
-/* Where recent_take counts bytes from. */
+/* The bytes of a window beside its table, which count against the memory limit too. */
 uint64_t growing_bytes_beside(const struct window *window);
 
 void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status growing_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status growing_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status growing_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                         struct part_sink *sink);
+                         struct delta_sink *sink);
 bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
-/* ---- bytes and deltas: forgetful_bytes.c --------------------------------------------------------------------------
- */
+/* ---- bytes and deltas: forgetful_bytes.c ------------------------------------------------------------------------- */
 
-/* Slots and entries that a merge is about to bring. */
+/* Slots and entries that a merge is about to add. */
 struct window_unseen {
     uint64_t newest;
     struct staged_slot {
@@ -196,20 +196,21 @@ struct window_unseen {
 roost_status window_stage(const struct window *window, struct window_unseen *unseen, uint64_t start, uint32_t level);
 void window_unstage(struct window_unseen *unseen);
 void window_commit(struct window *window, struct window_unseen *unseen);
-/* Takes in entries that were reserved; leaves an actor behind that somebody else has used. */
+/* Merges entries that were reserved; drops the own actor if another replica has used it. */
 bool window_take_tally(struct window *window, const struct tally *tally);
 
 void window_write_geometry(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_write_state(const roost_filter *filter, struct bit_writer *writer);
 roost_status window_read_state(roost_filter *filter, struct bit_reader *reader);
-roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told);
+roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection);
 roost_status window_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader);
 uint8_t window_table_after_decode(const roost_filter *filter, uint64_t record);
 uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table);
 bool window_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
 roost_status window_status_of_tally(enum tally_read read);
-roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told);
+roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer,
+                                        struct selection selection);
 
 /* ---- counters: counter.c ---------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * Windows and counters as bytes. docs/format.md is the specification.
  *
  *     state    count { level, start / length, state of the bits }            then, in a counter, the tally
- *     delta    count { level, start / length, size, part of the bits }       likewise, of those that changed
+ *     delta    count { level, start / length, size, delta of the bits }      likewise, of those that changed
  *
  * Slots are in order, none is empty, all are remembered; so a state has one form, and a slot that a hostile frame puts
  * out of step with time, or that could never be together with the others, is refused.
@@ -55,7 +55,7 @@ roost_status window_write_state(const roost_filter *filter, struct bit_writer *w
     write_varint(writer, window->count);
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++) {
         write_key(window, &window->slots[i], writer);
-        status = bloom_kind.write_state(window->slots[i].bits, writer);
+        status = bloom_kind.encoding.write_state(window->slots[i].bits, writer);
     }
     if (is_counter(window))
         tally_write(&window->tally, writer);
@@ -71,13 +71,13 @@ static roost_status read_slot(struct window *window, struct bit_reader *reader)
     roost_status status = window_new_bits(window, &bits, 0);
     if (status != ROOST_OK)
         return status;
-    status = bloom_kind.read_state(bits, reader);
-    if (status == ROOST_OK && bloom_kind.is_bottom(bits))
+    status = bloom_kind.encoding.read_state(bits, reader);
+    if (status == ROOST_OK && bloom_kind.lattice.is_bottom(bits))
         status = ROOST_CORRUPT;
     if (status == ROOST_OK)
         window_put(window, key.start, key.level, bits)->held_is_known = false;
     else
-        bloom_kind.close(bits);
+        bloom_kind.lifecycle.close(bits);
     return status;
 }
 
@@ -112,10 +112,10 @@ static const struct slot *slot_of_record(const struct window *window, uint64_t r
     return NULL;
 }
 
-static uint32_t mark_changed_slots(const struct window *window, bool changed[MOST_SLOTS], struct selection told)
+static uint32_t mark_changed_slots(const struct window *window, bool changed[MOST_SLOTS], struct selection selection)
 {
     uint32_t count = 0;
-    for (uint64_t record; next_selected(window->base.journal, &told, &record);) {
+    for (uint64_t record; next_selected(window->base.journal, &selection, &record);) {
         const struct slot *slot = slot_of_record(window, record);
         if (!slot || changed[slot - window->slots])
             continue;
@@ -125,24 +125,25 @@ static uint32_t mark_changed_slots(const struct window *window, bool changed[MOS
     return count;
 }
 
-static roost_status write_slot_part(const struct window *window, const struct slot *slot, struct bit_writer *writer,
-                                    struct selection told)
+static roost_status write_slot_delta(const struct window *window, const struct slot *slot, struct bit_writer *writer,
+                                     struct selection selection)
 {
-    struct bit_writer part;
-    bit_writer_init(&part, window->base.environment.allocator);
-    if (told.since < slot->since)
-        told.since = slot->since;
-    roost_status status = bloom_kind.write_delta(slot->bits, &part, told);
+    struct bit_writer delta;
+    bit_writer_init(&delta, window->base.environment.allocator);
+    if (selection.since < slot->since)
+        selection.since = slot->since;
+    roost_status status = bloom_kind.delta.write(slot->bits, &delta, selection);
     if (status == ROOST_OK) {
         write_key(window, slot, writer);
-        write_varint(writer, part.buffer.size);
-        write_bytes(writer, part.buffer.data, part.buffer.size);
+        write_varint(writer, delta.buffer.size);
+        write_bytes(writer, delta.buffer.data, delta.buffer.size);
     }
-    bit_writer_release(&part);
+    bit_writer_release(&delta);
     return status;
 }
 
-roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer, struct selection told)
+roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer,
+                                        struct selection selection)
 {
     const struct tally *tally = &window->tally;
     const struct journal *journal = window->base.journal;
@@ -151,7 +152,7 @@ roost_status window_write_changed_tally(const struct window *window, struct bit_
     uint64_t count = 0;
     if (!changed)
         return ROOST_NO_MEMORY;
-    for (uint64_t record; next_selected(journal, &told, &record);)
+    for (uint64_t record; next_selected(journal, &selection, &record);)
         if (journal_table(journal, record) == TALLY_TABLE)
             changed[tally_find(tally, journal_change(journal, record)->key)] = true;
     for (size_t i = 0; i < tally->count; i++)
@@ -164,17 +165,17 @@ roost_status window_write_changed_tally(const struct window *window, struct bit_
     return ROOST_OK;
 }
 
-roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+roost_status window_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection)
 {
     const struct window *window = as_const_window(filter);
     bool changed[MOST_SLOTS] = {false};
     roost_status status = ROOST_OK;
-    write_varint(writer, mark_changed_slots(window, changed, told));
+    write_varint(writer, mark_changed_slots(window, changed, selection));
     for (uint32_t i = 0; i < window->count && status == ROOST_OK; i++)
         if (changed[i])
-            status = write_slot_part(window, &window->slots[i], writer, told);
+            status = write_slot_delta(window, &window->slots[i], writer, selection);
     if (status == ROOST_OK && is_counter(window))
-        status = window_write_changed_tally(window, writer, told);
+        status = window_write_changed_tally(window, writer, selection);
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
@@ -182,20 +183,20 @@ roost_status window_write_delta(const roost_filter *filter, struct bit_writer *w
 
 struct window_delta {
     struct slot keys[MOST_SLOTS]; /* start and level */
-    struct bit_reader parts[MOST_SLOTS];
+    struct bit_reader deltas[MOST_SLOTS];
     uint32_t count;
     struct tally tally;
 };
 
 /* One with no bits at all would make an empty slot. */
-static bool is_sound_part(const struct window *window, struct bit_reader part)
+static bool is_sound_slot_delta(const struct window *window, struct bit_reader delta)
 {
-    struct bit_reader peek = part;
-    bool positions = read_byte(&peek) == 1; /* no stretches: slots are small */
-    return positions && read_varint(&peek) > 0 && bloom_is_sound_part(window->geometry.bits, part);
+    struct bit_reader peek = delta;
+    bool positions = read_byte(&peek) == 1; /* no ranges of words: slots are small */
+    return positions && read_varint(&peek) > 0 && bloom_is_sound_delta(window->geometry.bits, delta);
 }
 
-static bool read_part(const struct window *window, struct window_delta *delta, struct bit_reader *reader)
+static bool read_slot_delta(const struct window *window, struct window_delta *delta, struct bit_reader *reader)
 {
     uint32_t i = delta->count;
     if (!read_key(window, &delta->keys[i], i ? &delta->keys[i - 1] : NULL, reader))
@@ -203,9 +204,9 @@ static bool read_part(const struct window *window, struct window_delta *delta, s
     uint64_t size = read_varint(reader);
     if (reader->failed || size > reader_bits_left(reader) / 8)
         return false;
-    delta->parts[i] = bit_reader_over(read_bytes(reader, (size_t)size), (size_t)size);
+    delta->deltas[i] = bit_reader_over(read_bytes(reader, (size_t)size), (size_t)size);
     delta->count++;
-    return is_sound_part(window, delta->parts[i]);
+    return is_sound_slot_delta(window, delta->deltas[i]);
 }
 
 static roost_status read_delta(const struct window *window, struct window_delta *delta, struct bit_reader *reader)
@@ -216,7 +217,7 @@ static roost_status read_delta(const struct window *window, struct window_delta 
     if (reader->failed || count > MOST_SLOTS)
         return ROOST_CORRUPT;
     for (uint64_t i = 0; i < count; i++)
-        if (!read_part(window, delta, reader))
+        if (!read_slot_delta(window, delta, reader))
             return ROOST_CORRUPT;
     if (!all_remembered(window, delta->keys, delta->count))
         return ROOST_CORRUPT;
@@ -246,7 +247,7 @@ static bool take_delta(struct window *window, struct window_delta *delta)
         struct slot *slot = window_find(window, delta->keys[i].start, delta->keys[i].level);
         bool grew = false;
         if (slot)
-            (void)!bloom_kind.merge_delta(slot->bits, &grew, &delta->parts[i]);
+            (void)!bloom_kind.delta.merge(slot->bits, &grew, &delta->deltas[i]);
         if (grew)
             slot->held_is_known = false;
         changed |= grew;
@@ -297,6 +298,6 @@ bool window_is_change(const roost_filter *filter, uint8_t table, struct change c
         return change.tag == 0 && tally_find(&window->tally, change.key) < window->tally.count;
     for (uint32_t i = 0; i < window->count; i++)
         if (window->slots[i].place == table)
-            return bloom_kind.is_change(window->slots[i].bits, table, change);
+            return bloom_kind.journal.is_change(window->slots[i].bits, table, change);
     return table == DEAD_TABLE;
 }

@@ -1,5 +1,6 @@
 /*
- * Windows that grow: forgetful filters which keep their rate whatever comes, and however it is spread over time.
+ * Windows that grow: forgetful filters which keep their error rate for any number of elements, however spread over
+ * time.
  *
  * A Bloom filter a slot (forgetful.c) must know in advance how much comes in each slot. A burst that belongs to one
  * slot fills that slot's filter, and the more past slots there are the smaller it is. Here a window is one table
@@ -20,9 +21,9 @@
  * The promise. With n entries and prefixes of b bits, an element that never came is found with probability n / 2^b, by
  * the uniformity of the hash; slots, replicas and their merges change nothing about that. b is 64 less the bits that
  * name slots: 60 for three past slots, 54 for 255. A rate p therefore holds for up to p 2^b elements in the window, at
- * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. What a merge brings is
- * never refused for that reason: `info` then tells that the promise is void. `capacity` is what the user expects; more
- * or fewer elements take more or less memory, nothing else.
+ * one in a million and three past slots for 10^12; one more addition is refused with ROOST_FULL. A merge is never
+ * refused for that reason: `info` then reports that the promise is void. `capacity` is what the user expects; more or
+ * fewer elements take more or less memory, nothing else.
  *
  * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
  * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
@@ -80,8 +81,8 @@ static roost_status add_one(struct window *window, uint64_t *before, uint64_t pr
     return recent_add(recent, before, prefix, prepared, slot);
 }
 
-/* By a merge. */
-#define SEGMENTS_TIDIED 64
+/* Segments that a merge compacts. */
+#define SEGMENTS_COMPACTED 64
 /* Memory is asked for ahead of its use, for so many elements at once: the processor then looks up several of their
    addresses at a time, which takes as long as to fetch what is there. */
 #define AHEAD 16
@@ -180,7 +181,7 @@ static void growing_contains(const roost_filter *filter, bool *found, const roos
     }
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static bool is_sound_shape(const roost_config *config)
 {
@@ -236,7 +237,8 @@ static roost_status growing_open(roost_filter **filter, const roost_config *give
     struct window *window = memory_allocate(&environment->allocator, sizeof *window);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, filter_kind_of(config.kind, true), &config, environment);
+    init_base(&window->base, config.kind == ROOST_COUNTER ? &growing_counter_kind : &growing_window_kind, &config,
+              environment);
     window->slot_length = divide_up(config.window, config.past + 1);
     window->most = most_entries(&config);
     if (!entropy_number(&environment->entropy, &luck))
@@ -283,7 +285,7 @@ static roost_status growing_clone(const roost_filter *filter, roost_filter **cop
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
-/* Whether we are to take in an entry. */
+/* Whether an entry is newer than ours, and remembered. */
 static bool is_unseen(const struct window *window, uint64_t prefix, uint64_t slot, uint64_t newest)
 {
     uint64_t mine;
@@ -335,7 +337,7 @@ roost_status growing_take(struct window *window, bool *changed, const struct inc
     if (any) {
         recent_advance(&window->recent, newest);
         *changed |= raise_all(window, *incoming, newest);
-        recent_compact(&window->recent, SEGMENTS_TIDIED);
+        recent_compact(&window->recent, SEGMENTS_COMPACTED);
     }
     *changed |= window_take_tally(window, tally);
     return ROOST_OK;
@@ -348,7 +350,7 @@ static roost_status growing_merge(roost_filter *filter, bool *changed, const roo
     return growing_take(as_window(filter), changed, &incoming, other->recent.newest, &other->tally);
 }
 
-/* Whether `other` has something that `window` would take in. */
+/* Whether a merge of `other` would change `window`. */
 static bool lacks(const struct window *window, const struct window *other)
 {
     struct recent_walk walk = {0};
@@ -407,21 +409,34 @@ static roost_status growing_check(const roost_filter *filter)
 }
 
 #define COMMON_PARTS                                                                                                   \
-    .resolve = growing_resolve, .is_resolved = growing_is_resolved, .open = growing_open, .close = growing_close,      \
-    .clone = growing_clone, .add = window_add, .contains = growing_contains, .merge = growing_merge,                   \
-    .compare = growing_compare, .digest = growing_digest, .write_geometry = growing_write_geometry,                    \
-    .write_state = growing_write_state, .read_state = growing_read_state, .write_delta = growing_write_delta,          \
-    .merge_delta = growing_merge_delta, .bytes = growing_bytes, .is_change = growing_is_change, .info = growing_info,  \
-    .check = growing_check
+    .lifecycle = {.resolve = growing_resolve,                                                                          \
+                  .is_resolved = growing_is_resolved,                                                                  \
+                  .open = growing_open,                                                                                \
+                  .close = growing_close,                                                                              \
+                  .clone = growing_clone},                                                                             \
+    .set = {.add = window_add, .contains = growing_contains},                                                          \
+    .lattice = {.merge = growing_merge, .compare = growing_compare, .digest = growing_digest},                         \
+    .encoding = {.write_geometry = growing_write_geometry,                                                             \
+                 .write_state = growing_write_state,                                                                   \
+                 .read_state = growing_read_state},                                                                    \
+    .delta = {.write = growing_write_delta, .merge = growing_merge_delta},                                             \
+    .journal = {.is_change = growing_is_change},                                                                       \
+    .report = {.info = growing_info, .memory = growing_bytes, .check = growing_check}
 
-/* A counter is not cut into parts for merges in steps: what was counted and the names of it come together. */
+/* A counter is not cut for incremental merges: the counts and the ids of operations are merged together. */
 const struct filter_kind growing_window_kind = {
-    .code = ROOST_WINDOW, .name = "window", COMMON_PARTS, .cut = growing_cut};
+    .code = ROOST_WINDOW,
+    .name = "window",
+    COMMON_PARTS,
+    .incremental.cut = growing_cut,
+};
 
-const struct filter_kind growing_counter_kind = {.code = ROOST_COUNTER,
-                                                 .name = "counter",
-                                                 COMMON_PARTS,
-                                                 .actor = counter_actor,
-                                                 .write_replica = counter_write_replica,
-                                                 .read_replica = counter_read_replica,
-                                                 .forget_replica = counter_forget_replica};
+const struct filter_kind growing_counter_kind = {
+    .code = ROOST_COUNTER,
+    .name = "counter",
+    COMMON_PARTS,
+    .replica.actor = counter_actor,
+    .replica.write = counter_write_replica,
+    .replica.read = counter_read_replica,
+    .replica.forget = counter_forget_replica,
+};

@@ -4,8 +4,8 @@
  *     state    slots { distance to the slot before, entries { prefix } }     then, in a counter, the tally
  *     delta    likewise, of what changed
  *
- * Slots come newest first, so the first one tells which others are remembered; the prefixes of a slot ascend and are
- * Rice-coded by their gaps. No slot is empty, and no prefix is in two slots: a state has one form.
+ * Slots come newest first, so the first one determines which others are remembered; the prefixes of a slot ascend and
+ * are Rice-coded by their gaps. No slot is empty, and no prefix is in two slots: a state has one form.
  */
 #include "forgetful.h"
 
@@ -127,11 +127,11 @@ roost_status growing_write_state(const roost_filter *filter, struct bit_writer *
 }
 
 /* Which prefixes the records are about, each once, ascending; how many. */
-static uint64_t list_changed(const struct window *window, uint64_t *list, uint64_t *scratch, struct selection told)
+static uint64_t list_changed(const struct window *window, uint64_t *list, uint64_t *scratch, struct selection selection)
 {
     const struct journal *journal = window->base.journal;
     uint64_t count = 0, kept = 0;
-    for (uint64_t record; next_selected(journal, &told, &record);)
+    for (uint64_t record; next_selected(journal, &selection, &record);)
         if (journal_table(journal, record) == ENTRY_TABLE)
             list[count++] = journal_change(journal, record)->key;
     sort_numbers(list, scratch, (size_t)count, window->recent.bits);
@@ -141,7 +141,7 @@ static uint64_t list_changed(const struct window *window, uint64_t *list, uint64
     return kept;
 }
 
-/* Those that are still remembered, by age; they ascend, so the groups do. */
+/* Groups the prefixes that are still remembered by age; they ascend, so the groups do. */
 static bool group_changed(struct groups *groups, const struct window *window, const uint64_t *list, uint64_t count)
 {
     uint64_t slot, next[MOST_GROWING_PAST + 3];
@@ -159,41 +159,41 @@ static bool group_changed(struct groups *groups, const struct window *window, co
     return true;
 }
 
-roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection told)
+roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer, struct selection selection)
 {
     const struct window *window = as_const_window(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
-    uint64_t records = count_selected(filter->journal, told) + 1;
+    uint64_t records = count_selected(filter->journal, selection) + 1;
     uint64_t *list = memory_allocate(allocator, 2 * records * sizeof *list);
     struct groups groups;
-    bool grouped = list && group_changed(&groups, window, list, list_changed(window, list, list + records, told));
+    bool grouped = list && group_changed(&groups, window, list, list_changed(window, list, list + records, selection));
     memory_release(allocator, list);
     if (!grouped)
         return ROOST_NO_MEMORY;
     write_groups(window, writer, &groups);
     groups_close(&groups, window);
-    roost_status status = is_counter(window) ? window_write_changed_tally(window, writer, told) : ROOST_OK;
+    roost_status status = is_counter(window) ? window_write_changed_tally(window, writer, selection) : ROOST_OK;
     return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------------------- */
+/* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 static roost_status hand_out(const struct window *window, uint64_t slot, const uint64_t *prefixes, uint64_t count,
-                             struct part_sink *sink)
+                             struct delta_sink *sink)
 {
-    struct bit_writer part;
-    bit_writer_init(&part, window->base.environment.allocator);
-    write_varint(&part, 1);
-    write_varint(&part, slot);
-    write_group(window, &part, prefixes, count);
-    roost_status status = part.failed ? ROOST_NO_MEMORY : sink->take(sink, &part);
-    bit_writer_release(&part);
+    struct bit_writer delta;
+    bit_writer_init(&delta, window->base.environment.allocator);
+    write_varint(&delta, 1);
+    write_varint(&delta, slot);
+    write_group(window, &delta, prefixes, count);
+    roost_status status = delta.failed ? ROOST_NO_MEMORY : sink->take(sink, &delta);
+    bit_writer_release(&delta);
     return status;
 }
 
-/* The newest slot goes last: until then nothing is forgotten that a part before it brings. */
+/* The newest slot goes last: until then nothing is forgotten that an earlier delta adds. */
 roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
-                         struct part_sink *sink)
+                         struct delta_sink *sink)
 {
     (void)known;
     const struct window *window = as_const_window(filter);
@@ -250,7 +250,7 @@ static struct incoming incoming_from(const struct window *window, struct bit_rea
     return incoming;
 }
 
-/* A slot that is remembered beside the newest, and entries that there are bytes for. */
+/* Whether the slot is remembered beside the newest, and has no more entries than there are bytes. */
 static bool slot_is_sound(const struct window *window, struct incoming *incoming, uint64_t newest)
 {
     struct bit_reader peek = incoming->reader;

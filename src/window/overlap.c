@@ -1,5 +1,5 @@
 /*
- * The paper's own way to ask a window (section III-D) and to estimate what it errs by (section IV), for comparison.
+ * The paper's own query of a window (section III-D) and its estimate of the error rate (section IV), for comparison.
  *
  * Its filters overlap: filter i is the union of what came in slot i and slot i - 1. Here they are read off the slots,
  * bit by bit; slots of finer levels count for the slot of length t that they lie in. At a time in slot c the filters

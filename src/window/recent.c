@@ -14,12 +14,12 @@
  * The tag of slot s is s modulo M, plus 1, M = 2^tag_bits - 2; the last value marks a *reservation*, an entry that is
  * about to come. A segment states the newest and the oldest slot that it may hold, less than M apart, so a tag names
  * one slot. M is at least twice the number of slots that are remembered: forgotten entries may stay for a whole window
- * before they have to be swept out. Whoever reads an entry compares its slot, so sweeping is never urgent.
+ * before they have to be swept out. Every reader compares the slot of an entry, so sweeping is never urgent.
  *
  * Words are kept in *segments* of up to 4,096 cache lines. Which one is decided by the leading bits of the mixed
  * prefix, by way of a directory (extendible hashing: Fagin, Nievergelt, Pippenger, Strong, 1979); a full segment grows,
  * and at last splits in two. So growing never touches more than half a megabyte at once, however large the table.
- * Within a segment the mixed prefix, scaled to the number of cache lines, says where an entry would like to be: it is
+ * Within a segment the mixed prefix, scaled to the number of cache lines, determines the home line of an entry: it is
  * there, or in the first line after it that had room. Lines are filled from the left, and one that has room ends a
  * search. Behind the last home there is a margin for those that are pushed past it, and a line that stays empty.
  *
@@ -30,10 +30,12 @@
  * in slabs of 8 MB and more, which can have large pages: otherwise the processor would spend its time looking up
  * addresses.
  *
- * Mixing keeps those who choose prefixes, in keys or in forged frames, from filling one segment: a bijection of two
- * multiplications by numbers that each replica draws for itself. Where entries lie is therefore no part of the state.
+ * Mixing prevents chosen prefixes, in keys or in forged frames, from filling one segment: a bijection of two
+ * multiplications by numbers that each replica draws for itself. The location of entries is therefore not part of the
+ * state.
  *
- * A failed call changes nothing: memory is had first, by growing segments and by reservations, which nobody sees.
+ * A failed call changes nothing: memory is allocated first, by growing segments and by reservations, which no query
+ * sees.
  */
 #include "recent.h"
 
@@ -57,7 +59,7 @@
 #define FEWEST_GARBAGE 64
 #define WORD_BITS      64
 
-static _Alignas(CACHE_LINE) uint64_t nothing[LINE]; /* the words of a segment that has none; nobody writes here */
+static _Alignas(CACHE_LINE) uint64_t nothing[LINE]; /* the words of a segment that has none; never written */
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -183,7 +185,7 @@ static size_t bytes_for(uint32_t lines)
     return CACHE_LINE * (lines + margin_of(lines) + 2); /* one more, to begin on a boundary */
 }
 
-/* Which words of a line have this prefix; how many are in use. No branches: which it is, is anybody's guess. */
+/* Which words of a line have this prefix; how many are in use. No branches: they could not be predicted. */
 #if defined(__SSE2__)
 /* Four words' lower halves; a word in use has a tag there, so none of these is 0. */
 static inline __m128i lower_halves(const uint64_t *words)
@@ -205,7 +207,7 @@ static inline unsigned used_of(const uint64_t *line)
     return lowest_bit(which(_mm_cmpeq_epi32(first, none), _mm_cmpeq_epi32(second, none)) | 1u << LINE);
 }
 
-/* Lower halves tell most words apart, and the few that agree are compared as a whole. */
+/* Lower halves distinguish most words, and the few that are equal are compared as a whole. */
 static inline unsigned match_line(const struct recent *recent, const uint64_t *line, uint64_t mixed, unsigned *used)
 {
     __m128i first = lower_halves(line), second = lower_halves(line + LINE / 2), none = _mm_setzero_si128();
@@ -330,7 +332,7 @@ static bool make_slab(struct recent *recent, uint32_t number)
     return true;
 }
 
-/* A place of zeros; NULL where there is none. */
+/* A zeroed place in a slab; NULL if there is none. */
 static uint64_t *take_place(struct recent *recent, uint32_t *number)
 {
     struct recent_slab *slab = open_slab(recent, number);
@@ -443,7 +445,7 @@ static bool lay_out(const struct recent *recent, struct recent_segment *segment,
     return true;
 }
 
-/* A twin of a segment with some words, in at least so many lines. */
+/* Builds a new segment from some words of another, in at least so many lines. */
 static roost_status build(struct recent *recent, struct recent_segment *twin, uint32_t lines,
                           const struct some_words *some)
 {
@@ -502,8 +504,8 @@ static bool is_to_go(const struct recent *recent, const struct recent_segment *s
     return is_reservation(recent, word) ? reservations : slot_of(recent, segment, word) < floor;
 }
 
-/* A word of this line goes back to one that it would rather be in, if there is room now; the last word of the line
-   takes its place. */
+/* A word of this line goes back to a line that is closer to its home, if there is room now; the last word of the
+   line takes its place. */
 static bool move_back(const struct recent *recent, struct recent_segment *segment, uint64_t line, uint64_t at)
 {
     uint64_t to = home_of(recent, mixed_of(recent, segment->words[at]), segment), last = line + LINE - 1;
@@ -658,7 +660,8 @@ static roost_status split(struct recent *recent, uint64_t mixed)
     return ROOST_OK;
 }
 
-/* With luck that runs out, or prefixes of few bits, a segment becomes larger than most instead. */
+/* No, if prefixes have no further bit, or the directory has eight places for each segment: then the segment grows
+   beyond the usual size instead. */
 static bool may_split(const struct recent *recent, const struct recent_segment *segment)
 {
     return segment->depth < recent->bits - 1 &&
@@ -726,7 +729,7 @@ static inline bool insert(struct recent *recent, struct recent_segment *segment,
     return true;
 }
 
-/* An entry that may be swept out before it is raised becomes a reservation; nobody sees either. */
+/* An entry that may be swept out before it is raised becomes a reservation; queries see neither. */
 static void keep_forgotten(const struct recent *recent, struct recent_segment *segment, uint64_t at)
 {
     uint64_t *word = &segment->words[at];
@@ -813,7 +816,7 @@ uint64_t recent_live_at(const struct recent *recent, uint64_t slot)
 }
 
 /* So that its range includes this slot, and stays short of all tags. */
-static void stretch_to(struct recent *recent, struct recent_segment *segment, uint64_t slot)
+static void widen_to(struct recent *recent, struct recent_segment *segment, uint64_t slot)
 {
     if (segment->count == segment->reserved)
         segment->newest = segment->oldest = slot;
@@ -853,7 +856,7 @@ bool recent_raise(struct recent *recent, uint64_t prefix, uint64_t slot)
         return false;
     segment->words[at] |= tag_mask(recent); /* so that it is not swept out */
     segment->reserved += !reserved;
-    stretch_to(recent, segment, slot);
+    widen_to(recent, segment, slot);
     look_up(recent, segment, mixed, &at);
     segment->words[at] = mixed << recent->tag_bits | tag_of(recent, slot);
     segment->reserved--;
@@ -986,7 +989,7 @@ bool recent_next(const struct recent *recent, struct recent_walk *walk, uint64_t
     return false;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 roost_status recent_open(struct recent *recent, const roost_environment *environment, uint64_t seed, uint32_t past,
                          uint32_t bits, uint64_t luck)
@@ -1072,12 +1075,12 @@ static bool segment_is_sound(const struct recent *recent, uint32_t number)
     return segment->words[size - 1] == 0 && count == segment->count && segment->reserved == 0;
 }
 
-/* What the slots say must be what the entries do, and the newest slot is not empty. */
+/* The counts and sums of the slots are those of the entries, and the newest slot is not empty. */
 static bool slots_are_sound(const struct recent *recent)
 {
     struct recent_walk walk = {0};
     uint64_t prefix, slot, live = 0, newest = 0, counted = 0;
-    uint128 sum = 0, told = 0;
+    uint128 sum = 0, expected = 0;
     for (; recent_next(recent, &walk, &prefix, &slot); live++) {
         newest = slot > newest ? slot : newest;
         sum += hash_number(recent->seed, prefix) * (uint128)(2 * slot + 1);
@@ -1085,10 +1088,10 @@ static bool slots_are_sound(const struct recent *recent)
             return false;
     }
     for (uint32_t i = 0; i <= recent->reach && live; i++) {
-        told += recent->slots[i].sum * (uint128)(2 * recent->slots[i].number + 1);
+        expected += recent->slots[i].sum * (uint128)(2 * recent->slots[i].number + 1);
         counted += recent->slots[i].count;
     }
-    return live == recent->live && (live == 0 || (newest == recent->newest && counted == live)) && sum == told;
+    return live == recent->live && (live == 0 || (newest == recent->newest && counted == live)) && sum == expected;
 }
 
 bool recent_check(const struct recent *recent)

@@ -70,7 +70,7 @@ struct recent {
 roost_status recent_open(struct recent *recent, const roost_environment *environment, uint64_t seed, uint32_t past,
                          uint32_t bits, uint64_t luck);
 void recent_close(struct recent *recent);
-/* Into one that is open and empty, made with the same numbers and another environment. */
+/* Copies into a table that is open and empty, made with the same parameters and perhaps another environment. */
 roost_status recent_copy(struct recent *copy, const struct recent *recent);
 
 static inline bool recent_is_empty(const struct recent *recent)
@@ -92,7 +92,7 @@ static inline uint64_t recent_floor(const struct recent *recent, uint64_t newest
 /* Whether the prefix is remembered, and where it came last. */
 bool recent_find(const struct recent *recent, uint64_t prefix, uint64_t *slot);
 
-/* Where an entry belongs, while `moves` stays as it is. */
+/* Where an entry belongs; valid as long as `moves` does not change. */
 struct recent_place {
     uint64_t mixed, prefix;
     struct recent_segment *segment; /* undefined while there is none */

@@ -6,17 +6,13 @@
 #include "recyclable.h"
 
 #include "../base/memory.h"
+#include "../filter/configuration.h"
 
 static roost_status new_bits(const struct roost_recyclable *filter, roost_filter **bits)
 {
-    uint8_t sizes[CONFIGURATION_ROOM];
-    struct bit_writer writer = bit_writer_over(sizes, sizeof sizes);
-    write_varint(&writer, filter->geometry.bits);
-    write_varint(&writer, filter->geometry.probes);
-    struct bit_reader reader = bit_reader_over(sizes, writer.buffer.size);
     roost_config config = {
         .kind = ROOST_BLOOM, .layout = ROOST_CLASSIC, .capacity = 1, .fpr = filter->fpr, .seed = ROOST_DEFAULT_SEED};
-    return bloom_kind.open(bits, &config, &filter->environment, &reader);
+    return bloom_open_sized(bits, &config, &filter->environment, filter->geometry);
 }
 
 roost_status roost_recyclable_new(roost_recyclable **made, uint64_t bits, uint32_t probes, double fpr,

@@ -1,4 +1,4 @@
-/* Inside the recyclable Bloom filter; `recyclable.c` tells what it is. */
+/* Inside the recyclable Bloom filter; `recyclable.c` has the essay. */
 #ifndef WINDOW_RECYCLABLE_H
 #define WINDOW_RECYCLABLE_H
 

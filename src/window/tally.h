@@ -1,6 +1,6 @@
 /*
- * Who counted how much: for each actor what it added and what it took away, two numbers that only that actor raises.
- * Merge takes the larger of each (a PN-counter); the value is the sum of what was added less the sum of what was taken.
+ * A PN-counter: for each actor what it added and what it subtracted, two numbers that only that actor raises. Merge
+ * takes the larger of each; the value is the sum of what was added less the sum of what was subtracted.
  */
 #ifndef WINDOW_TALLY_H
 #define WINDOW_TALLY_H
@@ -32,9 +32,9 @@ bool tally_copy(struct tally *copy, const struct tally *tally, const roost_alloc
 bool tally_reserve(struct tally *tally, const roost_allocator *allocator, size_t entries);
 /* The place of an actor, or `count`. */
 size_t tally_find(const struct tally *tally, uint64_t actor);
-/* Takes in an entry: the larger numbers; whether that was news. */
+/* Merges an entry: the larger numbers; returns whether it changed anything. */
 bool tally_take(struct tally *tally, const struct tally_entry *entry);
-/* Whether `other` knows of more, in any entry. */
+/* Whether `other` has more in any entry. */
 bool tally_lacks(const struct tally *tally, const struct tally *other);
 
 /* The value, which 2^63 entries could not carry out of range. */

@@ -1,38 +1,38 @@
 /*
- * The answering side of a sync: each request is answered from the filter alone.
+ * The responder of a sync: answers each request from the filter alone.
  *
- * Nothing is kept between two requests, so a request says all that the answer depends on. The one thing that is hard to
- * say is which dots the two sides compare: a causal context may have thousands of actors. The LOST reply gave the
- * asking side the causal context of that moment, with the journal's cursor; from then on the cursor stands for it. The
- * causal context of that moment is the present one less what the journal says came since, and a hash in each request
- * makes sure that both mean the same.
+ * Nothing is kept between two requests, so a request carries everything that the answer depends on. The exception is
+ * the set of dots that the two sides compare: a causal context may have thousands of actors. The LOST reply gives the
+ * initiator the causal context of that moment together with the journal's cursor, and later requests name only the
+ * cursor. The causal context of that moment is the present one without the dots that the journal has recorded since,
+ * and a hash in each request verifies that both sides mean the same.
  *
- * Changes are all or nothing for each request: a request is read to its end before anything is done.
+ * Each request changes everything that it asks for or nothing: it is read to its end before the filter is changed.
  */
-#include "session.h"
+#include "messages.h"
+#include "ranges.h"
 
 #include "roost/incremental.h"
 
-/* ---- parts of replies ----------------------------------------------------------------------------------------------
- */
+/* ---- beginnings of replies --------------------------------------------------------------------------------------- */
 
-static roost_status trouble(const roost_filter *filter, roost_buffer *reply, roost_status status)
+static roost_status failure(const roost_filter *filter, roost_buffer *reply, roost_status status)
 {
     struct bit_writer writer;
-    message_begin(&writer, filter, TROUBLE);
+    message_begin(&writer, filter, FAILURE);
     write_byte(&writer, (uint8_t)status);
     write_byte(&writer, SYNC_VERSION);
     roost_status written = message_end(&writer, filter, reply, ROOST_OK);
     return written == ROOST_OK ? status : written;
 }
 
-/* The incarnation travels by its lower half: a wrong guess would be noticed by the digests at the end. */
+/* Requests carry the lower half of the incarnation: the digests at the end would detect a false match. */
 static bool is_meant_for(const roost_filter *filter, struct bit_reader *reader)
 {
     return read_half(reader) == half_incarnation(filter->journal->incarnation);
 }
 
-/* Whether the journal stands where the asking side last saw it; to be asked before anything changes. */
+/* Whether the journal stands where the initiator last saw it; to be computed before anything changes. */
 static uint8_t undisturbed(const roost_filter *filter, uint64_t known)
 {
     return filter->journal->next == known ? REPLY_UNDISTURBED : 0;
@@ -44,8 +44,7 @@ static void write_standing(struct bit_writer *writer, roost_filter *filter, uint
     write_varint(writer, filter->journal->next);
 }
 
-/* ---- hello ---------------------------------------------------------------------------------------------------------
- */
+/* ---- hello ------------------------------------------------------------------------------------------------------- */
 
 static roost_status equal(roost_filter *filter, roost_buffer *reply)
 {
@@ -62,10 +61,10 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
     message_begin(&writer, filter, DELTA);
     write_varint(&writer, filter->journal->next);
     return message_end(&writer, filter, reply,
-                       filter->kind->write_delta(filter, &writer, (struct selection){.since = since}));
+                       filter->kind->delta.write(filter, &writer, (struct selection){.since = since}));
 }
 
-/* About: it tells whether one side has many times what the other has. */
+/* Approximate: it only serves to see whether one side has many times as many as the other. */
 static uint64_t entries_of(const roost_filter *filter)
 {
     roost_info info;
@@ -81,14 +80,14 @@ static roost_status lost(roost_filter *filter, roost_buffer *reply)
     write_varint(&writer, filter->journal->next);
     roost_status status = ROOST_OK;
     struct causal_context causal = {0};
-    if (filter->kind->causal)
-        status = filter->kind->causal(filter, &causal);
-    if (filter->kind->causal)
+    if (tracks_dots(filter))
+        status = filter->kind->causal.context(filter, &causal);
+    if (tracks_dots(filter))
         causal_write(&causal, &writer);
     else
         write_varint(&writer, entries_of(filter));
-    if (filter->kind->extent)
-        write_varint(&writer, filter->kind->extent(filter));
+    if (filter->kind->sync.extent)
+        write_varint(&writer, filter->kind->sync.extent(filter));
     causal_release(&causal, &filter->environment.allocator);
     return message_end(&writer, filter, reply, status);
 }
@@ -106,20 +105,19 @@ static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, stru
 {
     uint8_t version = read_byte(reader);
     if (reader->failed || version != SYNC_VERSION)
-        return trouble(filter, reply, ROOST_PROTOCOL);
+        return failure(filter, reply, ROOST_PROTOCOL);
     uint64_t configuration = read_fixed64(reader), digest = read_fixed64(reader), since;
     bool known = read_cursor(reader, filter, &since);
     if (reader->failed || reader_bits_left(reader) != 0)
-        return trouble(filter, reply, ROOST_CORRUPT);
+        return failure(filter, reply, ROOST_CORRUPT);
     if (configuration != configuration_hash(filter).low)
-        return trouble(filter, reply, ROOST_MISMATCH);
+        return failure(filter, reply, ROOST_MISMATCH);
     if (digest == short_digest(filter))
         return equal(filter, reply);
     return known ? delta(filter, reply, since) : lost(filter, reply);
 }
 
-/* ---- push, trade, state --------------------------------------------------------------------------------------------
- */
+/* ---- push, trade, state ------------------------------------------------------------------------------------------ */
 
 static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
@@ -129,9 +127,9 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
         return lost(filter, reply);
     uint64_t known = read_varint(reader), digest = read_fixed64(reader);
     uint8_t flags = undisturbed(filter, known);
-    roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->merge_delta(filter, &changed, reader);
+    roost_status status = reader->failed ? ROOST_CORRUPT : filter->kind->delta.merge(filter, &changed, reader);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     message_begin(&writer, filter, DONE);
     write_standing(&writer, filter, flags | (digest == short_digest(filter) ? REPLY_EQUAL : 0));
     return message_end(&writer, filter, reply, ROOST_OK);
@@ -140,11 +138,11 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
 static roost_status status_of(enum causal_read result)
 {
     switch (result) {
-    case HISTORY_READ:
+    case CAUSAL_READ:
         return ROOST_OK;
-    case HISTORY_NO_MEMORY:
+    case CAUSAL_NO_MEMORY:
         return ROOST_NO_MEMORY;
-    case HISTORY_TOO_MANY:
+    case CAUSAL_TOO_MANY:
         return ROOST_TOO_LARGE;
     default:
         return ROOST_CORRUPT;
@@ -163,28 +161,28 @@ static roost_status write_unseen(roost_filter *filter, roost_buffer *reply, cons
     message_begin(&writer, filter, CHANGES);
     write_standing(&writer, filter, flags);
     write_fixed64(&writer, short_digest(filter));
-    return message_end(&writer, filter, reply, filter->kind->write_part_of(filter, &writer, wanted));
+    return message_end(&writer, filter, reply, filter->kind->causal.write_dots(filter, &writer, wanted));
 }
 
 static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
     struct causal_context wanted = {0}, own = {0};
     bool changed;
-    if (!filter->kind->causal)
-        return trouble(filter, reply, ROOST_CORRUPT);
+    if (!tracks_dots(filter))
+        return failure(filter, reply, ROOST_CORRUPT);
     if (!is_meant_for(filter, reader))
         return lost(filter, reply);
     uint8_t flags = undisturbed(filter, read_varint(reader));
     roost_status status = read_wanted(filter, &wanted, reader);
     if (status == ROOST_OK)
-        status = filter->kind->merge_delta(filter, &changed, reader);
+        status = filter->kind->delta.merge(filter, &changed, reader);
     if (status == ROOST_OK)
-        status = filter->kind->causal(filter, &own);
+        status = filter->kind->causal.context(filter, &own);
     if (status != ROOST_OK)
-        status = trouble(filter, reply, status);
+        status = failure(filter, reply, status);
     else if (causal_includes(&own, &wanted))
         status = write_unseen(filter, reply, &wanted, flags);
-    else /* this is an older state than the one whose causal context they got */
+    else /* this is an older state than the one whose causal context the initiator got */
         status = lost(filter, reply);
     causal_release(&own, &filter->environment.allocator);
     causal_release(&wanted, &filter->environment.allocator);
@@ -203,7 +201,7 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
     if (status == ROOST_OK && digest != short_digest(filter))
         status = roost_filter_encode(filter, &frame);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     message_begin(&writer, filter, WHOLE);
     write_standing(&writer, filter, flags);
     write_fixed64(&writer, filter->journal->incarnation);
@@ -213,13 +211,12 @@ static roost_status answer_state(roost_filter *filter, roost_buffer *reply, stru
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
-/* ---- ranges and leaves ---------------------------------------------------------------------------------------------
- */
+/* ---- ranges and leaves ------------------------------------------------------------------------------------------- */
 
-/* What a request about ranges begins with, and what it takes to answer. */
+/* The beginning of a request about ranges, and what the answer needs. */
 struct range_request {
     uint8_t flags;
-    bool stale; /* it speaks of a causal context that is not known any more */
+    bool stale; /* it refers to a causal context that is no longer known */
     struct causal_context space;
     const struct causal_context *space_or_null;
     struct summary summary;
@@ -239,19 +236,19 @@ static roost_status find_space(const roost_filter *filter, struct range_request 
 {
     roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
-    if (filter->kind->causal) {
+    if (tracks_dots(filter)) {
         request->space_or_null = &request->space;
         request->stale = !journal_knows(filter->journal, &then);
         if (!request->stale)
-            status = filter->kind->causal_then(filter, &request->space, record);
+            status = filter->kind->causal.context_at(filter, &request->space, record);
     }
     if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal->incarnation) != hash)
         request->stale = true;
     return request->stale ? ROOST_CORRUPT : status;
 }
 
-/* How far the positions reach that the two compare: as far as either of them has tables. Where this one has got further
-   tables since, they begin anew. */
+/* The universe of positions reaches as far as either side has tables. If this side has got further tables since,
+   the comparison starts again. */
 static roost_status read_extent(struct bit_reader *reader, struct range_request *request)
 {
     uint64_t extent = read_varint(reader);
@@ -268,12 +265,12 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
     uint64_t record = read_varint(reader);
     uint32_t hash = read_half(reader);
-    if (reader->failed || !filter->kind->summarize)
+    if (reader->failed || !filter->kind->sync.summarize)
         return ROOST_CORRUPT;
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK)
-        status = filter->kind->summarize(filter, &request->summary, request->space_or_null);
-    if (status == ROOST_OK && filter->kind->extent)
+        status = filter->kind->sync.summarize(filter, &request->summary, request->space_or_null);
+    if (status == ROOST_OK && filter->kind->sync.extent)
         status = read_extent(reader, request);
     if (status == ROOST_OK)
         status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
@@ -308,7 +305,7 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
     status = message_end(&writer, filter, reply, status);
     if (request.stale)
         return lost(filter, reply);
-    return status == ROOST_OK ? ROOST_OK : trouble(filter, reply, status);
+    return status == ROOST_OK ? ROOST_OK : failure(filter, reply, status);
 }
 
 #define FEW_DIFFERENCES       ((uint64_t)1 << 17)
@@ -321,8 +318,8 @@ static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, str
  */
 struct differences {
     const roost_filter *filter;
-    bool dots;                 /* what one of them lacks has died: the lists change sides */
-    struct number_list here;   /* to be settled here, */
+    bool dots;                 /* observed-remove: what one side lacks was removed, so the lists change sides */
+    struct number_list here;   /* to be resolved here, */
     uint64_t there, most;      /* and there: how many, and how many at most */
     struct bit_writer *writer; /* the second time */
     unsigned parameter;        /* of its gaps, */
@@ -330,15 +327,15 @@ struct differences {
 };
 
 /*
- * Bounds. What comes in by name costs the peer a bit or more each; leaves that say "all but these" may add something in
- * proportion to our own memory. What goes out is at most about as long as our own memory. Beyond that a state is as
- * short.
+ * Bounds. Each position that a leaf names costs the initiator at least a bit; leaves that name the missing positions
+ * may add a number of positions in proportion to our own memory. The reply is at most about as long as our own memory.
+ * Beyond that the whole state is as short.
  */
 static struct differences no_differences(const roost_filter *filter, size_t size)
 {
     roost_info info;
     roost_filter_brief(filter, &info);
-    struct differences none = {.filter = filter, .dots = filter->kind->causal != NULL};
+    struct differences none = {.filter = filter, .dots = tracks_dots(filter)};
     uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
     uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
@@ -347,7 +344,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
     return none;
 }
 
-static roost_status settle_there(struct differences *differences, uint64_t from, uint64_t to)
+static roost_status resolve_there(struct differences *differences, uint64_t from, uint64_t to)
 {
     if (!differences->writer) {
         differences->there += to - from;
@@ -360,7 +357,7 @@ static roost_status settle_there(struct differences *differences, uint64_t from,
     return differences->writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-static roost_status settle_here(struct differences *differences, uint64_t from, uint64_t to)
+static roost_status resolve_here(struct differences *differences, uint64_t from, uint64_t to)
 {
     roost_status status = ROOST_OK;
     for (; !differences->writer && from < to && status == ROOST_OK; from++)
@@ -368,15 +365,15 @@ static roost_status settle_here(struct differences *differences, uint64_t from, 
     return status;
 }
 
-/* In a set that only grows the other side's surplus is taken, and ours is sent; where dots die it is the other way. */
+/* Grow-only: positions that only the peer has are added here, ours are sent. Observed-remove: the other way round. */
 static roost_status note_mine(struct differences *differences, uint64_t position)
 {
-    return (differences->dots ? settle_here : settle_there)(differences, position, position + 1);
+    return (differences->dots ? resolve_here : resolve_there)(differences, position, position + 1);
 }
 
 static roost_status note_theirs(struct differences *differences, uint64_t from, uint64_t to)
 {
-    return (differences->dots ? settle_there : settle_here)(differences, from, to);
+    return (differences->dots ? resolve_there : resolve_here)(differences, from, to);
 }
 
 /* Our members of a range, the next of which is known. */
@@ -436,7 +433,7 @@ static roost_status compare_leaves(const struct range_request *request, struct d
     return status == ROOST_OK && reader->failed ? ROOST_CORRUPT : status;
 }
 
-/* What the peer is to settle, as write_numbers has it; before anything changes here. */
+/* The positions that the initiator is to resolve, as write_numbers encodes them; before anything changes here. */
 static roost_status write_there(const struct range_request *request, struct differences *differences,
                                 struct bit_writer *writer, struct bit_reader reader)
 {
@@ -462,8 +459,8 @@ static roost_status resolve_positions(roost_filter *filter, roost_buffer *reply,
     write_standing(&writer, filter, request->flags);
     write_fixed64(&writer, short_digest(filter));
     write_bytes(&writer, there->buffer.data, there->buffer.size);
-    if (filter->kind->write_extra)
-        filter->kind->write_extra(filter, &writer);
+    if (filter->kind->sync.write_extra)
+        filter->kind->sync.write_extra(filter, &writer);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
 
@@ -484,8 +481,8 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     if (request.stale)
         status = lost(filter, reply);
     else if (status != ROOST_OK)
-        status = trouble(filter, reply, status);
-    if (status == ROOST_TOO_LARGE) /* there was sense in it: the reply asks for the whole state instead */
+        status = failure(filter, reply, status);
+    if (status == ROOST_TOO_LARGE) /* not an error of the request: the reply asks for the whole state instead */
         status = ROOST_OK;
     range_request_release(filter, &request);
     list_release(&differences.here, filter);
@@ -493,8 +490,7 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     return status;
 }
 
-/* ---- any request ---------------------------------------------------------------------------------------------------
- */
+/* ---- any request ------------------------------------------------------------------------------------------------- */
 
 static roost_status answer(roost_filter *filter, roost_buffer *reply, const void *request, size_t size)
 {
@@ -503,7 +499,7 @@ static roost_status answer(roost_filter *filter, roost_buffer *reply, const void
     if (status == ROOST_OK)
         status = begin_journal(filter);
     if (status != ROOST_OK)
-        return trouble(filter, reply, status);
+        return failure(filter, reply, status);
     switch (*(const uint8_t *)request) {
     case HELLO:
         return answer_hello(filter, reply, &reader);
@@ -518,7 +514,7 @@ static roost_status answer(roost_filter *filter, roost_buffer *reply, const void
     case STATE:
         return answer_state(filter, reply, &reader);
     default:
-        return trouble(filter, reply, ROOST_PROTOCOL);
+        return failure(filter, reply, ROOST_PROTOCOL);
     }
 }
 
@@ -529,7 +525,7 @@ roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *
     uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
     roost_status status = answer(filter, reply, request, size);
     bind_reply(reply, request_hash(filter, request, size));
-    if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* a journal for nobody */
+    if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* no peer has a cursor in it */
         journal_release(&filter->own_journal, &filter->environment.allocator);
     if (changed)
         *changed = filter->journal->incarnation != incarnation || filter->journal->next != next;

@@ -1,45 +1,46 @@
 /*
- * The asking side of a sync: what to ask next.
+ * The initiator of a sync: sends requests, and decides by each reply what to request next.
  *
  *     HELLO --> EQUAL                                             nothing to do
- *           --> DELTA --> PUSH --> DONE                           both know where they parted: what changed, each way
- *           --> LOST  --> TRADE --> CHANGES                          dots that only one of them has seen, by their
- * causal contexts
- *                     --> RANGES --> DIFFER --> ... --> LEAVES --> RESOLVE     what is left, by digests of ranges
+ *           --> DELTA --> PUSH --> DONE                           both have cursors: what changed since, each way
+ *           --> LOST  --> TRADE --> CHANGES                       dots that only one side has seen, by causal context
+ *                     --> RANGES --> DIFFER --> ...
+ *                                --> LEAVES --> RESOLVE           what is left, by digests of ranges
  *                     --> STATE --> WHOLE                         everything: the last resort
  *
- * A peer that no longer knows what it sent with LOST (its journal is short, and others change it too), or that is not
- * the one we began with (two may answer to one name), sends LOST again, and the exchange goes on from there; but not
- * for ever.
+ * A peer that no longer knows what it sent with LOST (its journal is short, and other clients change it too), or that
+ * is not the one that replied first (two servers may share a name), sends LOST again, and the exchange goes on from
+ * there, at most MOST_LOST times.
  *
- * Each reply ends with digests being compared, and the exchange ends as soon as they agree. Where they do not though
- * everything was told, and nobody else changed the peer or us meanwhile, something that was trusted was wrong (a
- * cursor, the short digest of a range), and the next stage down is tried. Where somebody did, the exchange ends as it
- * is: the next one gets what is new.
+ * Each reply ends with digests being compared, and the exchange ends as soon as they agree. If they differ although
+ * everything was sent, and no other client changed either filter meanwhile, something was wrong (a cursor, the short
+ * digest of a range), and the next stage down is tried. If another client did, the exchange ends there, and the next
+ * one transfers what is new.
  *
- * Between two steps the filter belongs to others. What a step leaves for the next one stays true whatever they do,
- * since states only grow: the summary is what was held once, in positions of its own, or, by bits, is taken anew; a dot
- * that was live in it and has died since is at worst told as live to one who holds it too, and
- * dots that were dead stay so. Places in the journal are taken before what they stand for is written, digests in the
- * step that writes what they are compared for. Whether anybody was here is seen by the journal, as with the peer.
+ * Between two calls other clients may change the filter. What one call leaves for the next stays true, since states
+ * only grow: a summary of positions is a copy, a summary of bits is taken again; a dot that was live in it and has died
+ * since is at worst sent as live to a peer that holds it too, and dots that were dead stay dead. Journal positions are
+ * read before the changes up to them are written, digests in the call that writes what they are compared for. The
+ * journal shows whether another client changed the filter, here as on the peer.
  *
- * What is remembered about a peer is where its journal stood and where ours stood when both were equal. It is set
- * forward only as far as is known to have been told: a cursor that is too old costs bytes, one that is too new would
- * lose changes.
+ * The memory of a peer consists of two cursors: the positions of both journals when both states were equal. A cursor
+ * advances only past changes that are known to have been sent: one that is too old costs bytes, one that is too new
+ * would lose changes.
  *
- * Why there is no wrong answer. All that is ever done to the filter is to merge parts of states, and to drop dots that
- * the peer has seen and lost: each step is one that a merge of the two states would make too.
+ * Correctness. The filter is only ever changed by merging deltas, and by dropping dots that the peer has seen and
+ * removed: a merge of the two states would make each of these changes too.
  */
-#include "session.h"
+#include "messages.h"
+#include "ranges.h"
 
 #include <string.h>
 
 #define MEMORY_VERSION 1
-/* Leaves are sent once they are no larger than the digests of their parts would be. */
+/* Leaves are sent once they are no larger than the digests of the ranges below would be. */
 #define LEAF_BITS 512
-/* Nor is it worth cutting further where most ranges differ. */
+/* Ranges are not cut further where most of them differ. */
 #define MOST_DIFFER(asked) ((asked)*5 / 8)
-/* So often the peer may send its causal context; then everything is sent. */
+/* How often the peer may send its causal context; after that the whole state is sent. */
 #define MOST_LOST 4
 
 enum stage { AT_START, AFTER_HELLO, AFTER_PUSH, AFTER_TRADE, AFTER_RANGES, AFTER_LEAVES, AFTER_STATE, AT_END };
@@ -52,22 +53,21 @@ struct roost_sync {
     roost_cursor lost;           /* where the peer's journal stood at LOST; all before is known here at the end */
     uint32_t times_lost;         /* how often there was a LOST */
     uint64_t known;              /* where the peer's journal stood at its last reply */
-    uint64_t told;               /* how far our journal was told in this exchange */
-    uint64_t stood;              /* where our journal stood when our digest was last looked at */
+    uint64_t sent;               /* how far our journal was sent in this exchange */
+    uint64_t stood;              /* where our journal stood when our digest was last computed */
     bool suspicious;             /* cursors did not lead to equality */
-    bool undisturbed;            /* the peer, since LOST */
-    bool quiet;                  /* nobody else changed our filter since HELLO, */
-    uint64_t left;               /* where we left its journal */
-    uint64_t extent;             /* how far the peer's positions reach, if that can be told only now */
+    bool undisturbed;            /* no other client changed the peer since LOST */
+    bool quiet;                  /* no other client changed our filter since HELLO, */
+    uint64_t left;               /* when its journal stood here */
+    uint64_t extent;             /* how far the peer's positions reach, for kinds whose universe grows */
     struct causal_context space; /* the peer's, when it lost the cursor */
     struct summary summary;      /* ours, in that space */
-    struct ranges ranges;        /* those asked about */
+    struct ranges ranges;        /* those of the last request */
     uint64_t request_hash;       /* of the last one */
     roost_sync_result result;
 };
 
-/* ---- life ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void read_memory(struct roost_sync *sync, const void *memory, size_t size)
 {
@@ -139,15 +139,14 @@ roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory)
     return failed ? ROOST_NO_MEMORY : ROOST_OK;
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static roost_status end(struct roost_sync *sync, bool equal)
 {
     const struct journal *journal = sync->filter->journal;
     sync->stage = AT_END;
     sync->result.equal = equal;
-    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->told};
+    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->sent};
     if (sync->lost.incarnation)
         sync->peer = sync->lost;
     if (equal)
@@ -156,49 +155,48 @@ static roost_status end(struct roost_sync *sync, bool equal)
     return ROOST_OK;
 }
 
-/* To be compared with the peer's: if they agree, the peer has all that our journal has by now. */
+/* To be compared with the peer's: if they are equal, the peer has all changes of our journal so far. */
 static uint64_t own_digest(struct roost_sync *sync)
 {
     sync->stood = sync->filter->journal->next;
     return short_digest(sync->filter);
 }
 
-/* ---- hello ---------------------------------------------------------------------------------------------------------
- */
+/* ---- hello ------------------------------------------------------------------------------------------------------- */
 
-static roost_status say_hello(struct roost_sync *sync, roost_buffer *request)
+static roost_status send_hello(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
-    bool know_each_other = sync->peer.incarnation && sync->peer.sequence && sync->own.incarnation && !sync->suspicious;
+    bool have_cursors = sync->peer.incarnation && sync->peer.sequence && sync->own.incarnation && !sync->suspicious;
     message_begin(&writer, sync->filter, HELLO);
     write_byte(&writer, SYNC_VERSION);
     write_fixed64(&writer, configuration_hash(sync->filter).low);
     write_fixed64(&writer, own_digest(sync));
-    write_varint(&writer, know_each_other ? sync->peer.sequence : 0);
-    if (know_each_other)
+    write_varint(&writer, have_cursors ? sync->peer.sequence : 0);
+    if (have_cursors)
         write_half(&writer, half_incarnation(sync->peer.incarnation));
-    sync->told = sync->filter->journal->next;
+    sync->sent = sync->filter->journal->next;
     sync->quiet = true;
     sync->stage = AFTER_HELLO;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* What changed here since the two last met; taken before anything of theirs comes in. */
+/* What changed here since the last sync; encoded before the peer's changes are merged. */
 static roost_status own_changes(struct roost_sync *sync, struct bit_writer *writer)
 {
     bit_writer_init(writer, sync->filter->environment.allocator);
-    sync->told = sync->filter->journal->next;
-    struct selection told = {.since = sync->own.sequence};
-    roost_status status = sync->filter->kind->write_delta(sync->filter, writer, told);
+    sync->sent = sync->filter->journal->next;
+    struct selection sent = {.since = sync->own.sequence};
+    roost_status status = sync->filter->kind->delta.write(sync->filter, writer, sent);
     if (status != ROOST_OK)
         bit_writer_release(writer);
     return status;
 }
 
-static roost_status take_part(struct roost_sync *sync, struct bit_reader *reader)
+static roost_status merge_delta(struct roost_sync *sync, struct bit_reader *reader)
 {
     bool changed;
-    roost_status status = sync->filter->kind->merge_delta(sync->filter, &changed, reader);
+    roost_status status = sync->filter->kind->delta.merge(sync->filter, &changed, reader);
     sync->result.changed |= status == ROOST_OK && changed;
     return status;
 }
@@ -222,13 +220,13 @@ static roost_status after_delta(struct roost_sync *sync, roost_buffer *request, 
         return ROOST_PROTOCOL;
     if (!journal_knows(sync->filter->journal, &sync->own)) { /* not any more */
         sync->suspicious = true;
-        return say_hello(sync, request);
+        return send_hello(sync, request);
     }
     sync->known = read_varint(reader);
     roost_status status = reader->failed ? ROOST_CORRUPT : own_changes(sync, &changes);
     if (status != ROOST_OK)
         return status;
-    status = take_part(sync, reader);
+    status = merge_delta(sync, reader);
     if (status == ROOST_OK) {
         sync->peer.sequence = sync->known;
         status = push(sync, request, &changes);
@@ -264,15 +262,14 @@ static roost_status after_push(struct roost_sync *sync, roost_buffer *request, s
     if (flags & REPLY_EQUAL || !(flags & REPLY_UNDISTURBED))
         return end(sync, flags & REPLY_EQUAL);
     sync->suspicious = true;
-    return say_hello(sync, request);
+    return send_hello(sync, request);
 }
 
-/* ---- ranges --------------------------------------------------------------------------------------------------------
- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 static const struct causal_context *space_or_null(const struct roost_sync *sync)
 {
-    return sync->filter->kind->causal ? &sync->space : NULL;
+    return tracks_dots(sync->filter) ? &sync->space : NULL;
 }
 
 static void begin_range_request(struct roost_sync *sync, struct bit_writer *writer, enum message_type type)
@@ -281,18 +278,18 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_varint(writer, sync->known);
     write_varint(writer, sync->lost.sequence);
     write_half(writer, space_hash(space_or_null(sync), sync->lost.incarnation));
-    if (sync->filter->kind->extent)
+    if (sync->filter->kind->sync.extent)
         write_varint(writer, sync->summary.universe);
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
-/* Bits are the filter's own, which may have moved; what there is beyond the universe is for another sync. */
+/* Word ranges point into the filter, and may have moved. What lies beyond the universe is left to another sync. */
 static roost_status look_again(struct roost_sync *sync)
 {
     struct summary now;
-    if (!sync->summary.stretches)
+    if (!sync->summary.word_ranges)
         return ROOST_OK;
-    roost_status status = sync->filter->kind->summarize(sync->filter, &now, space_or_null(sync));
+    roost_status status = sync->filter->kind->sync.summarize(sync->filter, &now, space_or_null(sync));
     if (status != ROOST_OK)
         return status;
     now.universe = sync->summary.universe;
@@ -301,7 +298,7 @@ static roost_status look_again(struct roost_sync *sync)
     return ROOST_OK;
 }
 
-static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *request)
+static roost_status request_ranges(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
     uint64_t universe = sync->summary.universe;
@@ -315,10 +312,10 @@ static roost_status ask_about_ranges(struct roost_sync *sync, roost_buffer *requ
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* All of the space, in ranges as wide as can be. */
-static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request)
+/* The whole universe, in the widest ranges. */
+static roost_status request_all_ranges(struct roost_sync *sync, roost_buffer *request)
 {
-    roost_status status = sync->filter->kind->summarize(sync->filter, &sync->summary, space_or_null(sync));
+    roost_status status = sync->filter->kind->sync.summarize(sync->filter, &sync->summary, space_or_null(sync));
     if (status != ROOST_OK)
         return status;
     if (sync->summary.universe < sync->extent)
@@ -331,7 +328,7 @@ static roost_status ask_about_all(struct roost_sync *sync, roost_buffer *request
     for (uint64_t i = 0; i < count; i++)
         numbers[i] = i;
     sync->ranges = (struct ranges){shift, numbers, count};
-    return ask_about_ranges(sync, request);
+    return request_ranges(sync, request);
 }
 
 static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
@@ -351,13 +348,13 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
         }
         memory_release(allocator, members);
     }
-    if (sync->filter->kind->write_extra)
-        sync->filter->kind->write_extra(sync->filter, &writer);
+    if (sync->filter->kind->sync.write_extra)
+        sync->filter->kind->sync.write_extra(sync->filter, &writer);
     sync->stage = AFTER_LEAVES;
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
 
-/* On average: what a few ranges hold more than others does not matter. */
+/* On average: a few large ranges do not matter. */
 static bool leaves_are_small(const struct roost_sync *sync)
 {
     double bits = 0;
@@ -372,18 +369,18 @@ static roost_status cut_ranges(struct roost_sync *sync)
 {
     struct ranges *ranges = &sync->ranges;
     unsigned bits = ranges->shift - FEWEST_SHIFT < FANOUT_BITS ? ranges->shift - FEWEST_SHIFT : FANOUT_BITS;
-    uint64_t *parts = memory_allocate(&sync->filter->environment.allocator, (ranges->count << bits) * sizeof *parts);
-    if (!parts)
+    uint64_t *cut = memory_allocate(&sync->filter->environment.allocator, (ranges->count << bits) * sizeof *cut);
+    if (!cut)
         return ROOST_NO_MEMORY;
     uint64_t count = 0;
     ranges->shift -= bits;
     for (uint64_t i = 0; i < ranges->count; i++)
         for (uint64_t part = 0; part < 1u << bits; part++) {
-            parts[count] = ranges->numbers[i] << bits | part;
-            count += parts[count] << ranges->shift < sync->summary.universe;
+            cut[count] = ranges->numbers[i] << bits | part;
+            count += cut[count] << ranges->shift < sync->summary.universe;
         }
     memory_release(&sync->filter->environment.allocator, ranges->numbers);
-    ranges->numbers = parts;
+    ranges->numbers = cut;
     ranges->count = count;
     return ROOST_OK;
 }
@@ -400,13 +397,13 @@ static roost_status send_state(struct roost_sync *sync, roost_buffer *request)
     write_fixed64(&writer, own_digest(sync));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
-    sync->told = sync->stood;
+    sync->sent = sync->stood;
     sync->stage = AFTER_STATE;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
-/* All was said, and the digests differ: somebody came between, or something was wrong, and everything is sent. */
-static roost_status despair(struct roost_sync *sync, roost_buffer *request)
+/* Everything was compared, and the digests differ: unless another client interfered, the whole state is sent. */
+static roost_status send_state_or_end(struct roost_sync *sync, roost_buffer *request)
 {
     return sync->undisturbed && sync->quiet ? send_state(sync, request) : end(sync, false);
 }
@@ -434,18 +431,18 @@ static roost_status after_ranges(struct roost_sync *sync, roost_buffer *request,
     if (!read_differing(sync, reader))
         return ROOST_CORRUPT;
     uint64_t differ = sync->ranges.count;
-    if (differ == 0 && !sync->filter->kind->write_extra)
-        return despair(sync, request);
+    if (differ == 0 && !sync->filter->kind->sync.write_extra)
+        return send_state_or_end(sync, request);
     if (differ == 0 || sync->ranges.shift == FEWEST_SHIFT || leaves_are_small(sync) ||
         (differ > MOST_DIFFER(asked) && asked >= FIRST_RANGES * FANOUT / 2))
         return send_leaves(sync, request);
     status = cut_ranges(sync);
-    return status == ROOST_OK ? ask_about_ranges(sync, request) : status;
+    return status == ROOST_OK ? request_ranges(sync, request) : status;
 }
 
 static roost_status conclude(struct roost_sync *sync, roost_buffer *request, uint64_t digest)
 {
-    return digest == own_digest(sync) ? end(sync, true) : despair(sync, request);
+    return digest == own_digest(sync) ? end(sync, true) : send_state_or_end(sync, request);
 }
 
 static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
@@ -465,7 +462,8 @@ static roost_status after_leaves(struct roost_sync *sync, roost_buffer *request,
     return status == ROOST_OK ? conclude(sync, request, digest) : status;
 }
 
-/* The reply has no state where it would be the very one that we sent. Whoever sent it now has, and has told, all. */
+/* The reply has no state if it would be the one that we sent. The peer then has everything, and has sent
+   everything. */
 static roost_status after_state(struct roost_sync *sync, struct bit_reader *reader)
 {
     uint8_t flags;
@@ -485,8 +483,7 @@ static roost_status after_state(struct roost_sync *sync, struct bit_reader *read
     return end(sync, digest == own_digest(sync));
 }
 
-/* ---- lost cursors --------------------------------------------------------------------------------------------------
- */
+/* ---- lost cursors ------------------------------------------------------------------------------------------------ */
 
 static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, const struct causal_context *wanted,
                                 const struct causal_context *given)
@@ -497,54 +494,61 @@ static roost_status write_trade(struct roost_sync *sync, roost_buffer *request, 
     write_varint(&writer, sync->known);
     causal_write(wanted, &writer);
     sync->stage = AFTER_TRADE;
-    return message_end(&writer, sync->filter, request, sync->filter->kind->write_part_of(sync->filter, &writer, given));
+    return message_end(&writer, sync->filter, request,
+                       sync->filter->kind->causal.write_dots(sync->filter, &writer, given));
 }
 
-/* The peer's causal context says which dots it lacks, and which are missing here. */
-static roost_status trade(struct roost_sync *sync, roost_buffer *request)
+static roost_status trade_with(struct roost_sync *sync, roost_buffer *request, const struct causal_context *own)
 {
     const roost_allocator *allocator = &sync->filter->environment.allocator;
-    struct causal_context own = {0}, wanted = {0}, given = {0};
+    struct causal_context wanted = {0}, given = {0};
     roost_status status = ROOST_NO_MEMORY;
-    status = sync->filter->kind->causal(sync->filter, &own);
-    if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
-        return send_state(sync, request);
-    if (status == ROOST_OK)
-        status = ROOST_NO_MEMORY;
-    if (causal_difference(&wanted, &sync->space, &own, allocator) &&
-        causal_difference(&given, &own, &sync->space, allocator))
-        status =
-            wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given) : ask_about_all(sync, request);
-    causal_release(&own, allocator);
+    if (causal_difference(&wanted, &sync->space, own, allocator) &&
+        causal_difference(&given, own, &sync->space, allocator))
+        status = wanted.dots + given.dots > 0 ? write_trade(sync, request, &wanted, &given)
+                                              : request_all_ranges(sync, request);
     causal_release(&wanted, allocator);
     causal_release(&given, allocator);
     return status;
 }
 
-/* Ranges make no difference between dots that were removed and dots that were never heard of. */
+/* The peer's causal context says which dots it lacks, and which are missing here. */
+static roost_status trade(struct roost_sync *sync, roost_buffer *request)
+{
+    struct causal_context own = {0};
+    roost_status status = sync->filter->kind->causal.context(sync->filter, &own);
+    if (status == ROOST_OK && own.dots == 0 && sync->space.dots > 0) /* wanting all by name would cost as much again */
+        status = send_state(sync, request);
+    else if (status == ROOST_OK)
+        status = trade_with(sync, request, &own);
+    causal_release(&own, &sync->filter->environment.allocator);
+    return status;
+}
+
+/* Ranges do not distinguish dots that were removed from dots that were never seen. */
 static roost_status know_space(const struct roost_sync *sync)
 {
     struct causal_context own = {0};
-    roost_status status = sync->filter->kind->causal(sync->filter, &own);
+    roost_status status = sync->filter->kind->causal.context(sync->filter, &own);
     if (status == ROOST_OK && !causal_includes(&own, &sync->space))
         status = ROOST_CORRUPT;
     causal_release(&own, &sync->filter->environment.allocator);
     return status;
 }
 
-static roost_status after_news(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
+static roost_status after_changes(struct roost_sync *sync, roost_buffer *request, struct bit_reader *reader)
 {
     uint8_t flags;
     if (!read_standing(sync, reader, &flags))
         return ROOST_CORRUPT;
     uint64_t digest = read_fixed64(reader);
-    roost_status status = reader->failed ? ROOST_CORRUPT : take_part(sync, reader);
+    roost_status status = reader->failed ? ROOST_CORRUPT : merge_delta(sync, reader);
     if (status != ROOST_OK)
         return status;
     status = know_space(sync);
     if (status != ROOST_OK)
         return status;
-    return digest == own_digest(sync) ? end(sync, true) : ask_about_all(sync, request);
+    return digest == own_digest(sync) ? end(sync, true) : request_all_ranges(sync, request);
 }
 
 /* Where one side has less than half of what the other has, ranges would differ nearly everywhere. */
@@ -562,29 +566,28 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
     sync->undisturbed = true;
     if (sync->times_lost++ == MOST_LOST)
         return reader->failed ? ROOST_CORRUPT : send_state(sync, request);
-    if (sync->filter->kind->causal) {
+    if (tracks_dots(sync->filter)) {
         const roost_allocator *allocator = &sync->filter->environment.allocator;
         enum causal_read read = causal_read(&sync->space, reader, UINT32_MAX, SIZE_MAX, allocator);
-        if (read != HISTORY_READ)
-            return read == HISTORY_NO_MEMORY ? ROOST_NO_MEMORY : ROOST_CORRUPT;
+        if (read != CAUSAL_READ)
+            return read == CAUSAL_NO_MEMORY ? ROOST_NO_MEMORY : ROOST_CORRUPT;
         return reader_bits_left(reader) == 0 ? trade(sync, request) : ROOST_CORRUPT;
     }
     uint64_t entries = read_varint(reader);
-    sync->extent = sync->filter->kind->extent ? read_varint(reader) : 0;
+    sync->extent = sync->filter->kind->sync.extent ? read_varint(reader) : 0;
     if (sync->extent > MOST_EXTENT)
         return ROOST_CORRUPT;
     if (reader->failed || reader_bits_left(reader) != 0)
         return ROOST_CORRUPT;
-    if (!sync->filter->kind->summarize) /* positions that come and go with time */
+    if (!sync->filter->kind->sync.summarize) /* positions that come and go with time */
         return send_state(sync, request);
     roost_filter_info(sync->filter, &info);
-    return is_lopsided(info.entries, entries) ? send_state(sync, request) : ask_about_all(sync, request);
+    return is_lopsided(info.entries, entries) ? send_state(sync, request) : request_all_ranges(sync, request);
 }
 
-/* ---- any reply -----------------------------------------------------------------------------------------------------
- */
+/* ---- any reply --------------------------------------------------------------------------------------------------- */
 
-static roost_status read_trouble(struct bit_reader *reader)
+static roost_status read_failure(struct bit_reader *reader)
 {
     uint8_t status = read_byte(reader), version = read_byte(reader);
     if (reader->failed || version != SYNC_VERSION || status == ROOST_OK || status > ROOST_OVERFLOW)
@@ -608,8 +611,8 @@ static roost_status after_hello(struct roost_sync *sync, roost_buffer *request, 
 
 static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, uint8_t type, struct bit_reader *reader)
 {
-    if (type == TROUBLE) {
-        roost_status status = read_trouble(reader);
+    if (type == FAILURE) {
+        roost_status status = read_failure(reader);
         return status == ROOST_TOO_LARGE && sync->stage == AFTER_LEAVES ? send_state(sync, request) : status;
     }
     if (sync->stage == AFTER_HELLO)
@@ -619,7 +622,7 @@ static roost_status after_reply(struct roost_sync *sync, roost_buffer *request, 
     if (sync->stage == AFTER_PUSH && type == DONE)
         return after_push(sync, request, reader);
     if (sync->stage == AFTER_TRADE && type == CHANGES)
-        return after_news(sync, request, reader);
+        return after_changes(sync, request, reader);
     if (sync->stage == AFTER_RANGES && type == DIFFER)
         return after_ranges(sync, request, reader);
     if (sync->stage == AFTER_LEAVES && type == RESOLVE)
@@ -633,7 +636,7 @@ static roost_status step(struct roost_sync *sync, roost_buffer *request, const v
 {
     struct bit_reader reader;
     if (sync->stage == AT_START)
-        return size == 0 ? say_hello(sync, request) : ROOST_INVALID;
+        return size == 0 ? send_hello(sync, request) : ROOST_INVALID;
     if (sync->stage == AT_END)
         return ROOST_INVALID;
     roost_status status = message_open(&reader, sync->filter, reply, size, sync->request_hash);

@@ -1,0 +1,192 @@
+/*
+ * Reading and writing the slots of a cuckoo table. `cuckoo_table.c` has the essay: all slots of a bucket are compared
+ * at once, in lanes of a word.
+ */
+#ifndef FILTER_CUCKOO_SLOTS_H
+#define FILTER_CUCKOO_SLOTS_H
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "cuckoo_array.h"
+
+/* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
+enum form {
+    FOUR_BYTES, /* four slots of eight bits: the most common table */
+    ONE_WORD,   /* up to 64 bits, wherever they start */
+    TWO_WORDS,  /* up to 128 bits */
+    TWO_HALVES, /* two halves of up to 128 bits */
+    TAGGED_32,  /* slots of 32 bits, a tag above the fingerprint */
+    TAGGED_64,
+};
+
+#define NO_SLOT    (-1)
+#define PAGE_SHIFT 12
+/* The state of a page of slots: 0 if it was never written. */
+#define WRITTEN 1
+#define COPIED  2 /* and not written since */
+
+static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
+{
+    return (uint64_t)bucket * (slot_width(table->shape) * table->shape.bucket_size);
+}
+
+/* A slot of an uneven width may reach into the next page, by less than a word. */
+static inline void touch(struct cuckoo_table *table, uint64_t byte)
+{
+    table->touched[byte >> PAGE_SHIFT] = WRITTEN;
+}
+
+static inline uint64_t slot_mask(const struct cuckoo_table *table)
+{
+    return ~UINT64_C(0) >> (64 - slot_width(table->shape));
+}
+
+/* A slot of 64 bits starts at a whole byte, so that no slot is wider than what is left of the word. */
+static inline uint64_t slot_read(const struct cuckoo_table *table, uint32_t bucket, uint32_t offset)
+{
+    uint64_t bit = bucket_start(table, bucket) + offset;
+    return load_word(table->slots.bytes + bit / 8) >> (bit & 7) & slot_mask(table);
+}
+
+static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint64_t word)
+{
+    uint64_t bit = bucket_start(table, bucket) + offset;
+    uint8_t *bytes = table->slots.bytes + bit / 8;
+    uint64_t mask = slot_mask(table) << (bit & 7);
+    touch(table, bit / 8);
+    store_word(bytes, (load_word(bytes) & ~mask) | word << (bit & 7));
+}
+
+/* The first bit of the lowest lane of `bucket` that equals the fingerprint, or NO_SLOT. */
+static inline int find_lane(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops, uint32_t bits)
+{
+    uint64_t difference = bucket ^ fingerprint * ones;
+    uint64_t zeros = (difference - ones) & ~difference & tops;
+    return zeros ? (int)(lowest_bit(zeros) - (bits - 1)) : NO_SLOT;
+}
+
+static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 ones, uint128 tops, uint32_t bits)
+{
+    uint128 difference = bucket ^ fingerprint * ones;
+    uint128 zeros = (difference - ones) & ~difference & tops;
+    if ((uint64_t)zeros)
+        return (int)(lowest_bit((uint64_t)zeros) - (bits - 1));
+    uint64_t upper = (uint64_t)(zeros >> 64);
+    return upper ? (int)(64 + lowest_bit(upper) - (bits - 1)) : NO_SLOT;
+}
+
+/* Lanes past the last slot read as the next bucket's bits, but have no top bit to report. */
+static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
+{
+    uint128 words = load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
+    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->shape.bits);
+}
+
+#define EIGHT_ONES UINT64_C(0x0101010101010101)
+#define EIGHT_TOPS UINT64_C(0x8080808080808080)
+
+static inline uint32_t load_four_bytes(const struct cuckoo_table *table, uint32_t bucket)
+{
+    uint32_t four;
+    memcpy(&four, table->slots.bytes + (size_t)bucket * 4, sizeof four);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    four = __builtin_bswap32(four);
+#endif
+    return four;
+}
+
+static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table, struct place place)
+{
+    return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
+}
+
+static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
+{
+    uint64_t word = load_word(bytes);
+    return width == 64 ? word : word & UINT32_MAX;
+}
+
+/* Which of some slots of whole words have the fingerprint, their low part, shifted up by what is not part of it. */
+static ALWAYS_INLINE uint32_t slots_with(const uint8_t *slots, uint32_t size, uint32_t width, uint32_t unused,
+                                         uint32_t wanted)
+{
+    uint32_t found = 0;
+    for (uint32_t slot = 0; slot < size; slot++)
+        found |= (uint32_t)((uint32_t)load_tagged(slots + slot * (width / 8), width) << unused == wanted) << slot;
+    return found;
+}
+
+/* The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
+   once, with instructions that every x86-64 has. */
+static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+#ifdef __SSE2__
+    __m128 first = _mm_loadu_ps((const float *)slots), second = _mm_loadu_ps((const float *)(slots + 16));
+    __m128i halves = _mm_castps_si128(_mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
+    __m128i shifted = _mm_sll_epi32(halves, _mm_cvtsi32_si128((int)unused));
+    __m128i equal = _mm_cmpeq_epi32(shifted, _mm_set1_epi32((int)wanted));
+    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(equal));
+#else
+    return slots_with(slots, 4, 64, unused, wanted);
+#endif
+}
+
+/* Which slots of a bucket have the fingerprint, a bit for each; all are compared, without a branch on any. */
+static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                          uint32_t fingerprint)
+{
+    const uint32_t size = table->shape.bucket_size;
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
+    const uint32_t unused = 32 - table->shape.bits, wanted = fingerprint << unused;
+    if (size == 4 && width == 64)
+        return four_slots_with(slots, unused, wanted);
+    return size == 4 ? slots_with(slots, 4, width, unused, wanted) : slots_with(slots, size, width, unused, wanted);
+}
+
+static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+                                     uint32_t fingerprint)
+{
+    uint32_t found = tagged_with(table, width, bucket, fingerprint);
+    return found ? (int)(lowest_bit(found) * width) : NO_SLOT;
+}
+
+static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
+                                   uint32_t fingerprint)
+{
+    if (form == TAGGED_64 || form == TAGGED_32)
+        return find_tagged(table, form == TAGGED_64 ? 64 : 32, bucket, fingerprint);
+    if (form == FOUR_BYTES)
+        return find_lane(load_four_bytes(table, bucket), fingerprint, (uint32_t)EIGHT_ONES, (uint32_t)EIGHT_TOPS, 8);
+    uint64_t bit = bucket_start(table, bucket);
+    if (form == ONE_WORD) {
+        uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
+        return find_lane(word, fingerprint, table->ones, table->tops, table->shape.bits);
+    }
+    int offset = find_in_two_words(table, bit, fingerprint);
+    if (form == TWO_WORDS || offset != NO_SLOT)
+        return offset;
+    uint32_t half = table->shape.bits * table->shape.bucket_size / 2;
+    offset = find_in_two_words(table, bit + half, fingerprint);
+    return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
+}
+
+/* A fingerprint in either of two buckets; two buckets of four bytes are compared at once. */
+static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
+{
+    if (form == TAGGED_64 || form == TAGGED_32) {
+        uint32_t width = form == TAGGED_64 ? 64 : 32;
+        return (tagged_with(table, width, place.bucket, place.fingerprint) |
+                tagged_with(table, width, place.other, place.fingerprint)) != 0;
+    }
+    if (form != FOUR_BYTES) {
+        int first = find_slot(table, form, place.bucket, place.fingerprint);
+        int second = find_slot(table, form, place.other, place.fingerprint);
+        return (first & second) != NO_SLOT; /* without a branch: which of the two it is cannot be predicted */
+    }
+    uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
+    return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
+}
+
+#endif
