@@ -3,6 +3,8 @@
 #define ROOST_H
 
 #include "roost/status.h"
+#include "roost/types.h"
+#include "roost/version.h"
 #include "roost/filter.h"
 #include "roost/file.h"
 #include "roost/gossip.h"

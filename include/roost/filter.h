@@ -16,11 +16,9 @@
 #ifndef ROOST_FILTER_H
 #define ROOST_FILTER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "status.h"
+#include "types.h"
+#include "version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,17 +40,6 @@ typedef enum roost_layout {
     ROOST_BLOCKED = 1, /* all bits of a key in one cache line; for rates from 1e-9 up */
     ROOST_CLASSIC = 2, /* k bits anywhere, as in the papers */
 } roost_layout;
-
-/* A key: any bytes. The empty key is a key. */
-typedef struct roost_bytes {
-    const void *data;
-    size_t size;
-} roost_bytes;
-
-/* The 128-bit hash of a key under the seed of one filter; see roost_filter_hash. */
-typedef struct roost_hash {
-    uint64_t low, high;
-} roost_hash;
 
 /* Equal digests: equal configuration and equal state (but for a chance of about 2^-128). */
 typedef struct roost_digest {
@@ -125,22 +112,6 @@ ROOST_API roost_config roost_config_default(void);
 
 /* ---- environment: what a filter lives in, never part of its state ----------------------------------------------- */
 
-/* `allocate` returns zeroed memory aligned for any object, or NULL. */
-typedef struct roost_allocator {
-    void *context;
-    void *(*allocate)(void *context, size_t size);
-    void (*release)(void *context, void *memory);
-} roost_allocator;
-
-/*
- * Fills `size` bytes with numbers that nobody else draws, and answers whether it could. Actors are made of them: two
- * replicas that drew the same would lose each other's elements.
- */
-typedef struct roost_entropy {
-    void *context;
-    bool (*draw)(void *context, void *bytes, size_t size);
-} roost_entropy;
-
 /* All zero means: calloc and free, a fixed random seed, no limit, ROOST_DEFAULT_KICKS, the operating system's entropy,
    a journal of at most an eighth of the capacity, of a scalable filter of that of the tables that it has by then. */
 typedef struct roost_environment {
@@ -165,15 +136,6 @@ typedef struct roost_environment {
      */
     uint64_t most_moved;
 } roost_environment;
-
-typedef struct roost_buffer {
-    uint8_t *data;
-    size_t size;
-    roost_allocator allocator;
-} roost_buffer;
-
-/* Frees the bytes and empties the buffer; an empty one is fine. */
-ROOST_API void roost_buffer_release(roost_buffer *buffer);
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 

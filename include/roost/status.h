@@ -40,9 +40,6 @@ typedef enum roost_status {
 /* A short lower-case phrase, never NULL; "unknown status" for a value that is none of the above. */
 ROOST_API const char *roost_status_text(roost_status status);
 
-/* The version of the library that is running, as "MAJOR.MINOR.PATCH". */
-ROOST_API const char *roost_version(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,5 @@
 #include "roost/status.h"
+#include "roost/version.h"
 
 static const char *const texts[] = {
     [ROOST_OK] = "fine",
@@ -24,10 +25,13 @@ static const char *const texts[] = {
 const char *roost_status_text(roost_status status)
 {
     unsigned index = (unsigned)status;
-    return index < sizeof texts / sizeof *texts ? texts[index] : "unknown status";
+    return index < sizeof texts / sizeof *texts && texts[index] ? texts[index] : "unknown status";
 }
+
+#define TEXT_OF(number)             #number
+#define DOTTED(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 const char *roost_version(void)
 {
-    return ROOST_VERSION_TEXT; /* given by the build */
+    return DOTTED(ROOST_VERSION_MAJOR, ROOST_VERSION_MINOR, ROOST_VERSION_PATCH);
 }
