@@ -243,7 +243,8 @@ static void rows_are_single_calls(void **state)
 /* ---- removal -------------------------------------------------------------------------------------------------------
  */
 
-/* DESIGN 2, fault 3: what was seen, removed and shrunk away stays away. */
+/* A table that was emptied gives its memory back and keeps its causal context: a peer that still holds a removed
+   element does not bring it back. */
 static void removed_stays_removed_when_tables_sleep(void **state)
 {
     (void)state;
