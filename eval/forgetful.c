@@ -22,6 +22,7 @@
 #include "claim.h"
 #include "fatal.h"
 #include "workload.h"
+#include "roost/evaluation.h"
 
 #define PROBES       200000
 #define BITS         6250

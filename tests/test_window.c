@@ -5,6 +5,7 @@
 #include "windows.h"
 
 #include <math.h>
+#include "roost/evaluation.h"
 
 /* ---- never early, and not for ever ----------------------------------------------------------------------------- */
 

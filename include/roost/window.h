@@ -69,22 +69,6 @@ ROOST_API bool roost_window_contains(const roost_filter *window, const void *key
 ROOST_API bool roost_window_contains_hash(const roost_filter *window, roost_hash hash, uint64_t time);
 
 /*
- * How a window can be asked; all the same where it is scalable. Slots apart is what `contains` does. The others are the
- * paper's, which it keeps in filters that overlap; they answer "yes" to the same elements, and to more that were never
- * added.
- */
-typedef enum roost_window_check {
-    ROOST_CHECK_SLOTS = 0, /* one slot has all bits of the element */
-    ROOST_CHECK_PAIRS = 1, /* two neighbours among the paper's filters have, or the oldest one (Algorithm 2) */
-    ROOST_CHECK_ANY = 2,   /* any one of the paper's filters has */
-} roost_window_check;
-
-ROOST_API bool roost_window_check_hash(const roost_filter *window, roost_window_check check, roost_hash hash,
-                                       uint64_t time);
-/* What such a check errs by, estimated from how much was added (the paper's Equation 3 for pairs). */
-ROOST_API double roost_window_estimate(const roost_filter *window, roost_window_check check, uint64_t time);
-
-/*
  * The caller vouches for his clock: nothing later than this is taken in, be it added or merged (ROOST_CLOCK), and
  * whatever is not later may be added, even after a long silence. 0, and at first: merges take all.
  */
@@ -120,20 +104,6 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_counter_increment(roost_filter *co
 
 /* ROOST_OVERFLOW where what replicas counted apart does not fit; *value is then the end of the range. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_counter_value(const roost_filter *counter, int64_t *value);
-
-/* ---- the paper's baseline -------------------------------------------------------------------------------------- */
-
-/* Recyclable Bloom filter (RBF): one array, cleared whole once it errs more than it may. */
-typedef struct roost_recyclable roost_recyclable;
-
-ROOST_API ROOST_MUST_CHECK roost_status roost_recyclable_new(roost_recyclable **filter, uint64_t bits, uint32_t probes,
-                                                             double fpr, const roost_environment *environment);
-ROOST_API void roost_recyclable_free(roost_recyclable *filter); /* NULL is fine */
-/* *seen (may be NULL) tells whether it was there. */
-ROOST_API roost_status roost_recyclable_add_hash(roost_recyclable *filter, bool *seen, roost_hash hash);
-ROOST_API bool roost_recyclable_contains_hash(const roost_recyclable *filter, roost_hash hash);
-/* How often it was cleared. */
-ROOST_API uint64_t roost_recyclable_recycled(const roost_recyclable *filter);
 
 #ifdef __cplusplus
 }

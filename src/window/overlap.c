@@ -17,6 +17,7 @@
  * given; other neighbours share a slot, so that the estimate is on the low side.
  */
 #include "forgetful.h"
+#include "roost/evaluation.h"
 
 #include <assert.h>
 #include <math.h>

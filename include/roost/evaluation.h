@@ -1,0 +1,54 @@
+/*
+ * For the evaluation of the papers alone: the queries and the baseline that "Forgetful Bloom Filters" compares with.
+ *
+ * This header is not installed, and the installed library has none of these functions: nobody who uses a window should
+ * query it in a way that errs more often. The evaluation and the tests link them beside the library (src/meson.build).
+ * No promise holds for them between two versions.
+ */
+#ifndef ROOST_EVALUATION_H
+#define ROOST_EVALUATION_H
+
+#include "window.h"
+
+/* ---- the paper's queries --------------------------------------------------------------------------------------- */
+
+/*
+ * The ways to query a window of fixed size (`scalable` false). All return true for the elements of the window; the
+ * paper's two, which work on filters that overlap, return true for more elements that were never added. A scalable
+ * window has one way, and ignores this.
+ */
+typedef enum roost_window_check {
+    ROOST_CHECK_SLOTS = 0, /* one slot has all bits of the element: roost_window_contains */
+    ROOST_CHECK_PAIRS = 1, /* two neighbours among the paper's filters have, or the oldest one (Algorithm 2) */
+    ROOST_CHECK_ANY = 2,   /* any one of the paper's filters has */
+} roost_window_check;
+
+/* Returns whether an element came within the window before this time, as this query finds. */
+bool roost_window_check_hash(const roost_filter *window, roost_window_check check, roost_hash hash, uint64_t time);
+
+/* Returns the error rate of this query, estimated from how much was added (the paper's Equation 3 for pairs). */
+double roost_window_estimate(const roost_filter *window, roost_window_check check, uint64_t time);
+
+/* ---- the paper's baseline -------------------------------------------------------------------------------------- */
+
+/* Recyclable Bloom filter (RBF): one array, which is cleared whole once its error rate passes the configured one. */
+typedef struct roost_recyclable roost_recyclable;
+
+/* Makes an empty filter of this many bits, with this many probes for each element, which is cleared once its error
+   rate passes `fpr`. ROOST_INVALID, ROOST_NO_MEMORY, ROOST_TOO_LARGE; then *filter is NULL. */
+ROOST_MUST_CHECK roost_status roost_recyclable_new(roost_recyclable **filter, uint64_t bits, uint32_t probes,
+                                                   double fpr, const roost_environment *environment);
+
+/* Frees the filter; NULL is fine. */
+void roost_recyclable_free(roost_recyclable *filter);
+
+/* Adds an element. *seen (may be NULL) tells whether it was there. Fails only for lack of memory. */
+roost_status roost_recyclable_add_hash(roost_recyclable *filter, bool *seen, roost_hash hash);
+
+/* Returns whether the element was (probably) added since the filter was last cleared. */
+bool roost_recyclable_contains_hash(const roost_recyclable *filter, roost_hash hash);
+
+/* Returns how often the filter was cleared. */
+uint64_t roost_recyclable_recycled(const roost_recyclable *filter);
+
+#endif
