@@ -1,4 +1,4 @@
-/* Roost: approximate sets that live on many machines at once. This header only gathers the others. */
+/* Roost: mergeable Bloom and cuckoo filters (CRDTs). This header includes all others. */
 #ifndef ROOST_H
 #define ROOST_H
 

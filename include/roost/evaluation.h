@@ -23,10 +23,11 @@ typedef enum roost_window_check {
     ROOST_CHECK_ANY = 2,   /* any one of the paper's filters has */
 } roost_window_check;
 
-/* Returns whether an element came within the window before this time, as this query finds. */
+/* Returns whether an element came within the window before this time, as the query `check` finds. */
 bool roost_window_check_hash(const roost_filter *window, roost_window_check check, roost_hash hash, uint64_t time);
 
-/* Returns the error rate of this query, estimated from how much was added (the paper's Equation 3 for pairs). */
+/* Returns the error rate of the query `check` at this time, estimated from how much was added (the paper's Equation 3
+   for pairs). */
 double roost_window_estimate(const roost_filter *window, roost_window_check check, uint64_t time);
 
 /* ---- the paper's baseline -------------------------------------------------------------------------------------- */

@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
-/* The version of these headers, by semantic versioning. */
+/* The version of these headers is MAJOR.MINOR.PATCH; docs/api.md says which changes raise which number. */
 #define ROOST_VERSION_MAJOR 0
+/* The second number of the version. */
 #define ROOST_VERSION_MINOR 1
+/* The third number of the version. */
 #define ROOST_VERSION_PATCH 0
 
-/* One number that grows with every version, for #if. */
+/* The version as one number that grows with every version, for comparisons by the preprocessor. */
 #define ROOST_VERSION_NUMBER (ROOST_VERSION_MAJOR * 10000 + ROOST_VERSION_MINOR * 100 + ROOST_VERSION_PATCH)
 
 /* Returns the version of the library that is running, as "MAJOR.MINOR.PATCH": a constant that is never freed. */
