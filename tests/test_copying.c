@@ -54,7 +54,7 @@ static roost_filter *copy_of(roost_filter *filter, struct random_source *random,
             change(filter, random, random_choice(random, 40));
         if (random_choice(random, 8) == 0)
             roost_filter_digest(filter);
-        assert_ok(roost_copying_step(copying, filter, 1 + random_choice(random, 8), &done));
+        assert_ok(roost_copying_step(copying, filter, &done, 1 + random_choice(random, 8)));
     }
     if (done)
         return roost_copying_take(copying);
@@ -103,7 +103,7 @@ static void steps_are_short(void **state)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
         assert_ok(roost_copying_new(&copying, filter, NULL));
         for (; !done; steps++)
-            assert_ok(roost_copying_step(copying, filter, 10, &done));
+            assert_ok(roost_copying_step(copying, filter, &done, 10));
         assert_in_range(steps, 4, 6); /* fifty pages, or a few less where two keys share one */
         roost_filter *copy = roost_copying_take(copying);
         assert_same(filter, copy);
@@ -126,7 +126,7 @@ static void writers_are_outrun(void **state)
     for (; !done && steps < 5000; steps++) {
         for (int i = 0; i < 100; i++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(random_next(&random))));
-        assert_ok(roost_copying_step(copying, filter, 1, &done));
+        assert_ok(roost_copying_step(copying, filter, &done, 1));
     }
     assert_true(done);
     roost_filter *copy = roost_copying_take(copying);
@@ -144,7 +144,7 @@ static void windows_are_copied_at_once(void **state)
     bool done;
     (void)state;
     assert_ok(roost_copying_new(&copying, window, NULL));
-    assert_ok(roost_copying_step(copying, window, 1, &done));
+    assert_ok(roost_copying_step(copying, window, &done, 1));
     assert_true(done);
     roost_filter *copy = roost_copying_take(copying);
     assert_true(roost_filter_equal(window, copy));

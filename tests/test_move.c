@@ -76,7 +76,7 @@ static void test_moves(void **state)
             behind = clone_of(filter);
             change(filter, 60 * i + 30);
             copy = clone_of(filter);
-            more = roost_filter_move(&filter, move_some, &moving, &place);
+            more = roost_filter_move(&filter, &place, move_some, &moving);
             place = more ? place : 0;
             places++;
             assert_ok(roost_filter_check(filter));
@@ -105,7 +105,7 @@ static void windows_stay(void **state)
     config.capacity = 100;
     roost_filter *window = new_filter(&config);
     uint64_t place = 0;
-    assert_false(roost_filter_move(&window, move_some, &moving, &place));
+    assert_false(roost_filter_move(&window, &place, move_some, &moving));
     assert_int_equal(moving.moved, 0);
     roost_filter_free(window);
 }

@@ -92,8 +92,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_copying_new(roost_copying **copyin
  * steps take longer. `*done` tells whether it was the last step. Windows and counters are copied in one step. After a
  * failure the job can only be freed.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_copying_step(roost_copying *copying, roost_filter *filter,
-                                                           uint64_t effort, bool *done);
+ROOST_API ROOST_MUST_CHECK roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, bool *done,
+                                                           uint64_t effort);
 
 /* Returns the copy, which belongs to the caller, and frees the job. Call it once the job is done. */
 ROOST_API roost_filter *roost_copying_take(roost_copying *copying);
@@ -131,7 +131,7 @@ typedef void *roost_mover(void *context, void *memory);
  * more; the filter may be used between two calls. The filter object itself may move: `*filter` is then its new address.
  * Windows and counters are not moved.
  */
-ROOST_API bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place);
+ROOST_API bool roost_filter_move(roost_filter **filter, uint64_t *place, roost_mover *move, void *context);
 
 #ifdef __cplusplus
 }

@@ -226,7 +226,7 @@ static roost_status copy_some(struct dump_job *dump, struct filter_value *filter
     if (!dump->copying)
         status = roost_copying_new(&dump->copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(dump->copying, filter->filter, PAGES_A_STEP, &done);
+        status = roost_copying_step(dump->copying, filter->filter, &done, PAGES_A_STEP);
     if (status != ROOST_OK || done)
         filter->copier = NULL;
     if (status != ROOST_OK || !done)

@@ -293,7 +293,7 @@ static roost_status copy_pages(struct merge_job *merge, struct filter_value *fil
     if (!sources->copying)
         status = roost_copying_new(&sources->copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(sources->copying, filter->filter, PAGES_A_STEP, done);
+        status = roost_copying_step(sources->copying, filter->filter, done, PAGES_A_STEP);
     if (*done || status != ROOST_OK)
         filter->copier = NULL;
     return status;

@@ -300,7 +300,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
     roost_environment environment = environment_of(made);
     roost_status status = roost_copying_new(&copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(copying, filter->filter, decided ? UINT64_MAX >> 1 : pages, &done);
+        status = roost_copying_step(copying, filter->filter, &done, decided ? UINT64_MAX >> 1 : pages);
     if (status == ROOST_OK && done)
         made->filter = roost_copying_take(copying);
     else
@@ -342,7 +342,7 @@ static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
 static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    return roost_filter_move(&filter->filter, move, context, place);
+    return roost_filter_move(&filter->filter, place, move, context);
 }
 
 static bool filter_precompute_digest(struct value *value, uint64_t effort)

@@ -457,7 +457,7 @@ bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort)
     return filter->kind->precompute_digest && filter->kind->precompute_digest(filter, &effort);
 }
 
-bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)
+bool roost_filter_move(roost_filter **filter, uint64_t *place, roost_mover *move, void *context)
 {
     const struct memory_mover mover = {move, context};
     if (!(*filter)->kind->move)

@@ -67,7 +67,7 @@ static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, u
     return effort << copying->doubled;
 }
 
-roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, uint64_t effort, bool *done)
+roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, bool *done, uint64_t effort)
 {
     const struct filter_kind *kind = filter->kind;
     *done = true;
