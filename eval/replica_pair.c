@@ -89,13 +89,13 @@ static void add_pending(struct replica *replica)
 
 static void take_in(struct replica *replica, struct replica *other)
 {
-    const roost_config *config = roost_filter_config(other->filter);
+    const roost_config *config = roost_filter_get_config(other->filter);
     if (config->kind != ROOST_ORCUCKOO && !config->scalable) {
         must(roost_filter_merge(replica->filter, NULL, other->filter), "merge");
         return;
     }
     roost_buffer delta;
-    must(roost_filter_delta(other->filter, &delta, &other->sent, &other->sent), "delta");
+    must(roost_filter_encode_delta(other->filter, &delta, &other->sent, &other->sent), "delta");
     must(roost_filter_merge_frame(replica->filter, NULL, delta.data, delta.size), "merge of a delta");
     roost_buffer_release(&delta);
 }
@@ -136,7 +136,7 @@ static void follow_schedule(struct pair *pair, const struct workload *workload, 
 static bool remove_hash(roost_filter *filter, roost_hash hash)
 {
     bool changed;
-    if (roost_filter_config(filter)->multiset)
+    if (roost_filter_get_config(filter)->multiset)
         must(roost_filter_remove_one_hash(filter, &changed, hash), "remove");
     else
         must(roost_filter_remove_hash(filter, &changed, hash), "remove");
@@ -209,11 +209,11 @@ static struct outcome examine(struct pair *pair, const struct workload *workload
     outcome.idle_removes = pair->first.idle_removes + pair->second.idle_removes;
     outcome.still_reported = count_found(filter, pair->first.gone, pair->first.gone_count) +
                              count_found(filter, pair->second.gone, pair->second.gone_count);
-    outcome.holds_copies = roost_filter_config(filter)->multiset;
+    outcome.holds_copies = roost_filter_get_config(filter)->multiset;
     outcome.digest = roost_filter_digest(filter);
     outcome.replicas_agree = same_digest(outcome.digest, roost_filter_digest(pair->second.filter));
     outcome.fpr = (double)count_found(filter, workload->fresh, workload->fresh_count) / (double)workload->fresh_count;
-    roost_filter_info(filter, &outcome.info);
+    roost_filter_get_info(filter, &outcome.info);
     examine_frame(&outcome, filter);
     return outcome;
 }

@@ -173,10 +173,12 @@ static void choices_are_even(void **state)
 static void statuses_keep_their_numbers(void **state)
 {
     (void)state;
-    const roost_status pinned[] = {
-        ROOST_OK,          ROOST_INVALID,   ROOST_NO_MEMORY, ROOST_TOO_LARGE, ROOST_FULL,    ROOST_MISMATCH,
-        ROOST_UNSUPPORTED, ROOST_NOT_FRAME, ROOST_VERSION,   ROOST_TRUNCATED, ROOST_CORRUPT, ROOST_EXHAUSTED,
-        ROOST_PROTOCOL,    ROOST_CLOCK,     ROOST_OVERFLOW,  ROOST_SYSTEM,    ROOST_BUSY,    ROOST_INTERRUPTED};
+    const roost_status pinned[] = {ROOST_OK,          ROOST_INVALID,   ROOST_NO_MEMORY,
+                                   ROOST_TOO_LARGE,   ROOST_FULL,      ROOST_MISMATCH,
+                                   ROOST_UNSUPPORTED, ROOST_NOT_FRAME, ROOST_UNSUPPORTED_VERSION,
+                                   ROOST_TRUNCATED,   ROOST_CORRUPT,   ROOST_EXHAUSTED,
+                                   ROOST_PROTOCOL,    ROOST_CLOCK,     ROOST_OVERFLOW,
+                                   ROOST_SYSTEM,      ROOST_BUSY,      ROOST_INTERRUPTED};
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
         assert_int_equal(pinned[i], i);
 }

@@ -17,18 +17,18 @@
  * paper's two, which work on filters that overlap, return true for more elements that were never added. A scalable
  * window has one way, and ignores this.
  */
-typedef enum roost_window_check {
-    ROOST_CHECK_SLOTS = 0, /* one slot has all bits of the element: roost_window_contains */
-    ROOST_CHECK_PAIRS = 1, /* two neighbours among the paper's filters have, or the oldest one (Algorithm 2) */
-    ROOST_CHECK_ANY = 2,   /* any one of the paper's filters has */
-} roost_window_check;
+typedef enum roost_overlap_query {
+    ROOST_OVERLAP_SLOTS = 0, /* one slot has all bits of the element: roost_window_contains */
+    ROOST_OVERLAP_PAIRS = 1, /* two neighbours among the paper's filters have, or the oldest one (Algorithm 2) */
+    ROOST_OVERLAP_ANY = 2,   /* any one of the paper's filters has */
+} roost_overlap_query;
 
 /* Returns whether an element came within the window before this time, as the query `check` finds. */
-bool roost_window_check_hash(const roost_filter *window, roost_window_check check, roost_hash hash, uint64_t time);
+bool roost_overlap_contains_hash(const roost_filter *window, roost_overlap_query check, roost_hash hash, uint64_t time);
 
 /* Returns the error rate of the query `check` at this time, estimated from how much was added (the paper's Equation 3
    for pairs). */
-double roost_window_estimate(const roost_filter *window, roost_window_check check, uint64_t time);
+double roost_overlap_estimate_fpr(const roost_filter *window, roost_overlap_query check, uint64_t time);
 
 /* ---- the paper's baseline -------------------------------------------------------------------------------------- */
 
@@ -50,6 +50,6 @@ roost_status roost_recyclable_add_hash(roost_recyclable *filter, bool *seen, roo
 bool roost_recyclable_contains_hash(const roost_recyclable *filter, roost_hash hash);
 
 /* Returns how often the filter was cleared. */
-uint64_t roost_recyclable_recycled(const roost_recyclable *filter);
+uint64_t roost_recyclable_get_cycles(const roost_recyclable *filter);
 
 #endif

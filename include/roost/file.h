@@ -9,7 +9,7 @@
  *     roost_file_new(&file, "seen.roost", NULL);
  *     roost_file_lock(file, ROOST_LOCK_EXCLUSIVE);                    waits for other writers
  *     roost_file_load(file, NULL);
- *     roost_filter_add(roost_file_filter(file), NULL, "swift", 5);
+ *     roost_filter_add(roost_file_get_filter(file), NULL, "swift", 5);
  *     roost_file_save(file);                                          replaces the file atomically
  *     roost_file_free(file);                                          unlocks
  *
@@ -21,10 +21,10 @@
  * its own. The section names the very file that it was written into: device, inode, birth time, modification time. A
  * file that was copied, restored from a backup or hard-linked does not match, and load makes it a new replica, without
  * actor, journal and cursors. A disk that was cloned as a whole cannot be distinguished from the original; see
- * roost_file_new_replica.
+ * roost_file_reset_replica.
  *
  * Errors. Each call returns one status. ROOST_SYSTEM means that the operating system refused something:
- * roost_file_errno has its error number. roost_file_error has a text for every failure.
+ * roost_file_get_errno has its error number. roost_file_get_error has a text for every failure.
  *
  * Ownership. The file owns its filter. One filter belongs to one file, so that no two files become the same replica.
  *
@@ -66,10 +66,10 @@ ROOST_API void roost_file_set_interrupt(roost_file *file, bool (*requested)(void
 
 /* Returns why the last call failed, as a phrase without the path ("cannot be written: No space left on device"), or ""
    if it did not fail. Valid until the next call with this object. */
-ROOST_API const char *roost_file_error(const roost_file *file);
+ROOST_API const char *roost_file_get_error(const roost_file *file);
 
 /* Returns the errno of the last call if that returned ROOST_SYSTEM, else 0. */
-ROOST_API int roost_file_errno(const roost_file *file);
+ROOST_API int roost_file_get_errno(const roost_file *file);
 
 /* ---- locks ----------------------------------------------------------------------------------------------------- */
 
@@ -99,16 +99,16 @@ ROOST_API void roost_file_unlock(roost_file *file);
 ROOST_API bool roost_file_exists(const roost_file *file);
 
 /* Returns the descriptor of the locked file, for fstat() and reads; -1 if there is none. It belongs to the object. */
-ROOST_API int roost_file_descriptor(const roost_file *file);
+ROOST_API int roost_file_get_descriptor(const roost_file *file);
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
 /*
  * Loads the filter with its actor and journal, and the cursors of its peers. Needs no lock; of a locked file, it reads
  * what was locked. Reads nothing if roost_file_is_current. `*reread` (may be NULL) tells whether it did, and then the
- * filter of before, if any, was freed.
- * ROOST_NOT_FRAME, ROOST_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT: not a filter file, or a damaged one. ROOST_TOO_LARGE:
- * beyond the memory limit. ROOST_SYSTEM, ROOST_INTERRUPTED, ROOST_NO_MEMORY. After a failure the object has no filter.
+ * filter of before, if any, was freed. ROOST_NOT_FRAME, ROOST_UNSUPPORTED_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT: not
+ * a filter file, or a damaged one. ROOST_TOO_LARGE: beyond the memory limit. ROOST_SYSTEM, ROOST_INTERRUPTED,
+ * ROOST_NO_MEMORY. After a failure the object has no filter.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_file_load(roost_file *file, bool *reread);
 
@@ -118,7 +118,7 @@ ROOST_API bool roost_file_is_current(const roost_file *file);
 
 /* Returns the filter; NULL before the first load. You may change it and must not free it. It is valid until a load that
    rereads, set_filter, take_filter, new_replica or free. */
-ROOST_API roost_filter *roost_file_filter(const roost_file *file);
+ROOST_API roost_filter *roost_file_get_filter(const roost_file *file);
 
 /* Which replica a file holds. */
 typedef enum roost_replica_status {
@@ -130,10 +130,10 @@ typedef enum roost_replica_status {
 } roost_replica_status;
 
 /* Returns which replica the last load found. */
-ROOST_API roost_replica_status roost_file_replica(const roost_file *file);
+ROOST_API roost_replica_status roost_file_get_replica_status(const roost_file *file);
 
 /* Returns the size of the filter's frame as last loaded or saved, in bytes; 0 before. */
-ROOST_API uint64_t roost_file_frame_size(const roost_file *file);
+ROOST_API uint64_t roost_file_get_frame_size(const roost_file *file);
 
 /* Returns whether the file and `other` were last loaded from, or saved to, the same file on disk, by whatever paths. */
 ROOST_API bool roost_file_is_same(const roost_file *file, const roost_file *other);
@@ -143,9 +143,9 @@ ROOST_API bool roost_file_is_same(const roost_file *file, const roost_file *othe
 /*
  * Replaces the file, which needs an exclusive lock, by the filter with its replica section; the lock stays. A filter
  * without actor, journal and cursors is written as a plain frame. Save before a delta, a sync message or a cursor
- * leaves the process (roost_filter_delta). ROOST_INVALID: not locked, or no filter. ROOST_SYSTEM, with EEXIST if the
- * file was created by another process since it was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the old
- * file and the filter as they were; only if the directory cannot be synced, the new file is in place and may not
+ * leaves the process (roost_filter_encode_delta). ROOST_INVALID: not locked, or no filter. ROOST_SYSTEM, with EEXIST if
+ * the file was created by another process since it was locked. ROOST_INTERRUPTED, ROOST_NO_MEMORY. A failure leaves the
+ * old file and the filter as they were; only if the directory cannot be synced, the new file is in place and may not
  * survive a power cut (the text says so).
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_file_save(roost_file *file);
@@ -165,7 +165,7 @@ ROOST_API void roost_file_discard(roost_file *file);
  * Makes the filter a new replica, without actor, journal and peers; save it then. For files on a disk or in a virtual
  * machine that was cloned as a whole. ROOST_INVALID: no filter. ROOST_NO_MEMORY: as before.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_file_new_replica(roost_file *file);
+ROOST_API ROOST_MUST_CHECK roost_status roost_file_reset_replica(roost_file *file);
 
 /* ---- peers ----------------------------------------------------------------------------------------------------- */
 
@@ -174,11 +174,11 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_file_new_replica(roost_file *file)
 
 /* Returns what roost_file_set_peer_cursor stored for `peer`, for roost_sync_new; NULL and 0 if nothing. Valid until the
    cursors change: by set_peer_cursor, set_filter, new_replica or a load that rereads. */
-ROOST_API roost_bytes roost_file_peer_cursor(const roost_file *file, const char *peer);
+ROOST_API roost_bytes roost_file_get_peer_cursor(const roost_file *file, const char *peer);
 
 /*
- * Stores `cursor`, what roost_sync_memory returned for this `peer`; save it together with the filter as it was then.
- * The program names a peer by its absolute path, HOST:PATH, or URL without a password. Of more than
+ * Stores `cursor`, what roost_sync_save_memory returned for this `peer`; save it together with the filter as it was
+ * then. The program names a peer by its absolute path, HOST:PATH, or URL without a password. Of more than
  * ROOST_FILE_MOST_PEERS, the one that was stored the longest ago is dropped: its next sync costs more bytes.
  * ROOST_NO_MEMORY: as before.
  */
@@ -186,7 +186,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_file_set_peer_cursor(roost_file *f
                                                                    const void *cursor, size_t size);
 
 /* Returns for how many peers there is a cursor. */
-ROOST_API size_t roost_file_peers(const roost_file *file);
+ROOST_API size_t roost_file_get_peer_count(const roost_file *file);
 
 /* ---- frames and other contents --------------------------------------------------------------------------------- */
 

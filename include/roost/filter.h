@@ -69,7 +69,7 @@ typedef struct roost_dot {
     uint64_t counter; /* from 1 on; 0: no dot */
 } roost_dot;
 
-/* A place in the journal of one filter, for roost_filter_delta. All zero means "nothing so far". */
+/* A place in the journal of one filter, for roost_filter_encode_delta. All zero means "nothing so far". */
 typedef struct roost_cursor {
     uint64_t incarnation; /* of the journal; opaque */
     uint64_t sequence;    /* the number of the next change; cursors of one incarnation are ordered by it */
@@ -178,7 +178,7 @@ ROOST_API void roost_filter_free(roost_filter *filter);
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy);
 
 /* Returns the configuration, with all defaults filled in. It belongs to the filter and lives as long as it does. */
-ROOST_API const roost_config *roost_filter_config(const roost_filter *filter);
+ROOST_API const roost_config *roost_filter_get_config(const roost_filter *filter);
 
 /* ---- elements -------------------------------------------------------------------------------------------------- */
 
@@ -335,7 +335,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode(const roost_filter *
  * Decodes a frame into a new filter. The frame may come from anyone: all of it is validated, or `*filter` is NULL. A
  * delta is decoded as well: as a filter that holds its changes alone.
  *
- * Errors: ROOST_NOT_FRAME, ROOST_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT.
+ * Errors: ROOST_NOT_FRAME, ROOST_UNSUPPORTED_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
                                                             const roost_environment *environment);
@@ -362,8 +362,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_frame(roost_filter *f
  *
  * Errors: ROOST_EXHAUSTED where there is no entropy for a journal.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame,
-                                                           roost_cursor *next, const roost_cursor *since);
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode_delta(roost_filter *filter, roost_buffer *frame,
+                                                                  roost_cursor *next, const roost_cursor *since);
 
 /*
  * Returns the cursor of the present state in `*cursor`, and starts the journal if there is none. It encodes nothing and
@@ -371,23 +371,23 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta(roost_filter *filter,
  *
  * Errors: ROOST_EXHAUSTED where there is no entropy for a journal.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor);
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_get_cursor(roost_filter *filter, roost_cursor *cursor);
 
 /*
- * As roost_filter_delta, and leaves out the changes in `count` spans, which the receiver sent itself. A span lies
- * between the cursors before and after the merge of what the receiver sent; spans come in any order and may overlap,
- * and changes in them that the journal has dropped are ignored. A receiver that has the state at the cursor and the
- * changes in the spans has everything after it merged the delta. One that names spans that it does not have gets less,
- * and never anything wrong: every choice of changes is a part of the state.
+ * As roost_filter_encode_delta, and leaves out the changes in `count` spans, which the receiver sent itself. A span
+ * lies between the cursors before and after the merge of what the receiver sent; spans come in any order and may
+ * overlap, and changes in them that the journal has dropped are ignored. A receiver that has the state at the cursor
+ * and the changes in the spans has everything after it merged the delta. One that names spans that it does not have
+ * gets less, and never anything wrong: every choice of changes is a part of the state.
  *
  * Where the cursor is not known, because it is too old or all zero, the frame stays empty (its size is 0), `*next` is
  * set and the status is ROOST_OK: the caller can find out what differs in another way than by the whole state.
  *
- * Errors: as roost_filter_delta.
+ * Errors: as roost_filter_encode_delta.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *frame,
-                                                                   roost_cursor *next, const roost_cursor *since,
-                                                                   const roost_span *spans, size_t count);
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_encode_delta_without(roost_filter *filter, roost_buffer *frame,
+                                                                          roost_cursor *next, const roost_cursor *since,
+                                                                          const roost_span *spans, size_t count);
 
 /*
  * Scalable Bloom filters: transfers shares of the capacity that this replica does not use to writers that have used up
@@ -411,14 +411,14 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_save_replica(const roost_fi
  * copy, a backup and a clone start without. On failure the filter has no actor and no journal, and is otherwise as it
  * was.
  *
- * Errors: ROOST_INVALID where the filter has an actor or a journal already; ROOST_VERSION, ROOST_TRUNCATED,
+ * Errors: ROOST_INVALID where the filter has an actor or a journal already; ROOST_UNSUPPORTED_VERSION, ROOST_TRUNCATED,
  * ROOST_CORRUPT.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_restore_replica(roost_filter *filter, const void *bytes,
                                                                      size_t size);
 
 /* Returns the actor of this replica; 0 while it has none. */
-ROOST_API uint64_t roost_filter_actor(const roost_filter *filter);
+ROOST_API uint64_t roost_filter_get_actor(const roost_filter *filter);
 
 /* ---- info ------------------------------------------------------------------------------------------------------ */
 
@@ -445,7 +445,7 @@ typedef struct roost_info {
 } roost_info;
 
 /* Fills `*info` with the figures of the present state, exactly. Reads the whole filter. */
-ROOST_API void roost_filter_info(const roost_filter *filter, roost_info *info);
+ROOST_API void roost_filter_get_info(const roost_filter *filter, roost_info *info);
 
 /*
  * Fills `*info` with what is known without reading the filter, in constant time. Of a cuckoo filter that is everything
@@ -453,7 +453,7 @@ ROOST_API void roost_filter_info(const roost_filter *filter, roost_info *info);
  * window it is sizes, memory, journal, tables and actors, of a scalable one also `inserted`; `entries`, `load` and
  * `fpr_now`, which would have to be counted, are 0.
  */
-ROOST_API void roost_filter_brief(const roost_filter *filter, roost_info *info);
+ROOST_API void roost_filter_get_brief_info(const roost_filter *filter, roost_info *info);
 
 /*
  * Checks the invariants of the structure, for tests and for diagnosis.

@@ -71,13 +71,13 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_gossip_add(roost_gossip *gossip, b
 ROOST_API bool roost_gossip_contains(const roost_gossip *gossip, const void *element, size_t size);
 
 /* Returns how many elements the set has. */
-ROOST_API uint64_t roost_gossip_count(const roost_gossip *gossip);
+ROOST_API uint64_t roost_gossip_get_cardinality(const roost_gossip *gossip);
 
 /*
- * Returns element `number` in the order of arrival, from 0 to one below roost_gossip_count. The bytes belong to the set
- * and live as long as it does.
+ * Returns element `number` in the order of arrival, from 0 to one below roost_gossip_get_cardinality. The bytes belong
+ * to the set and live as long as it does.
  */
-ROOST_API roost_bytes roost_gossip_element(const roost_gossip *gossip, uint64_t number);
+ROOST_API roost_bytes roost_gossip_get_element(const roost_gossip *gossip, uint64_t number);
 
 /*
  * Makes the first message of a contact with `peer`, the id of the other participant; the caller releases it. `round`

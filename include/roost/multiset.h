@@ -77,7 +77,7 @@ ROOST_API void roost_multiset_free(roost_multiset *multiset);
 ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_clone(const roost_multiset *multiset, roost_multiset **copy);
 
 /* Returns the configuration, with all defaults filled in. It belongs to the multiset and lives as long as it does. */
-ROOST_API const roost_multiset_config *roost_multiset_config_of(const roost_multiset *multiset);
+ROOST_API const roost_multiset_config *roost_multiset_get_config(const roost_multiset *multiset);
 
 /* ---- elements -------------------------------------------------------------------------------------------------- */
 
@@ -145,7 +145,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_encode(const roost_multis
 /*
  * Decodes a frame into a new multiset. The frame may come from anyone: all of it is validated, or `*multiset` is NULL.
  *
- * Errors: ROOST_NOT_FRAME, ROOST_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT.
+ * Errors: ROOST_NOT_FRAME, ROOST_UNSUPPORTED_VERSION, ROOST_TRUNCATED, ROOST_CORRUPT.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_decode(roost_multiset **multiset, const void *frame, size_t size,
                                                               const roost_environment *environment);
@@ -186,7 +186,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_multiset_identify(const roost_mult
 /* ---- info ------------------------------------------------------------------------------------------------------ */
 
 /* What is known about a multiset. */
-typedef struct roost_multiset_report {
+typedef struct roost_multiset_info {
     uint64_t entries;      /* fingerprint classes, or counters that are not 0 */
     uint64_t overflow;     /* classes in the overflow stash */
     uint64_t cardinality;  /* copies in all; counting Bloom: the sum of all counters; at most 2^64 - 1 */
@@ -196,10 +196,10 @@ typedef struct roost_multiset_report {
     uint64_t bits;         /* of slots or counters, as the paper counts them: eight bits for a count beside a
                               fingerprint */
     uint64_t bytes_memory; /* memory that the multiset takes, in bytes */
-} roost_multiset_report;
+} roost_multiset_info;
 
 /* Fills `*info` with the figures of the present state. Reads the whole multiset. */
-ROOST_API void roost_multiset_info(const roost_multiset *multiset, roost_multiset_report *info);
+ROOST_API void roost_multiset_get_info(const roost_multiset *multiset, roost_multiset_info *info);
 
 /*
  * Checks the invariants of the structure, for tests and for diagnosis.

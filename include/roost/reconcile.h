@@ -7,14 +7,14 @@
  * server. They do not contain their length, and are validated as hostile input.
  *
  *     initiator                                     responder
- *     roost_reconcile_ask(&session, &config)
+ *     roost_reconcile_new_initiator(&session, &config)
  *     roost_reconcile_add(session, key) ...
- *     roost_reconcile_next(&message, NULL, 0)  -->  roost_reconcile_answer(&session, message)
+ *     roost_reconcile_next(&message, NULL, 0)  -->  roost_reconcile_new_responder(&session, message)
  *                                                   roost_reconcile_add(session, key) ...
  *     roost_reconcile_next(&message, reply)   <--   roost_reconcile_next(&reply, message)
  *     ... each passes what it receives to roost_reconcile_next and sends the result, until that is empty
  *
- * Then roost_reconcile_differences tells each side which of its keys the other lacks. The caller sends the keys
+ * Then roost_reconcile_get_differences tells each side which of its keys the other lacks. The caller sends the keys
  * themselves: both sides know by then what the other needs.
  *
  * Keys are represented by 128-bit hashes that are keyed by a number drawn for each session, so that nobody can prepare
@@ -60,9 +60,9 @@ typedef struct roost_reconcile_config {
  * Errors: ROOST_INVALID for an unknown method, ROOST_UNSUPPORTED for a method that is for sets only, ROOST_EXHAUSTED
  * where the entropy has no number for this session.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_ask(roost_reconcile **session,
-                                                            const roost_reconcile_config *config,
-                                                            const roost_environment *environment);
+ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_new_initiator(roost_reconcile **session,
+                                                                      const roost_reconcile_config *config,
+                                                                      const roost_environment *environment);
 
 /*
  * Makes the responder of a session from the first message. Add the keys, then pass the same message to
@@ -71,14 +71,15 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_ask(roost_reconcile **se
  * Errors: ROOST_PROTOCOL where the bytes are no first message, or of a later version or an unknown method;
  * ROOST_CORRUPT.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_answer(roost_reconcile **session, const void *message,
-                                                               size_t size, const roost_environment *environment);
+ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_new_responder(roost_reconcile **session, const void *message,
+                                                                      size_t size,
+                                                                      const roost_environment *environment);
 
 /* Frees a session, finished or not. NULL is fine. */
 ROOST_API void roost_reconcile_free(roost_reconcile *session);
 
 /* Returns the configuration of a session: the initiator's. It belongs to the session and lives as long as it does. */
-ROOST_API const roost_reconcile_config *roost_reconcile_config_of(const roost_reconcile *session);
+ROOST_API const roost_reconcile_config *roost_reconcile_get_config(const roost_reconcile *session);
 
 /* Returns the hash of a key in this session, for roost_reconcile_add_hash. */
 ROOST_API roost_hash roost_reconcile_hash(const roost_reconcile *session, const void *key, size_t size);
@@ -100,7 +101,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add_hash(roost_reconcile
 /*
  * Takes the message that was received (NULL and 0 for the first one of the initiator) and makes the next one to send,
  * which the caller releases. An empty one means that there is nothing more to send or to expect; see
- * roost_reconcile_over. After a failure the session only returns the same status again; a message that is made
+ * roost_reconcile_is_done. After a failure the session only returns the same status again; a message that is made
  * nevertheless tells the peer, and should be sent.
  *
  * Errors: ROOST_PROTOCOL, ROOST_CORRUPT where the message makes no sense, or the peer sent more than any honest peer
@@ -114,7 +115,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_next(roost_reconcile *se
  * Returns whether the session is done: this side knows its differences, and has verified them; with an approximate
  * method, all that it finds.
  */
-ROOST_API bool roost_reconcile_over(const roost_reconcile *session);
+ROOST_API bool roost_reconcile_is_done(const roost_reconcile *session);
 
 /* What a session found. */
 typedef struct roost_reconcile_result {
@@ -130,7 +131,7 @@ typedef struct roost_reconcile_result {
 } roost_reconcile_result;
 
 /* Returns what the session has found so far. */
-ROOST_API roost_reconcile_result roost_reconcile_result_of(const roost_reconcile *session);
+ROOST_API roost_reconcile_result roost_reconcile_get_result(const roost_reconcile *session);
 
 /* A key of this side that the other side lacks, or has another count of. */
 typedef struct roost_difference {
@@ -143,7 +144,7 @@ typedef struct roost_difference {
  * Writes the differences, by ascending index, once the session is done: as many as `only_here` of its result, for which
  * `differences` has the places.
  */
-ROOST_API void roost_reconcile_differences(const roost_reconcile *session, roost_difference *differences);
+ROOST_API void roost_reconcile_get_differences(const roost_reconcile *session, roost_difference *differences);
 
 /*
  * Returns how many copies of the key this side has, once roost_reconcile_next was called; in a set, 1 or 0. Use it

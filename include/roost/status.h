@@ -21,22 +21,22 @@ extern "C" {
  * otherwise.
  */
 typedef enum roost_status {
-    ROOST_OK = 0,           /* success */
-    ROOST_INVALID = 1,      /* an argument or a configuration makes no sense */
-    ROOST_NO_MEMORY = 2,    /* an allocation failed */
-    ROOST_TOO_LARGE = 3,    /* the call needs more than the memory limit of the environment */
-    ROOST_FULL = 4,         /* a table of fixed size has no room for this element, or a window cannot keep its rate */
-    ROOST_MISMATCH = 5,     /* the two filters have different configurations */
-    ROOST_UNSUPPORTED = 6,  /* this kind of filter has no such operation */
-    ROOST_NOT_FRAME = 7,    /* the bytes are not a Roost frame */
-    ROOST_VERSION = 8,      /* a frame of a later version */
-    ROOST_TRUNCATED = 9,    /* a frame that ends too soon */
-    ROOST_CORRUPT = 10,     /* a frame whose checksum or content is wrong */
-    ROOST_EXHAUSTED = 11,   /* no actor can be had for one more addition */
-    ROOST_PROTOCOL = 12,    /* the peer of a sync speaks another protocol, or a later version */
+    ROOST_OK = 0,          /* success */
+    ROOST_INVALID = 1,     /* an argument or a configuration makes no sense */
+    ROOST_NO_MEMORY = 2,   /* an allocation failed */
+    ROOST_TOO_LARGE = 3,   /* the call needs more than the memory limit of the environment */
+    ROOST_FULL = 4,        /* a table of fixed size has no room for this element, or a window cannot keep its rate */
+    ROOST_MISMATCH = 5,    /* the two filters have different configurations */
+    ROOST_UNSUPPORTED = 6, /* this kind of filter has no such operation */
+    ROOST_NOT_FRAME = 7,   /* the bytes are not a Roost frame */
+    ROOST_UNSUPPORTED_VERSION = 8, /* a frame of a later version */
+    ROOST_TRUNCATED = 9,           /* a frame that ends too soon */
+    ROOST_CORRUPT = 10,            /* a frame whose checksum or content is wrong */
+    ROOST_EXHAUSTED = 11,          /* no actor can be had for one more addition */
+    ROOST_PROTOCOL = 12,           /* the peer of a sync speaks another protocol, or a later version */
     ROOST_CLOCK = 13,       /* a time that cannot be right: older than the window, or far ahead of all known times */
     ROOST_OVERFLOW = 14,    /* a counter would leave the range of 64 bits */
-    ROOST_SYSTEM = 15,      /* file.h: the operating system refused a call; roost_file_errno has its errno */
+    ROOST_SYSTEM = 15,      /* file.h: the operating system refused a call; roost_file_get_errno has its errno */
     ROOST_BUSY = 16,        /* file.h: another process has locked the file */
     ROOST_INTERRUPTED = 17, /* file.h: the caller stopped the call: roost_file_set_interrupt */
 } roost_status;

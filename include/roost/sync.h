@@ -7,13 +7,13 @@
  *
  *     initiator                                responder
  *     roost_sync_new(...)
- *     roost_sync_next(&request, NULL, 0)  -->  roost_sync_answer(&reply, request)
+ *     roost_sync_next(&request, NULL, 0)  -->  roost_sync_reply(&reply, request)
  *     roost_sync_next(&request, reply)    <--
  *     ... until the request is empty: done
  *
- * The initiator stores a few bytes about its peer (roost_sync_memory): the cursors up to which each side has sent its
- * changes to the other. With them a sync costs what changed. Without them, causal contexts and a digest tree find the
- * difference; the whole state is sent only where it is the difference.
+ * The initiator stores a few bytes about its peer (roost_sync_save_memory): the cursors up to which each side has sent
+ * its changes to the other. With them a sync costs what changed. Without them, causal contexts and a digest tree find
+ * the difference; the whole state is sent only where it is the difference.
  *
  * Both filters may change between any two calls: clients add and remove, other peers merge and sync. An exchange that
  * ends without an error has sent each side everything that the other had when it began, additions and removals,
@@ -35,9 +35,9 @@ extern "C" {
 typedef struct roost_sync roost_sync;
 
 /*
- * Starts an exchange. `memory` is what roost_sync_memory returned after an earlier sync of these two replicas, or NULL;
- * bytes that make no sense are treated as none. The exchange keeps the pointer to the filter, which must outlive it and
- * may be used between two calls. On failure `*sync` is NULL.
+ * Starts an exchange. `memory` is what roost_sync_save_memory returned after an earlier sync of these two replicas, or
+ * NULL; bytes that make no sense are treated as none. The exchange keeps the pointer to the filter, which must outlive
+ * it and may be used between two calls. On failure `*sync` is NULL.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_sync_new(roost_sync **sync, roost_filter *filter, const void *memory,
                                                        size_t size);
@@ -67,13 +67,13 @@ typedef struct roost_sync_result {
 } roost_sync_result;
 
 /* Returns what the exchange has done so far. */
-ROOST_API roost_sync_result roost_sync_result_of(const roost_sync *sync);
+ROOST_API roost_sync_result roost_sync_get_result(const roost_sync *sync);
 
 /*
  * Encodes what the initiator stores about its peer as `*memory`, for the next roost_sync_new. Store it with the filter, with the
  * present state or a later one, never with an earlier one.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory);
+ROOST_API ROOST_MUST_CHECK roost_status roost_sync_save_memory(const roost_sync *sync, roost_buffer *memory);
 
 /*
  * The responder: takes one request and makes the reply, which the caller releases. `*changed` (may be NULL) tells
@@ -87,8 +87,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_sync_memory(const roost_sync *sync
  * Nothing was acknowledged, so you may store it or return to the state that you stored before: the peer sends it again.
  * Do not continue with a state that you have not stored.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *changed,
-                                                          const void *request, size_t size);
+ROOST_API ROOST_MUST_CHECK roost_status roost_sync_reply(roost_filter *filter, roost_buffer *reply, bool *changed,
+                                                         const void *request, size_t size);
 
 #ifdef __cplusplus
 }

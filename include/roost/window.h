@@ -45,14 +45,14 @@ extern "C" {
  * to 60 by the number of past slots) and errs by elements / 2^fingerprint_bits. `capacity` is what you expect within
  * one window; it only decides whether the configuration makes sense, and more or fewer elements take more or less
  * memory, 9 to 19 bytes each. An addition that would break the rate returns ROOST_FULL; there is room again once
- * something was forgotten. Merges are not refused for the rate: `promise_holds` of roost_filter_info is false then.
+ * something was forgotten. Merges are not refused for the rate: `promise_holds` of roost_filter_get_info is false then.
  *
  * With `scalable` false a window has a Bloom filter for each slot, of a `layout`, as in the paper and in earlier
  * versions, and up to 64 past slots. It is made for `capacity` elements within one window, over all replicas, evenly;
  * an element that comes again counts once a slot. More elements, and bursts, take finer slots while there are any; then
  * an addition returns ROOST_FULL.
  */
-ROOST_API roost_config roost_window_config(roost_kind kind, uint64_t window);
+ROOST_API roost_config roost_window_config_default(roost_kind kind, uint64_t window);
 
 /*
  * Adds an element that came at this time. It stays for at least the window, whether or not it was there before;
@@ -103,7 +103,7 @@ typedef struct roost_window_info {
 } roost_window_info;
 
 /* Fills `*info` with the slots of a window. */
-ROOST_API void roost_window_info_of(const roost_filter *window, roost_window_info *info);
+ROOST_API void roost_window_get_info(const roost_filter *window, roost_window_info *info);
 
 /* ---- counters -------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ ROOST_API void roost_window_info_of(const roost_filter *window, roost_window_inf
  *
  * Two errors remain. A retry at another replica, before the first attempt has arrived there, counts twice, which
  * nothing without coordination avoids. And an operation is taken for a duplicate by mistake as often as the window errs
- * (roost_filter_info), and is not counted then.
+ * (roost_filter_get_info), and is not counted then.
  *
  * Errors: ROOST_INVALID for an id that is empty or too long; ROOST_CLOCK, ROOST_FULL as roost_window_add;
  * ROOST_OVERFLOW where the value would leave the range of int64_t; ROOST_EXHAUSTED where the replica has no actor;
@@ -133,7 +133,7 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_counter_increment(roost_filter *co
  * Errors: ROOST_OVERFLOW where the sum of what replicas counted does not fit; `*value` is then the nearest end of the
  * range.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_counter_value(const roost_filter *counter, int64_t *value);
+ROOST_API ROOST_MUST_CHECK roost_status roost_counter_get_value(const roost_filter *counter, int64_t *value);
 
 #ifdef __cplusplus
 }

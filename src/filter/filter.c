@@ -159,7 +159,7 @@ roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
     return filter->kind->clone(filter, copy);
 }
 
-const roost_config *roost_filter_config(const roost_filter *filter)
+const roost_config *roost_filter_get_config(const roost_filter *filter)
 {
     return &filter->config;
 }
@@ -424,7 +424,7 @@ roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
     return status;
 }
 
-uint64_t roost_filter_actor(const roost_filter *filter)
+uint64_t roost_filter_get_actor(const roost_filter *filter)
 {
     return filter->kind->actor ? filter->kind->actor(filter) : 0;
 }
@@ -457,7 +457,7 @@ bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort)
     return filter->kind->precompute_digest && filter->kind->precompute_digest(filter, &effort);
 }
 
-bool roost_filter_move(roost_filter **filter, uint64_t *place, roost_mover *move, void *context)
+bool roost_filter_defragment(roost_filter **filter, uint64_t *place, roost_mover *move, void *context)
 {
     const struct memory_mover mover = {move, context};
     if (!(*filter)->kind->move)
@@ -479,7 +479,7 @@ void roost_digest_text(roost_digest digest, char text[33])
 /* ---- report --------------------------------------------------------------------------------------------------------
  */
 
-void roost_filter_info(const roost_filter *filter, roost_info *info)
+void roost_filter_get_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     filter->kind->info(filter, info);
@@ -487,7 +487,7 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
         info->inserted = info->entries;
 }
 
-void roost_filter_estimate(const roost_filter *filter, roost_info *info)
+void roost_filter_estimate_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->estimate ? filter->kind->estimate : filter->kind->info)(filter, info);
@@ -495,7 +495,7 @@ void roost_filter_estimate(const roost_filter *filter, roost_info *info)
         info->inserted = info->entries;
 }
 
-void roost_filter_brief(const roost_filter *filter, roost_info *info)
+void roost_filter_get_brief_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->brief ? filter->kind->brief : filter->kind->info)(filter, info);
