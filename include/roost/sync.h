@@ -70,8 +70,8 @@ typedef struct roost_sync_result {
 ROOST_API roost_sync_result roost_sync_get_result(const roost_sync *sync);
 
 /*
- * Encodes what the initiator stores about its peer as `*memory`, for the next roost_sync_new. Store it with the filter, with the
- * present state or a later one, never with an earlier one.
+ * Encodes what the initiator stores about its peer as `*memory`, for the next roost_sync_new. Store it with the filter,
+ * with the present state or a later one, never with an earlier one.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_sync_save_memory(const roost_sync *sync, roost_buffer *memory);
 
