@@ -57,7 +57,7 @@ static void pull_all(struct client *client)
                 pull(client, to, from);
 }
 
-/* Six in a hundred answers are lost; one of these is looked for where nobody has heard of it. */
+/* Six in a hundred replies are lost; one of these operations is retried at a replica that has not seen it. */
 static void perform(struct client *client, uint64_t id)
 {
     unsigned replica = below(&client->luck, REPLICAS), other = (replica + 1 + below(&client->luck, 2)) % REPLICAS;

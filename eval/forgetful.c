@@ -1,7 +1,7 @@
 /*
  * How each figure is run. Elements are random and never repeat; probes are 200,000 elements that were never added, for
  * each repeat. "Simple", "optimised" and "estimate" are the paper's: any filter, pairs of neighbours (Algorithm 2, with
- * the oldest filter asked for every N), Equation 3. "Slots" is how Roost asks.
+ * the oldest filter asked for every N), Equation 3. "Slots" is Roost's query.
  *
  *     8, 9, 10   basic filter, t = 5 s: elements come evenly within the first two slots, then it is probed. (The paper
  *                does not say how they came. All at once, the two checks err alike; over more slots than two, the
@@ -330,7 +330,7 @@ void forgetful_run(struct forgetful *experiment, struct scale scale, uint64_t se
     run_filters(experiment, &luck);
     run_resizing(experiment, &luck);
     run_baseline(experiment, &luck);
-    run_growing(experiment, &luck); /* last, so that the others meet the luck that they always did */
+    run_growing(experiment, &luck); /* last, so that the random numbers of the others stay as they were */
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */

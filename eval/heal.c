@@ -1,8 +1,8 @@
 /*
- * Ten replicas of a series add apart, and then heal: all are merged into one, and that one into all.
+ * Ten replicas of a series add independently, then the partition heals: all are merged into one, and that one into all.
  *
  *     splits    balanced; 99 to 1: one replica adds 99 of 100 elements, the others share the rest
- *     courses   apart: nobody meets anybody before the heal
+ *     courses   apart: no replica merges another before the partition heals
  *               meeting: all meet 16 times while they add, and transfer the shares that they can spare, as the
  *               program does
  *     sizes     five that span one doubling. A series that has just grown has an empty table as large as all others

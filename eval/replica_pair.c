@@ -1,13 +1,13 @@
 /*
- * Two replicas of one filter that add apart and merge both ways: the setting of all experiments here.
+ * Two replicas of one filter that add independently and merge both ways: the setting of all experiments here.
  *
  * Operations are dealt evenly: with a share of 80, four of any five operations in a row are the first replica's. A
  * replica whose table refuses an add as full adds nothing of its own from then on, but still merges. What a replica
  * adds between two merges goes into one batch; its order is that of the workload. A script is followed step by step.
  *
  * Grow-only filters of fixed size merge whole states, as in the thesis. The others send each other deltas, which come
- * to the same and let a thousand merges of 2^20 entries take seconds. Series transfer the shares that they can spare, as
- * the program does.
+ * to the same and let a thousand merges of 2^20 entries take seconds. Series transfer the shares that they can spare,
+ * as the program does.
  */
 #include "replica_pair.h"
 

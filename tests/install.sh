@@ -25,7 +25,7 @@ check "has a shared library" test -e "$lib/libroost.so"
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 check "pkg-config knows it, and asks for nothing else" sh -c "pkg-config --exists roost && ! pkg-config --print-requires-private roost | grep ."
 for how in "" --static; do
-    # the static build leaves the shared library aside
+    # the static build does not use the shared library
     archive=; [ -z "$how" ] || archive="-Wl,-Bstatic -lroost -Wl,-Bdynamic"
     flags=$(pkg-config $how --cflags --libs roost)
     check "the example builds ${how:-shared}" sh -c "cc -Wall -Werror examples/two_replicas.c -o '$root/example' -L'$lib' $archive $flags -lm"

@@ -1,9 +1,10 @@
 /*
- * For the evaluation of the papers alone: the queries and the baseline that "Forgetful Bloom Filters" compares with.
+ * For the evaluation of the papers alone: the queries and the baseline of "Idempotent Distributed Counters Using a
+ * Forgetful Bloom Filter".
  *
- * This header is not installed, and the installed library has none of these functions: nobody who uses a window should
- * query it in a way that errs more often. The evaluation and the tests link them beside the library (src/meson.build).
- * No promise holds for them between two versions.
+ * This header is not installed, and the installed libraries do not have these functions, which err more often than
+ * those of window.h. The evaluation and the tests link them beside the library (src/meson.build). They may change in
+ * any version.
  */
 #ifndef ROOST_EVALUATION_H
 #define ROOST_EVALUATION_H

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Bytes that belong to somebody else. A key is any bytes; the empty key is a key. */
+/* Bytes that another object owns. A key is any bytes; the empty key is a key. */
 typedef struct roost_bytes {
     const void *data; /* may be NULL where `size` is 0 */
     size_t size;      /* in bytes */
