@@ -10,6 +10,7 @@
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
+#   make docs       the HTML reference of the C library at build/docs/html
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 #   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
@@ -21,7 +22,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small repro exhaust simulate fuzz fuzzers fuzz-module format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small docs repro exhaust simulate fuzz fuzzers fuzz-module format clean
 
 all: build/build.ninja
 	@ninja -C build --quiet
@@ -101,6 +102,12 @@ bench: all
 
 bench-small: all
 	@build/bench/roost-bench
+
+docs:
+	@packaging/dependencies docs
+	@mkdir -p build/docs
+	@doxygen docs/Doxyfile
+	@echo "build/docs/html/index.html"
 
 repro: all
 	@packaging/dependencies repro

@@ -81,7 +81,7 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
         rate += (double)found / (double)keys / rounds;
         single[round] =
             single_lookups(filter, keys < 4000000 ? keys : 4000000) / (double)(keys < 4000000 ? keys : 4000000) * 1e9;
-        roost_filter_info(filter, &info);
+        roost_filter_get_info(filter, &info);
         roost_buffer frame;
         double begin = seconds();
         must(roost_filter_encode(filter, &frame), "encode");

@@ -14,7 +14,7 @@ struct pair {
 
 static void change(struct pair *pair, roost_filter *filter, uint64_t changes)
 {
-    uint64_t removes = roost_filter_config(filter)->kind == ROOST_ORCUCKOO ? changes / 2 : 0;
+    uint64_t removes = roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO ? changes / 2 : 0;
     remove_scattered(filter, pair->base, pair->removed, removes);
     pair->removed += removes;
     timed_adds(filter, pair->next, changes - removes);
@@ -33,11 +33,11 @@ static void time_delta(struct costs *costs, int round, struct pair *pair, uint64
 {
     roost_cursor cursor = {0};
     roost_buffer frame;
-    must(roost_filter_delta(pair->first, &frame, &cursor, &cursor), "delta");
+    must(roost_filter_encode_delta(pair->first, &frame, &cursor, &cursor), "delta");
     roost_buffer_release(&frame);
     change(pair, pair->first, changes);
     double begin = seconds();
-    must(roost_filter_delta(pair->first, &frame, &cursor, &cursor), "delta");
+    must(roost_filter_encode_delta(pair->first, &frame, &cursor, &cursor), "delta");
     double middle = seconds();
     must(roost_filter_merge_frame(pair->second, NULL, frame.data, frame.size), "merge of a delta");
     costs->apply[round] = (seconds() - middle) / (double)changes * 1e9;
@@ -61,14 +61,14 @@ static double synchronise(roost_filter *asking, roost_filter *answering, roost_b
         roost_buffer_release(&reply);
         if (request.size == 0)
             break;
-        must(roost_sync_answer(answering, &reply, NULL, request.data, request.size), "answer");
+        must(roost_sync_reply(answering, &reply, NULL, request.data, request.size), "answer");
         roost_buffer_release(&request);
     }
     roost_buffer_release(&request);
     roost_buffer_release(memory);
-    must(roost_sync_memory(sync, memory), "memory of a sync");
+    must(roost_sync_save_memory(sync, memory), "memory of a sync");
     double spent = seconds() - begin;
-    roost_sync_result result = roost_sync_result_of(sync);
+    roost_sync_result result = roost_sync_get_result(sync);
     if (!result.equal)
         must(ROOST_CORRUPT, "the sync was not all");
     *bytes = (double)(result.sent + result.received);

@@ -50,7 +50,7 @@ static roost_config knowing(roost_kind kind, uint64_t keys)
 static double bits_a_key(const roost_filter *filter, uint64_t keys)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     return (double)info.bytes_memory * 8 / (double)keys;
 }
 
@@ -119,7 +119,7 @@ static void measure_grown(struct figures *figures, int round, roost_filter *filt
 {
     roost_info info;
     figures->insert[round] = grow(figures, filter, base, from, keys) / (double)(keys - from) * 1e9;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     figures->memory = (double)info.bytes_memory * 8 / (double)keys;
     figures->tables = info.tables;
 }

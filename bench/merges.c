@@ -26,7 +26,7 @@ void bench_bloom_merge(const roost_config *config, uint64_t keys)
     timed_adds(a, 0, keys / 2);
     timed_adds(b, keys, keys / 2);
     roost_info info;
-    roost_filter_info(a, &info);
+    roost_filter_get_info(a, &info);
     size_t bytes = info.bits / 8, repeats = ((size_t)1 << 28) / bytes + 1;
     uint64_t *to = lines_array(bytes), *from = lines_array(bytes);
     for (int round = 0; round < rounds; round++) {
@@ -57,13 +57,13 @@ void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share
         roost_filter *a = make(config), *b = make(config), *c;
         timed_adds(a, base, half);
         timed_adds(b, base + half, half);
-        roost_filter_info(b, &incoming);
+        roost_filter_get_info(b, &incoming);
         double begin = seconds();
         must(roost_filter_merge(a, NULL, b), "merge");
         times[round] = (seconds() - begin) / (double)incoming.entries * 1e9;
         must(roost_filter_merge(b, NULL, a), "merge");
         must(roost_filter_clone(a, &c), "clone");
-        roost_filter_info(b, &incoming);
+        roost_filter_get_info(b, &incoming);
         begin = seconds();
         must(roost_filter_merge(c, NULL, b), "merge");
         equal[round] = (seconds() - begin) / (double)incoming.entries * 1e9;
@@ -80,7 +80,7 @@ void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share
 static double timed_merge(roost_filter *filter, const roost_filter *other)
 {
     roost_info incoming;
-    roost_filter_info(other, &incoming);
+    roost_filter_get_info(other, &incoming);
     double begin = seconds();
     must(roost_filter_merge(filter, NULL, other), "merge");
     return (seconds() - begin) / (double)incoming.entries * 1e9;

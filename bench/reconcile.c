@@ -16,7 +16,7 @@ static double cpu_seconds(void)
 /* Half of the difference is on each side; in a multiset all keys are on both, and that many have another count. */
 static void add_keys(roost_reconcile *session, uint64_t base, uint64_t keys, uint64_t difference, bool there)
 {
-    bool multiset = roost_reconcile_config_of(session)->multiset;
+    bool multiset = roost_reconcile_get_config(session)->multiset;
     uint64_t from = base + (there && !multiset ? difference / 2 : 0);
     for (uint64_t key = from; key < from + keys; key++)
         must(roost_reconcile_add_hash(session, hash_of(key), 1 + (there && multiset && key - base < difference)),
@@ -29,10 +29,10 @@ static double time_session(const roost_reconcile_config *config, uint64_t base, 
     roost_reconcile *asking, *answering;
     roost_buffer request, reply = {0};
     double begin = cpu_seconds();
-    must(roost_reconcile_ask(&asking, config, NULL), "reconcile");
+    must(roost_reconcile_new_initiator(&asking, config, NULL), "reconcile");
     add_keys(asking, base, keys, difference, false);
     must(roost_reconcile_next(asking, &request, NULL, 0), "reconcile");
-    must(roost_reconcile_answer(&answering, request.data, request.size, NULL), "reconcile");
+    must(roost_reconcile_new_responder(&answering, request.data, request.size, NULL), "reconcile");
     add_keys(answering, base, keys, difference, true);
     while (request.size > 0) {
         must(roost_reconcile_next(answering, &reply, request.data, request.size), "reconcile");
@@ -42,9 +42,9 @@ static double time_session(const roost_reconcile_config *config, uint64_t base, 
         roost_buffer_release(&reply);
     }
     double spent = cpu_seconds() - begin;
-    *result = roost_reconcile_result_of(asking);
+    *result = roost_reconcile_get_result(asking);
     uint64_t expected = config->multiset ? difference : difference / 2;
-    if (!roost_reconcile_over(asking) || !roost_reconcile_over(answering) || result->only_here != expected ||
+    if (!roost_reconcile_is_done(asking) || !roost_reconcile_is_done(answering) || result->only_here != expected ||
         result->only_there != expected)
         must(ROOST_CORRUPT, "the difference is another");
     roost_reconcile_free(asking);

@@ -56,7 +56,7 @@ void bench_window(uint64_t capacity)
     double times[MOST_ROUNDS];
     struct stream *stream = calloc(1, sizeof *stream);
     must(stream ? ROOST_OK : ROOST_NO_MEMORY, "a stream");
-    roost_config config = roost_window_config(ROOST_WINDOW, LENGTH);
+    roost_config config = roost_window_config_default(ROOST_WINDOW, LENGTH);
     config.capacity = stream->capacity = capacity;
     stream->window = make(&config);
     pass(stream, capacity + capacity / 4);
@@ -65,7 +65,7 @@ void bench_window(uint64_t capacity)
     for (int round = 0; round < rounds; round++)
         times[round] = pass(stream, count) / (double)count * 1e9;
     roost_info info;
-    roost_filter_info(stream->window, &info);
+    roost_filter_get_info(stream->window, &info);
     report_times("window 1e-6", capacity, "dedup an id", times, 0);
     report_plain("window 1e-6", capacity, "memory", (double)info.bytes_memory * 8 / (double)capacity, "bits/id");
     if (!info.promise_holds || stream->next - stream->passed > 5 + stream->next / 100000)

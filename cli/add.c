@@ -24,16 +24,16 @@ static const struct option options[] = {
 static bool complain_of_full(const char *name, const roost_filter *filter)
 {
     char capacity[THINGS_ROOM];
-    if (roost_filter_config(filter)->scalable)
+    if (roost_filter_get_config(filter)->scalable)
         return complain(name, "full: it cannot grow any further; nothing was added");
-    format_things(capacity, roost_filter_config(filter)->capacity, "element");
+    format_things(capacity, roost_filter_get_config(filter)->capacity, "element");
     return complain(name, "full: it was created for %s and has no room for all of these; nothing was added", capacity);
 }
 
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
 {
     roost_status status = roost_filter_add_many(filter, changed, NULL, keys, count);
-    bool cannot_grow = status == ROOST_INVALID && roost_filter_config(filter)->scalable; /* its next table's rate */
+    bool cannot_grow = status == ROOST_INVALID && roost_filter_get_config(filter)->scalable; /* its next table's rate */
     if (status == ROOST_FULL || cannot_grow)
         return complain_of_full(name, filter);
     return status == ROOST_OK || complain_of_status(name, status);

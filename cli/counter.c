@@ -89,7 +89,7 @@ static void show_json(const roost_filter *counter, int64_t value)
 {
     roost_info info;
     struct json json;
-    roost_filter_info(counter, &info);
+    roost_filter_get_info(counter, &info);
     json_begin(&json);
     json_integer(&json, "value", value);
     json_count(&json, "replicas", info.actors);
@@ -103,7 +103,7 @@ static int run_show(const char *name)
     struct filter_file file = {0};
     int64_t value;
     bool fine = filter_file_look(&file, name) && timed_file_fits(&file, &settings.timed, ROOST_COUNTER);
-    if (fine && roost_counter_value(file.filter, &value) != ROOST_OK)
+    if (fine && roost_counter_get_value(file.filter, &value) != ROOST_OK)
         fine = complain(name, "the sum over its replicas does not fit into 64 bits");
     if (fine && settings.json)
         show_json(file.filter, value);

@@ -148,7 +148,7 @@ static void report(const struct deduping *deduping)
     char rate[NUMBER_ROOM];
     if (!deduping->settings->json)
         return;
-    roost_filter_info(deduping->window, &info);
+    roost_filter_get_info(deduping->window, &info);
     format_shortest(rate, info.fpr_now);
     fprintf(stderr, "{\"lines\":%llu,\"passed\":%llu,\"fpr_now\":%s,\"promise_holds\":%s,\"bytes_memory\":%llu}\n",
             (unsigned long long)deduping->lines, (unsigned long long)deduping->passed, rate,

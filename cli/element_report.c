@@ -11,21 +11,21 @@ void print_elements(const roost_filter *filter)
 {
     char elements[THINGS_ROOM];
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     format_things(elements, (uint64_t)llround(info.elements), "element");
     printf("about %s", elements);
     if (!info.promise_holds)
         printf(", more%s than it was created for: the promised rate no longer holds",
-               roost_filter_config(filter)->scalable ? " writers" : "");
+               roost_filter_get_config(filter)->scalable ? " writers" : "");
     printf("\n");
 }
 
 void warn_of_promise(const char *name, const roost_filter *filter)
 {
-    const roost_config *config = roost_filter_config(filter);
+    const roost_config *config = roost_filter_get_config(filter);
     char capacity[THINGS_ROOM], promised[NUMBER_ROOM], now[NUMBER_ROOM];
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     if (info.promise_holds)
         return;
     format_percent(promised, config->fpr, 3);
@@ -44,7 +44,7 @@ void warn_of_promise(const char *name, const roost_filter *filter)
 void json_elements(struct json *json, const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     json_count(json, "elements", (uint64_t)llround(info.elements));
     json_bool(json, "promise_holds", info.promise_holds);
 }

@@ -33,13 +33,13 @@ struct facts {
 
 static struct facts gather(const struct filter_file *file)
 {
-    struct facts facts = {.name = file->name, .config = roost_filter_config(file->filter), .filter = file->filter};
-    uint64_t actor = roost_filter_actor(file->filter);
-    roost_filter_info(file->filter, &facts.info);
+    struct facts facts = {.name = file->name, .config = roost_filter_get_config(file->filter), .filter = file->filter};
+    uint64_t actor = roost_filter_get_actor(file->filter);
+    roost_filter_get_info(file->filter, &facts.info);
     facts.elements = (uint64_t)llround(facts.info.elements);
     facts.inserted = facts.info.inserted;
-    facts.bytes_encoded = roost_file_frame_size(file->handle);
-    facts.peers = roost_file_peers(file->handle);
+    facts.bytes_encoded = roost_file_get_frame_size(file->handle);
+    facts.peers = roost_file_get_peer_count(file->handle);
     roost_digest_text(roost_filter_digest(file->filter), facts.digest);
     snprintf(facts.seed, sizeof facts.seed, "0x%llx", (unsigned long long)facts.config->seed);
     if (actor)
@@ -92,7 +92,7 @@ static void print_window_json(struct json *json, const struct facts *facts)
 {
     roost_window_info window;
     int64_t value;
-    roost_window_info_of(facts->filter, &window);
+    roost_window_get_info(facts->filter, &window);
     json_number(json, "window_seconds", (double)window.window / 1e6);
     json_number(json, "slot_seconds", (double)window.slot / 1e6);
     json_number(json, "shortest_slot_seconds", (double)window.shortest_slot / 1e6);
@@ -101,7 +101,7 @@ static void print_window_json(struct json *json, const struct facts *facts)
     json_number(json, "newest", (double)window.newest / 1e6);
     if (facts->config->kind == ROOST_WINDOW)
         return;
-    if (roost_counter_value(facts->filter, &value) == ROOST_OK)
+    if (roost_counter_get_value(facts->filter, &value) == ROOST_OK)
         json_integer(json, "value", value);
     json_count(json, "actors", facts->info.actors);
     json_text(json, "actor", facts->actor[0] ? facts->actor : NULL);
@@ -187,7 +187,7 @@ static void print_window(const struct facts *facts, const char *entries, const c
 {
     roost_window_info window;
     char promised[COUNT_ROOM], slot[COUNT_ROOM], shortest[COUNT_ROOM], bits[COUNT_ROOM];
-    roost_window_info_of(facts->filter, &window);
+    roost_window_get_info(facts->filter, &window);
     format_duration(promised, window.window);
     format_duration(slot, window.slot);
     format_duration(shortest, window.shortest_slot);
@@ -211,7 +211,7 @@ static void print_value(const struct facts *facts)
     int64_t value;
     char actors[THINGS_ROOM];
     format_things(actors, facts->info.actors, "replica");
-    if (roost_counter_value(facts->filter, &value) == ROOST_OK)
+    if (roost_counter_get_value(facts->filter, &value) == ROOST_OK)
         printf(LABEL "%lld, counted by %s\n", "value", (long long)value, actors);
     else
         printf(LABEL "out of the range of 64 bits, counted by %s\n", "value", actors);
@@ -331,10 +331,10 @@ static bool make_new_replica(struct filter_file *file, const char *name)
     if (!filter_file_open(file, name))
         return false;
     struct facts before = gather(file);
-    roost_status status = roost_file_new_replica(file->handle);
+    roost_status status = roost_file_reset_replica(file->handle);
     if (status != ROOST_OK)
         return complain_of_file(name, file->handle, status);
-    file->filter = roost_file_filter(file->handle);
+    file->filter = roost_file_get_filter(file->handle);
     if (!filter_file_save(file))
         return false;
     if (!settings.json)

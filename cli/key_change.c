@@ -46,7 +46,7 @@ static bool change_all(const struct key_change *change, const struct filter_file
 
 static bool is_worth_saving(const struct key_change *change, const roost_filter *filter, const struct tally *tally)
 {
-    bool renewed = change->renews && tally->keys > 0 && roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    bool renewed = change->renews && tally->keys > 0 && roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
     return tally->effective > 0 || renewed;
 }
 

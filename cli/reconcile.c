@@ -111,7 +111,7 @@ static bool begin_session(struct reconciling *work)
 {
     roost_reconcile_config config = {(roost_reconcile_method)(settings.method - 1), settings.multiset};
     roost_environment environment = line_environment();
-    roost_status status = roost_reconcile_ask(&work->initiator.session, &config, &environment);
+    roost_status status = roost_reconcile_new_initiator(&work->initiator.session, &config, &environment);
     if (status == ROOST_UNSUPPORTED) {
         char option[64];
         snprintf(option, sizeof option, "--method %s", methods[config.method]);
@@ -123,7 +123,7 @@ static bool begin_session(struct reconciling *work)
 
 static bool complain_of_conversation(const struct reconciling *work, roost_status status)
 {
-    const roost_reconcile_method method = roost_reconcile_config_of(work->initiator.session)->method;
+    const roost_reconcile_method method = roost_reconcile_get_config(work->initiator.session)->method;
     bool limited = method == ROOST_RECONCILE_CCF_QUERY || method == ROOST_RECONCILE_CCF_DECODE;
     if (limited && status == ROOST_TOO_LARGE)
         return complain(work->responder_name, "has more lines than --method %s allows; use --method auto",
@@ -137,7 +137,7 @@ static bool exchange_messages(struct reconciling *work)
     roost_buffer message = {0};
     roost_status status = roost_reconcile_next(work->initiator.session, &message, NULL, 0);
     bool fine = true;
-    while (fine && status == ROOST_OK && message.size > 0 && !roost_reconcile_over(work->initiator.session)) {
+    while (fine && status == ROOST_OK && message.size > 0 && !roost_reconcile_is_done(work->initiator.session)) {
         fine = ask_session(work, (roost_bytes){message.data, message.size});
         roost_buffer_release(&message);
         if (fine)
@@ -327,7 +327,7 @@ static bool reconcile(struct reconciling *work)
 {
     if (!begin_session(work) || !exchange_messages(work))
         return false;
-    work->result = roost_reconcile_result_of(work->initiator.session);
+    work->result = roost_reconcile_get_result(work->initiator.session);
     if (!line_side_conclude(&work->initiator) || !exchange_lines(work))
         return false;
     report(work);

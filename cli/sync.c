@@ -84,7 +84,7 @@ static bool store_in_same_file(struct syncing *syncing, roost_bytes cursor, bool
 {
     if (!transfer_idle_shares(&syncing->file, gave))
         return false;
-    roost_bytes before = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
+    roost_bytes before = roost_file_get_peer_cursor(syncing->file.handle, syncing->peer.known_as);
     if (!changed && !*gave && same_bytes(before, cursor))
         return true;
     return set_peer_cursor(syncing, cursor) && filter_file_save(&syncing->file);
@@ -128,13 +128,13 @@ static bool exchange(struct syncing *syncing)
 {
     roost_sync *sync;
     roost_buffer cursor = {0};
-    roost_bytes known = roost_file_peer_cursor(syncing->file.handle, syncing->peer.known_as);
+    roost_bytes known = roost_file_get_peer_cursor(syncing->file.handle, syncing->peer.known_as);
     roost_status status = roost_sync_new(&sync, syncing->file.filter, known.data, known.size);
     bool fine = status == ROOST_OK && exchange_messages(syncing, sync);
     roost_sync_result result = {0};
     if (fine) {
-        result = roost_sync_result_of(sync);
-        status = roost_sync_memory(sync, &cursor);
+        result = roost_sync_get_result(sync);
+        status = roost_sync_save_memory(sync, &cursor);
     }
     roost_sync_free(sync);
     if (status != ROOST_OK)

@@ -57,7 +57,7 @@ static void pull_all(struct client *client)
                 pull(client, to, from);
 }
 
-/* Six in a hundred answers are lost; one of these is looked for where nobody has heard of it. */
+/* Six in a hundred replies are lost; one of these operations is retried at a replica that has not seen it. */
 static void perform(struct client *client, uint64_t id)
 {
     unsigned replica = below(&client->luck, REPLICAS), other = (replica + 1 + below(&client->luck, 2)) % REPLICAS;
@@ -105,7 +105,7 @@ static void look(struct client *client, unsigned point, unsigned done)
 static void run_cluster(struct counting *experiment, uint64_t seed)
 {
     struct client client = {.experiment = experiment, .luck = seed, .time = BEGIN};
-    roost_config config = roost_window_config(ROOST_COUNTER, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(ROOST_COUNTER, 60 * ROOST_SECOND);
     config.capacity = 10000;
     cluster_open(&client.cluster, SERVERS, &config);
     unsigned chunk = experiment->operations / FIGURE_POINTS;
@@ -153,7 +153,7 @@ static uint64_t clock_of(const struct year *year, unsigned replica)
 
 static void open_replicas(struct year *year, uint64_t seed)
 {
-    roost_config config = roost_window_config(ROOST_COUNTER, WINDOW);
+    roost_config config = roost_window_config_default(ROOST_COUNTER, WINDOW);
     config.capacity = 100;
     config.fpr = PROMISED;
     for (unsigned i = 0; i < REPLICAS; i++) {
@@ -259,7 +259,7 @@ static void run_year(struct counting *experiment, uint64_t seed)
     experiment->year_agrees = true;
     for (unsigned i = 0; i < REPLICAS; i++) {
         int64_t value;
-        must(roost_counter_value(year.replicas[i].counter, &value), "a value");
+        must(roost_counter_get_value(year.replicas[i].counter, &value), "a value");
         experiment->year_agrees &= i == 0 || value == experiment->year_value;
         experiment->year_value = value;
         roost_filter_free(year.replicas[i].counter);

@@ -1,6 +1,6 @@
 /*
- * Counters that replicas count apart: Figure 14 of the paper on forgetful filters, with processes that are killed, and
- * a simulated year of three replicas with all that can go wrong between them.
+ * Counters that replicas update independently: Figure 14 of the paper on forgetful filters, with processes that are
+ * killed, and a simulated year of three replicas with all that can go wrong between them.
  */
 #ifndef EVAL_COUNTING_H
 #define EVAL_COUNTING_H

@@ -37,10 +37,10 @@ static roost_multiset_config table_config(unsigned buckets, unsigned bits)
     return config;
 }
 
-static roost_multiset_report fill_once(struct ccf_filling *filling, uint64_t seed)
+static roost_multiset_info fill_once(struct ccf_filling *filling, uint64_t seed)
 {
     roost_multiset *filter;
-    roost_multiset_report info;
+    roost_multiset_info info;
     roost_multiset_config config = table_config(filling->buckets, filling->bits);
     roost_environment environment = {.kicks = 1u << filling->buckets, .random_seed = seed};
     must(roost_multiset_new(&filter, &config, &environment), "counting cuckoo filter");
@@ -48,7 +48,7 @@ static roost_multiset_report fill_once(struct ccf_filling *filling, uint64_t see
         uint64_t low = next_number(&seed);
         must(roost_multiset_add_hash(filter, NULL, (roost_hash){low, next_number(&seed)}, 1), "add");
     }
-    roost_multiset_info(filter, &info);
+    roost_multiset_get_info(filter, &info);
     roost_multiset_free(filter);
     return info;
 }
@@ -63,7 +63,7 @@ static struct ccf_filling fill(unsigned buckets, unsigned bits, unsigned repeats
     double count = (double)filling.elements;
     filling.expected = count - classes * -expm1(count * log1p(-1 / classes));
     for (unsigned i = 0; i < filling.repeats; i++) {
-        roost_multiset_report info = fill_once(&filling, seed + i * UINT64_C(1000003));
+        roost_multiset_info info = fill_once(&filling, seed + i * UINT64_C(1000003));
         filling.overflow += info.overflow;
         filling.occupancy += info.load / filling.repeats;
         filling.least_occupancy = fmin(filling.least_occupancy, info.load);
@@ -124,8 +124,8 @@ static bool open_both(roost_multiset *multisets[2], const struct multiset_pair *
 static void measure_pair(struct ccf_accuracy *accuracy, const struct multiset_pair *pair, roost_multiset *multisets[2],
                          unsigned repeats)
 {
-    roost_multiset_report info;
-    roost_multiset_info(multisets[0], &info);
+    roost_multiset_info info;
+    roost_multiset_get_info(multisets[0], &info);
     accuracy->roots = pair->roots;
     accuracy->bits_an_element = (double)info.bits / (double)pair->roots;
     accuracy->frame_bits_an_element += frame_bits(multisets, pair->roots) / repeats;
@@ -168,7 +168,7 @@ static void run_bloom(struct ccf_accuracy *accuracy, const struct multiset_pair 
     } while (!open_both(multisets, pair, &config, 1) && ++counter_bits < 32);
     accuracy->insertion_seconds += (seconds_now() - begin) / repeats;
     accuracy->counter_bits = counter_bits;
-    accuracy->probes = roost_multiset_config_of(multisets[0])->probes;
+    accuracy->probes = roost_multiset_get_config(multisets[0])->probes;
     measure_pair(accuracy, pair, multisets, repeats);
 }
 

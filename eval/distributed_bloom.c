@@ -117,7 +117,7 @@ static unsigned count_converged(const struct network *network)
 {
     unsigned converged = 0;
     for (unsigned i = 0; i < PARTICIPANTS; i++)
-        converged += roost_gossip_count(network->participants[i]) == network->whole;
+        converged += roost_gossip_get_cardinality(network->participants[i]) == network->whole;
     return converged;
 }
 
@@ -131,7 +131,7 @@ static double median_of_others(const struct network *network)
 {
     unsigned sizes[PARTICIPANTS], others = 0;
     for (unsigned i = 0; i < PARTICIPANTS; i++) {
-        sizes[others] = (unsigned)roost_gossip_count(network->participants[i]);
+        sizes[others] = (unsigned)roost_gossip_get_cardinality(network->participants[i]);
         others += sizes[others] < network->whole;
     }
     qsort(sizes, others, sizeof *sizes, compare_numbers);
@@ -193,8 +193,8 @@ static uint64_t hand_over(struct network *network, const roost_reconcile *sessio
                           const unsigned numbers[ELEMENTS])
 {
     roost_difference differences[ELEMENTS];
-    uint64_t count = roost_reconcile_result_of(session).only_here;
-    roost_reconcile_differences(session, differences);
+    uint64_t count = roost_reconcile_get_result(session).only_here;
+    roost_reconcile_get_differences(session, differences);
     for (uint64_t i = 0; i < count; i++)
         network->has[to][numbers[differences[i].index]] = true;
     return count;
@@ -207,10 +207,10 @@ static uint64_t meet_exactly(struct network *network, struct gossip_run *run, un
     roost_reconcile *sides[2];
     roost_buffer message, reply;
     unsigned numbers[2][ELEMENTS];
-    must(roost_reconcile_ask(&sides[0], NULL, &environment), "reconciliation");
+    must(roost_reconcile_new_initiator(&sides[0], NULL, &environment), "reconciliation");
     add_elements(network, sides[0], from, numbers[0]);
     must(roost_reconcile_next(sides[0], &message, NULL, 0), "opening");
-    must(roost_reconcile_answer(&sides[1], message.data, message.size, &environment), "answer");
+    must(roost_reconcile_new_responder(&sides[1], message.data, message.size, &environment), "answer");
     add_elements(network, sides[1], to, numbers[1]);
     for (unsigned turn = 1; message.size > 0; turn ^= 1) {
         run->overhead_bytes += message.size;

@@ -1,6 +1,6 @@
 /*
- * Actors are random numbers, and a frame holds them: from the operating system's entropy the sizes of the evaluation
- * would change by a byte now and then, and digests each time.
+ * Actors are random numbers, and a frame contains them. With the entropy of the operating system, sizes would differ by
+ * a byte between two runs, and digests always.
  */
 #include "environment.h"
 

@@ -1,5 +1,4 @@
-/* Every part of the evaluation needs memory and calls that succeed; this is the one place that gives up without them.
- */
+/* All parts of the evaluation use these where memory or a call must not fail. */
 #include "fatal.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the evaluation cannot go on without: one line on stderr and exit 2, which no failed claim answers with. */
+/* Calls that must succeed: a failure prints one line on stderr and exits with 2. A failed claim exits with 1. */
 #ifndef EVAL_FATAL_H
 #define EVAL_FATAL_H
 

@@ -1,7 +1,7 @@
 /*
  * How each figure is run. Elements are random and never repeat; probes are 200,000 elements that were never added, for
  * each repeat. "Simple", "optimised" and "estimate" are the paper's: any filter, pairs of neighbours (Algorithm 2, with
- * the oldest filter asked for every N), Equation 3. "Slots" is how Roost asks.
+ * the oldest filter asked for every N), Equation 3. "Slots" is Roost's query.
  *
  *     8, 9, 10   basic filter, t = 5 s: elements come evenly within the first two slots, then it is probed. (The paper
  *                does not say how they came. All at once, the two checks err alike; over more slots than two, the
@@ -22,6 +22,7 @@
 #include "claim.h"
 #include "fatal.h"
 #include "workload.h"
+#include "roost/evaluation.h"
 
 #define PROBES       200000
 #define BITS         6250
@@ -56,7 +57,7 @@ static roost_hash draw(uint64_t *luck)
 static roost_filter *open_window(uint32_t past, double seconds, uint64_t bits, uint32_t probes, double fpr)
 {
     roost_filter *window;
-    roost_config config = roost_window_config(ROOST_WINDOW, (uint64_t)(seconds * 1e6) * (past + 1));
+    roost_config config = roost_window_config_default(ROOST_WINDOW, (uint64_t)(seconds * 1e6) * (past + 1));
     config.layout = ROOST_CLASSIC;
     config.scalable = false; /* the paper's filters */
     config.past = past;
@@ -79,17 +80,17 @@ static void add(roost_filter *window, uint64_t *luck, double seconds)
 }
 
 /* The same probes for the same luck. */
-static double measure(const roost_filter *window, roost_window_check check, uint64_t luck, double seconds)
+static double measure(const roost_filter *window, roost_overlap_query check, uint64_t luck, double seconds)
 {
     uint64_t found = 0;
     for (unsigned i = 0; i < PROBES; i++)
-        found += roost_window_check_hash(window, check, draw(&luck), BEGIN + (uint64_t)(seconds * 1e6));
+        found += roost_overlap_contains_hash(window, check, draw(&luck), BEGIN + (uint64_t)(seconds * 1e6));
     return (double)found / PROBES;
 }
 
-static double estimate(const roost_filter *window, roost_window_check check, double seconds)
+static double estimate(const roost_filter *window, roost_overlap_query check, double seconds)
 {
-    return roost_window_estimate(window, check, BEGIN + (uint64_t)(seconds * 1e6));
+    return roost_overlap_estimate_fpr(window, check, BEGIN + (uint64_t)(seconds * 1e6));
 }
 
 /* ---- Figures 8, 9 and 10 ----------------------------------------------------------------------------------------- */
@@ -104,9 +105,9 @@ static struct rates fill_and_probe(uint64_t *luck, unsigned elements, uint64_t b
     for (unsigned i = 0; i < elements; i++)
         add(window, luck, 10.0 * i / elements);
     next_number(luck);
-    struct rates rates = {measure(window, ROOST_CHECK_ANY, *luck, 9.99),
-                          measure(window, ROOST_CHECK_PAIRS, *luck, 9.99),
-                          measure(window, ROOST_CHECK_SLOTS, *luck, 9.99), estimate(window, ROOST_CHECK_PAIRS, 9.99)};
+    struct rates rates = {
+        measure(window, ROOST_OVERLAP_ANY, *luck, 9.99), measure(window, ROOST_OVERLAP_PAIRS, *luck, 9.99),
+        measure(window, ROOST_OVERLAP_SLOTS, *luck, 9.99), estimate(window, ROOST_OVERLAP_PAIRS, 9.99)};
     *luck = ~*luck;
     roost_filter_free(window);
     return rates;
@@ -156,7 +157,7 @@ static void run_refresh(struct forgetful *experiment, uint64_t *luck)
         for (double rate = 12.5; rate <= 400; rate *= 2) {
             for (double until = time + 3 * period; time < until - 1e-9; time += 1 / rate)
                 add(window, luck, time);
-            note(experiment, 11, periods[i].name, rate, estimate(window, ROOST_CHECK_PAIRS, time - 1e-3));
+            note(experiment, 11, periods[i].name, rate, estimate(window, ROOST_OVERLAP_PAIRS, time - 1e-3));
         }
         roost_filter_free(window);
     }
@@ -175,7 +176,7 @@ static void run_filters(struct forgetful *experiment, uint64_t *luck)
             double time = sqrt(element / 1.2);
             for (; second + 1 <= time; second++)
                 note(experiment, 12, sizes[i].name, 2.4 * (second + 1),
-                     estimate(window, ROOST_CHECK_PAIRS, second + 1 - 1e-3));
+                     estimate(window, ROOST_OVERLAP_PAIRS, second + 1 - 1e-3));
             add(window, luck, time);
         }
         roost_filter_free(window);
@@ -207,13 +208,13 @@ static void run_resizing(struct forgetful *experiment, uint64_t *luck)
         unsigned offered = 0, refused = 0;
         for (; time < second; time += 1 / load_at(time), offered++)
             refused += is_refused(window, luck, time);
-        roost_window_info_of(window, &info);
+        roost_window_get_info(window, &info);
         note(experiment, 13, "load", second, load_at(second));
         note(experiment, 13, "offered", second, offered);
         note(experiment, 13, "refused", second, refused);
-        note(experiment, 13, "estimate", second, estimate(window, ROOST_CHECK_SLOTS, second));
+        note(experiment, 13, "estimate", second, estimate(window, ROOST_OVERLAP_SLOTS, second));
         note(experiment, 13, "measured", second,
-             second % 10 ? NAN : measure(window, ROOST_CHECK_SLOTS, ~*luck, second));
+             second % 10 ? NAN : measure(window, ROOST_OVERLAP_SLOTS, ~*luck, second));
         note(experiment, 13, "slots", second, info.slots);
         note(experiment, 13, "shortest slot", second, (double)info.shortest_slot / 1e6);
     }
@@ -224,7 +225,7 @@ static void run_resizing(struct forgetful *experiment, uint64_t *luck)
 static void run_growing(struct forgetful *experiment, uint64_t *luck)
 {
     roost_filter *window;
-    roost_config config = roost_window_config(ROOST_WINDOW, 22 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(ROOST_WINDOW, 22 * ROOST_SECOND);
     double time = 0;
     config.past = 1;
     config.capacity = 1000;
@@ -234,7 +235,7 @@ static void run_growing(struct forgetful *experiment, uint64_t *luck)
         for (; time < second; time += 1 / load_at(time))
             add(window, luck, time);
         if (second % 10 == 0)
-            note(experiment, 13, "growing measured", second, measure(window, ROOST_CHECK_SLOTS, ~*luck, second));
+            note(experiment, 13, "growing measured", second, measure(window, ROOST_OVERLAP_SLOTS, ~*luck, second));
     }
     roost_filter_free(window);
 }
@@ -275,13 +276,13 @@ static double error_of(unsigned counted)
     return fabs((double)counted - COUNTED) / COUNTED * 100;
 }
 
-static double count_forgetful(const struct attempt *attempts, size_t count, roost_window_check check)
+static double count_forgetful(const struct attempt *attempts, size_t count, roost_overlap_query check)
 {
     unsigned counted = 0;
     roost_filter *window = open_window(1, 5, 500, 3, NO_RESIZING);
     for (size_t i = 0; i < count; i++) {
         uint64_t time = BEGIN + (uint64_t)(attempts[i].time * 1e6);
-        if (roost_window_check_hash(window, check, attempts[i].hash, time))
+        if (roost_overlap_contains_hash(window, check, attempts[i].hash, time))
             continue;
         must(roost_window_add_hash(window, NULL, attempts[i].hash, time), "an addition");
         counted++;
@@ -310,9 +311,9 @@ static void run_baseline(struct forgetful *experiment, uint64_t *luck)
     for (double retries = 0.0625; retries <= MOST_RETRIES; retries *= 2) {
         size_t count = draw_attempts(attempts, luck, retries);
         note(experiment, 16, "forgetful as in the paper", retries * 100,
-             count_forgetful(attempts, count, ROOST_CHECK_PAIRS));
+             count_forgetful(attempts, count, ROOST_OVERLAP_PAIRS));
         note(experiment, 16, "forgetful with slots apart", retries * 100,
-             count_forgetful(attempts, count, ROOST_CHECK_SLOTS));
+             count_forgetful(attempts, count, ROOST_OVERLAP_SLOTS));
         note(experiment, 16, "recyclable", retries * 100, count_recyclable(attempts, count));
     }
     free(attempts);
@@ -329,7 +330,7 @@ void forgetful_run(struct forgetful *experiment, struct scale scale, uint64_t se
     run_filters(experiment, &luck);
     run_resizing(experiment, &luck);
     run_baseline(experiment, &luck);
-    run_growing(experiment, &luck); /* last, so that the others meet the luck that they always did */
+    run_growing(experiment, &luck); /* last, so that the random numbers of the others stay as they were */
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */

@@ -194,7 +194,7 @@ void grow_only_claims(const struct grow_only *experiment)
     const struct panel *panels = experiment->panels;
     for (int contender = 0; contender < CONTENDERS; contender++) {
         claim_replication(&panels[contender]);
-        if (contender != ORCF) /* which also holds who added what, another state for every split */
+        if (contender != ORCF) /* whose state also has the actors, which differ for every split */
             claim_one_state(&panels[contender]);
     }
     for (int contender = GBF_CLASSIC; contender <= GBF_BLOCKED; contender++) {

@@ -85,7 +85,7 @@ static void work(struct course *course, struct remover *remover, size_t from, si
 static void send_changes(struct remover *from, struct remover *to, size_t keys)
 {
     roost_buffer delta;
-    must(roost_filter_delta(from->filter, &delta, &from->sent, &from->sent), "delta");
+    must(roost_filter_encode_delta(from->filter, &delta, &from->sent, &from->sent), "delta");
     must(roost_filter_merge_frame(to->filter, NULL, delta.data, delta.size), "merge of a delta");
     roost_buffer_release(&delta);
     for (size_t i = 0; i < keys; i++)
@@ -107,7 +107,7 @@ static void examine(struct course *course)
         }
     }
     result->agree = roost_filter_equal(course->removers[0].filter, course->removers[1].filter);
-    roost_filter_info(course->removers[0].filter, &result->info);
+    roost_filter_get_info(course->removers[0].filter, &result->info);
 }
 
 void grown_removal_run(struct grown_removal *experiment, struct scale scale, uint64_t seed)

@@ -11,7 +11,7 @@
 struct grown_removal {
     uint64_t added, removes;
     uint64_t idle;           /* removes that found nothing to remove */
-    uint64_t elements;       /* that nobody removed */
+    uint64_t elements;       /* that were not removed */
     uint64_t missing;        /* of them, at either replica */
     uint64_t still_reported; /* of those that were removed */
     bool agree;

@@ -1,8 +1,8 @@
 /*
- * Ten replicas of a series add apart, and then heal: all are merged into one, and that one into all.
+ * Ten replicas of a series add independently, then the partition heals: all are merged into one, and that one into all.
  *
  *     splits    balanced; 99 to 1: one replica adds 99 of 100 elements, the others share the rest
- *     courses   apart: nobody meets anybody before the heal
+ *     courses   apart: no replica merges another before the partition heals
  *               meeting: all meet 16 times while they add, and transfer the shares that they can spare, as the
  *               program does
  *     sizes     five that span one doubling. A series that has just grown has an empty table as large as all others
@@ -145,7 +145,7 @@ static uint64_t standard_memory(roost_kind kind, size_t elements)
     roost_filter *filter;
     roost_info info;
     must(roost_filter_new(&filter, &config, NULL), "filter of fixed size");
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     roost_filter_free(filter);
     return info.bytes_memory;
 }
@@ -154,7 +154,7 @@ static roost_info busiest(const struct partition *partition)
 {
     roost_info busiest = {0}, info;
     for (unsigned i = 0; i < REPLICAS; i++) {
-        roost_filter_info(partition->filters[i], &info);
+        roost_filter_get_info(partition->filters[i], &info);
         busiest = info.tables > busiest.tables ? info : busiest;
     }
     return busiest;
@@ -177,8 +177,8 @@ static struct healed examine(const struct partition *partition, const struct wor
     struct healed healed = {.elements = elements, .agree = all_agree(partition)};
     healed.missing = elements - count_found(filter, workload->hashes, elements);
     healed.fpr = (double)count_found(filter, workload->fresh, workload->fresh_count) / (double)workload->fresh_count;
-    healed.standard = standard_memory(roost_filter_config(filter)->kind, elements);
-    roost_filter_info(filter, &healed.info);
+    healed.standard = standard_memory(roost_filter_get_config(filter)->kind, elements);
+    roost_filter_get_info(filter, &healed.info);
     return healed;
 }
 

@@ -19,7 +19,7 @@ enum heal_split {
 };
 
 enum heal_course {
-    HEAL_APART,   /* nobody meets before the heal */
+    HEAL_APART,   /* no replica merges another before the partition heals */
     HEAL_MEETING, /* all meet now and then, and transfer the shares that they can spare */
     HEAL_COURSES,
 };

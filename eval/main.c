@@ -1,7 +1,6 @@
 /*
- * The papers' own experiments on Roost's filters, multisets, gossip, windows and counters, and what a sync costs: runs
- * them, states each
- * claim with the figure behind it, writes the tables.
+ * The papers' own experiments on Roost's filters, multisets, gossip, windows and counters, and what a sync costs. Runs
+ * them, prints each claim with its figure, and writes the tables.
  *
  *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
  *

@@ -1,13 +1,13 @@
 /*
- * Two replicas of one filter that add apart and merge both ways: the setting of all experiments here.
+ * Two replicas of one filter that add independently and merge both ways: the setting of all experiments here.
  *
  * Operations are dealt evenly: with a share of 80, four of any five operations in a row are the first replica's. A
  * replica whose table refuses an add as full adds nothing of its own from then on, but still merges. What a replica
  * adds between two merges goes into one batch; its order is that of the workload. A script is followed step by step.
  *
  * Grow-only filters of fixed size merge whole states, as in the thesis. The others send each other deltas, which come
- * to the same and let a thousand merges of 2^20 entries take seconds. Series transfer the shares that they can spare, as
- * the program does.
+ * to the same and let a thousand merges of 2^20 entries take seconds. Series transfer the shares that they can spare,
+ * as the program does.
  */
 #include "replica_pair.h"
 
@@ -89,13 +89,13 @@ static void add_pending(struct replica *replica)
 
 static void take_in(struct replica *replica, struct replica *other)
 {
-    const roost_config *config = roost_filter_config(other->filter);
+    const roost_config *config = roost_filter_get_config(other->filter);
     if (config->kind != ROOST_ORCUCKOO && !config->scalable) {
         must(roost_filter_merge(replica->filter, NULL, other->filter), "merge");
         return;
     }
     roost_buffer delta;
-    must(roost_filter_delta(other->filter, &delta, &other->sent, &other->sent), "delta");
+    must(roost_filter_encode_delta(other->filter, &delta, &other->sent, &other->sent), "delta");
     must(roost_filter_merge_frame(replica->filter, NULL, delta.data, delta.size), "merge of a delta");
     roost_buffer_release(&delta);
 }
@@ -136,7 +136,7 @@ static void follow_schedule(struct pair *pair, const struct workload *workload, 
 static bool remove_hash(roost_filter *filter, roost_hash hash)
 {
     bool changed;
-    if (roost_filter_config(filter)->multiset)
+    if (roost_filter_get_config(filter)->multiset)
         must(roost_filter_remove_one_hash(filter, &changed, hash), "remove");
     else
         must(roost_filter_remove_hash(filter, &changed, hash), "remove");
@@ -209,11 +209,11 @@ static struct outcome examine(struct pair *pair, const struct workload *workload
     outcome.idle_removes = pair->first.idle_removes + pair->second.idle_removes;
     outcome.still_reported = count_found(filter, pair->first.gone, pair->first.gone_count) +
                              count_found(filter, pair->second.gone, pair->second.gone_count);
-    outcome.holds_copies = roost_filter_config(filter)->multiset;
+    outcome.holds_copies = roost_filter_get_config(filter)->multiset;
     outcome.digest = roost_filter_digest(filter);
     outcome.replicas_agree = same_digest(outcome.digest, roost_filter_digest(pair->second.filter));
     outcome.fpr = (double)count_found(filter, workload->fresh, workload->fresh_count) / (double)workload->fresh_count;
-    roost_filter_info(filter, &outcome.info);
+    roost_filter_get_info(filter, &outcome.info);
     examine_frame(&outcome, filter);
     return outcome;
 }

@@ -1,7 +1,6 @@
 /*
- * Operations are dealt like cards: so many adds and so many removes in all, in random order, but for a remove that
- * comes while nothing is there, in whose place an add is dealt. A remove picks any of the keys that are there, all
- * alike.
+ * A script has a fixed number of adds and removes in random order; a remove that would find no key becomes an add. A
+ * remove takes one of the present keys, each with the same chance.
  */
 #include "script.h"
 

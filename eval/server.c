@@ -186,7 +186,7 @@ static void answer(struct server *server, int descriptor, const struct request *
     else
         must(roost_filter_encode(server->counter, &frame), "a frame");
     if (!passed_on) {
-        must(roost_counter_value(server->counter, &reply.value), "a value");
+        must(roost_counter_get_value(server->counter, &reply.value), "a value");
         reply.attempts = server->attempts;
     }
     reply.size = (uint32_t)frame.size;

@@ -43,8 +43,8 @@ void cluster_close(struct cluster *cluster);
 
 /* Asks one server and waits for its answer. */
 struct reply cluster_ask(const struct cluster *cluster, unsigned server, struct request request);
-/* Asks one server, which is killed with -9 before anybody hears its answer, and started again from what it had stored:
-   before it has looked at the request, or once it has answered. */
+/* Sends a request to a server that is killed with SIGKILL before its reply arrives, and is restarted from what it had
+   stored: either before it reads the request, or after it has replied. */
 void cluster_kill_asked(struct cluster *cluster, unsigned server, struct request request, bool answered);
 
 #endif

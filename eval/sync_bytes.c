@@ -3,7 +3,7 @@
  *
  *     changes     10, then 1,000, then 100,000, dealt to both replicas in turn; half of them adds of new elements, half
  *                 removes of random old ones, or all adds where the filter only grows
- *     by cursor   the asking replica has what roost_sync_memory gave it the last time, the other one its journal
+ *     by cursor   the asking replica has what roost_sync_save_memory gave it the last time, the other one its journal
  *     lost        the same states as clones, which have no journal, and no memory
  *     equal       at once again
  *     past        dots of additions that were removed long ago are known to both sides, but they lie between the others
@@ -81,7 +81,7 @@ static void talk(struct traffic *traffic, roost_sync *sync, roost_filter *answer
         roost_buffer_release(&reply);
         if (request.size == 0)
             break;
-        must(roost_sync_answer(answering, &reply, NULL, request.data, request.size), "answer");
+        must(roost_sync_reply(answering, &reply, NULL, request.data, request.size), "answer");
         traffic->sent += on_a_pipe(request.size);
         traffic->received += on_a_pipe(reply.size);
         traffic->rounds++;
@@ -97,10 +97,10 @@ static struct traffic synchronise(roost_filter *asking, roost_filter *answering,
     roost_sync *sync;
     must(roost_sync_new(&sync, asking, memory ? memory->data : NULL, memory ? memory->size : 0), "sync");
     talk(&traffic, sync, answering);
-    traffic.agree = roost_sync_result_of(sync).equal && same_digest(asking, answering);
+    traffic.agree = roost_sync_get_result(sync).equal && same_digest(asking, answering);
     if (memory) {
         roost_buffer_release(memory);
-        must(roost_sync_memory(sync, memory), "memory of a sync");
+        must(roost_sync_save_memory(sync, memory), "memory of a sync");
     }
     roost_sync_free(sync);
     return traffic;

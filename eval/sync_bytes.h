@@ -20,7 +20,7 @@ enum sync_kind {
 
 enum sync_course {
     SYNC_BY_CURSOR, /* the initiator remembers its peer */
-    SYNC_LOST,      /* nobody remembers anything: version vectors and digest tree */
+    SYNC_LOST,      /* both cursors are lost: causal contexts and digest tree */
     SYNC_EQUAL,     /* nothing has changed since, and the initiator remembers */
     SYNC_EQUAL_LOST,
     SYNC_COURSES,

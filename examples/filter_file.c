@@ -26,7 +26,7 @@ static roost_status add_keys(roost_file *file, char **keys)
     if (status == ROOST_OK)
         status = load_or_create(file);
     for (; status == ROOST_OK && *keys; keys++)
-        status = roost_filter_add(roost_file_filter(file), NULL, *keys, strlen(*keys));
+        status = roost_filter_add(roost_file_get_filter(file), NULL, *keys, strlen(*keys));
     return status == ROOST_OK ? roost_file_save(file) : status;
 }
 
@@ -38,7 +38,7 @@ int main(int count, char **arguments)
     roost_status status = add_keys(file, arguments + 2);
     if (status != ROOST_OK)
         fprintf(stderr, "%s: %s\n", arguments[1],
-                *roost_file_error(file) ? roost_file_error(file) : roost_status_text(status));
+                *roost_file_get_error(file) ? roost_file_get_error(file) : roost_status_text(status));
     roost_file_free(file);
     return status == ROOST_OK ? 0 : 1;
 }

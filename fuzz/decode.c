@@ -179,7 +179,7 @@ static void try_body(const uint8_t *body, size_t size, uint8_t type)
 
 static roost_config timed_config(roost_kind kind, bool grows)
 {
-    roost_config config = roost_window_config(kind, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(kind, 60 * ROOST_SECOND);
     config.layout = ROOST_CLASSIC;
     config.scalable = grows;
     config.capacity = 40;
@@ -233,7 +233,7 @@ static const roost_filter *victim(int number)
     roost_buffer frame;
     must(roost_filter_new(&filter, &config, &environment) == ROOST_OK);
     other = copy_of(filter);
-    must(roost_filter_delta(filter, &frame, &cursor, &cursor) == ROOST_OK);
+    must(roost_filter_encode_delta(filter, &frame, &cursor, &cursor) == ROOST_OK);
     roost_buffer_release(&frame);
     for (uint8_t key = 0; key < 24; key++)
         must(put(key % 3 ? filter : other, key) == ROOST_OK);
@@ -268,10 +268,10 @@ static void try_replica(const roost_filter *filter, const uint8_t *bytes, size_t
     struct measured measured = measure(&cost);
     roost_status status = roost_filter_restore_replica(restored, replica.buffer.data, replica.buffer.size);
     must(cost_is_fair(&measured, replica.buffer.size, 0));
-    must(status == ROOST_OK || (roost_filter_actor(restored) == 0 && restored->journal->room == 0));
+    must(status == ROOST_OK || (roost_filter_get_actor(restored) == 0 && restored->journal->room == 0));
     must(roost_filter_check(restored) == ROOST_OK && same_state(restored, filter));
     roost_cursor oldest = {restored->journal->incarnation, restored->journal->oldest};
-    must(roost_filter_delta(restored, &frame, &oldest, &oldest) == ROOST_OK);
+    must(roost_filter_encode_delta(restored, &frame, &oldest, &oldest) == ROOST_OK);
     must(roost_filter_decode(&part, frame.data, frame.size, &environment) == ROOST_OK);
     roost_filter_add(restored, NULL, "x", 1);
     must(roost_filter_check(restored) == ROOST_OK);
@@ -330,7 +330,7 @@ static void try_gossip(uint8_t type, const uint8_t *body, size_t size)
     struct measured measured = measure(&cost);
     roost_status status = roost_gossip_receive(gossip, &reply, NULL, writer.buffer.data, writer.buffer.size);
     must(cost_is_fair(&measured, writer.buffer.size, 0));
-    must(status == ROOST_OK || (reply.size == 0 && roost_gossip_count(gossip) == 1));
+    must(status == ROOST_OK || (reply.size == 0 && roost_gossip_get_cardinality(gossip) == 1));
     must(roost_gossip_contains(gossip, "swift", 5));
     roost_buffer_release(&reply);
     bit_writer_release(&writer);

@@ -122,7 +122,7 @@ static void check_dots(const struct world *world, int at)
         seen += world->standing[at][i] != UNSEEN;
     }
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     must(info.entries == live && info.dots == seen);
     for (int key = 0; key < KEYS; key += 5) {
         uint8_t byte = (uint8_t)key;
@@ -222,7 +222,7 @@ static void send(struct world *world, int from, int to, bool lost)
     roost_buffer frame;
     roost_filter *part, *expected;
     roost_cursor *cursor = &world->cursors[from][to];
-    must(roost_filter_delta(world->replicas[from], &frame, cursor, cursor) == ROOST_OK);
+    must(roost_filter_encode_delta(world->replicas[from], &frame, cursor, cursor) == ROOST_OK);
     if (lost) {
         *cursor = (roost_cursor){0, 0};
     } else {
@@ -249,7 +249,7 @@ static void replace(struct world *world, int at, int other, bool by_bytes)
         copy = through_bytes(world, world->replicas[other]);
     else
         must(roost_filter_clone(world->replicas[other], &copy) == ROOST_OK);
-    must(roost_filter_actor(copy) == 0);
+    must(roost_filter_get_actor(copy) == 0);
     if (!has_dots(world)) { /* nothing is ever lost there */
         must(roost_filter_merge(copy, NULL, world->replicas[at]) == ROOST_OK);
         learn(world, at, other);
@@ -268,7 +268,7 @@ static void save_and_restore(struct world *world, int at)
     roost_buffer replica;
     must(roost_filter_save_replica(saved, &replica) == ROOST_OK);
     must(roost_filter_restore_replica(restored, replica.data, replica.size) == ROOST_OK);
-    must(roost_filter_actor(restored) == roost_filter_actor(saved));
+    must(roost_filter_get_actor(restored) == roost_filter_get_actor(saved));
     roost_buffer_release(&replica);
     roost_filter_free(saved);
     world->replicas[at] = restored;

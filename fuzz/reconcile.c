@@ -95,7 +95,7 @@ static roost_reconcile *begin_initiator(const struct world *world, roost_buffer 
     uint64_t drawn = world->seed;
     roost_environment environment = {.entropy = {&drawn, draw_next}, .allocator = cost_allocator(cost)};
     roost_reconcile *session;
-    must(roost_reconcile_ask(&session, &world->config, &environment) == ROOST_OK);
+    must(roost_reconcile_new_initiator(&session, &world->config, &environment) == ROOST_OK);
     must(add_side(session, world, false) == ROOST_OK);
     must(roost_reconcile_next(session, opening, NULL, 0) == ROOST_OK);
     return session;
@@ -103,15 +103,15 @@ static roost_reconcile *begin_initiator(const struct world *world, roost_buffer 
 
 static bool is_right(const struct world *world, const roost_reconcile *session, bool there)
 {
-    if (!roost_reconcile_over(session))
+    if (!roost_reconcile_is_done(session))
         return true;
-    return !roost_reconcile_result_of(session).exact || result_is_right(world, session, there);
+    return !roost_reconcile_get_result(session).exact || result_is_right(world, session, there);
 }
 
 /* What comes from the other side, in all, and what may be made of it; counting filters have room for 2^22 keys. */
 static void must_be_fair(const struct measured *measured, const roost_reconcile *session)
 {
-    roost_reconcile_result result = roost_reconcile_result_of(session);
+    roost_reconcile_result result = roost_reconcile_get_result(session);
     uint64_t filters = session->method->approximate ? 4 << 20 : 0;
     must(cost_is_fair(measured, result.received,
                       result.keys * sizeof(struct element) * (1 + result.messages) + filters));
@@ -128,7 +128,7 @@ static void converse(const struct world *world, struct tampering *tampering)
     for (uint32_t number = 0; request.size > 0 && number < MOST_TURNS; number += 2) {
         tamper(tampering, &request, number, chained);
         if (!responder) {
-            if (roost_reconcile_answer(&responder, request.data, request.size, &environment) != ROOST_OK)
+            if (roost_reconcile_new_responder(&responder, request.data, request.size, &environment) != ROOST_OK)
                 break;
             must(add_side(responder, world, true) == ROOST_OK);
         }
@@ -145,7 +145,8 @@ static void converse(const struct world *world, struct tampering *tampering)
         must_be_fair(&measured[1], responder);
     must(is_right(world, initiator, false));
     must(!responder || is_right(world, responder, true));
-    must(tampering->value || tampering->cuts || (roost_reconcile_over(initiator) && roost_reconcile_over(responder)));
+    must(tampering->value || tampering->cuts ||
+         (roost_reconcile_is_done(initiator) && roost_reconcile_is_done(responder)));
     roost_buffer_release(&request);
     roost_reconcile_free(initiator);
     roost_reconcile_free(responder);
@@ -156,14 +157,14 @@ static void converse(const struct world *world, struct tampering *tampering)
 
 static void listen(roost_reconcile *session, struct input *input, const uint8_t *opening)
 {
-    bool sealed = roost_reconcile_config_of(session)->method >= ROOST_RECONCILE_DBF;
+    bool sealed = roost_reconcile_get_config(session)->method >= ROOST_RECONCILE_DBF;
     while (input->left > 0) {
         size_t size = take_byte(input);
         size = size < input->left ? size : input->left;
         uint8_t message[256 + 8];
         roost_buffer answer;
         memcpy(message, input->next, size);
-        seal_message(message, size, opening, roost_reconcile_result_of(session).messages, session->last_seal);
+        seal_message(message, size, opening, roost_reconcile_get_result(session).messages, session->last_seal);
         (void)!roost_reconcile_next(session, &answer, message, sealed ? size + 8 : size);
         roost_buffer_release(&answer);
         input->next += size;
@@ -177,7 +178,7 @@ static void hear(const struct world *world, struct input *input, bool as_answeri
     struct cost costs[2] = {{0}, {0}};
     roost_environment environment = {.allocator = cost_allocator(&costs[1])};
     roost_reconcile *initiator = begin_initiator(world, &opening, &costs[0]), *responder;
-    must(roost_reconcile_answer(&responder, opening.data, opening.size, &environment) == ROOST_OK);
+    must(roost_reconcile_new_responder(&responder, opening.data, opening.size, &environment) == ROOST_OK);
     must(add_side(responder, world, true) == ROOST_OK);
     must(roost_reconcile_next(responder, &reply, opening.data, opening.size) == ROOST_OK);
     roost_buffer_release(&reply);

@@ -54,7 +54,7 @@ static bool draw(void *context, void *bytes, size_t size)
 /* Windows and counters, of fixed size and those that grow. */
 static roost_config timed_config(uint8_t choice)
 {
-    roost_config config = roost_window_config(choice & 1 ? ROOST_COUNTER : ROOST_WINDOW, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(choice & 1 ? ROOST_COUNTER : ROOST_WINDOW, 60 * ROOST_SECOND);
     config.layout = choice & 4 ? ROOST_BLOCKED : ROOST_CLASSIC;
     config.scalable = choice & 2;
     config.capacity = 40;
@@ -119,7 +119,7 @@ static void world_close(struct world *world)
 static void must_be_fair(const struct measured *measured, const roost_filter *filter, size_t size)
 {
     roost_info info;
-    roost_filter_brief(filter, &info);
+    roost_filter_get_brief_info(filter, &info);
     must(cost_is_fair(measured, size, info.bytes_memory));
 }
 
@@ -232,14 +232,14 @@ static roost_sync_result exchange(struct world *world, struct course *course, ro
             break;
         uint64_t asked = request_hash(world->a, request.data, request.size);
         pass_on(world, course, &request, 0);
-        (void)!roost_sync_answer(world->b, &reply, NULL, request.data, request.size);
+        (void)!roost_sync_reply(world->b, &reply, NULL, request.data, request.size);
         must_do(roost_filter_check(world->b));
         pass_on(world, course, &reply, asked);
         roost_buffer_release(&request);
     }
-    roost_sync_result result = roost_sync_result_of(sync);
+    roost_sync_result result = roost_sync_get_result(sync);
     roost_buffer_release(&world->memory);
-    must_do(roost_sync_memory(sync, &world->memory));
+    must_do(roost_sync_save_memory(sync, &world->memory));
     roost_sync_free(sync);
     must(included(a, world->a) && included(b, world->b));
     roost_filter_free(a);
@@ -314,7 +314,7 @@ static void take_request(struct world *world, uint8_t *message, size_t size)
     roost_buffer reply;
     seal(world->b, message, size, 0);
     struct measured measured = measure(&world->cost);
-    roost_status status = roost_sync_answer(world->b, &reply, NULL, message, size);
+    roost_status status = roost_sync_reply(world->b, &reply, NULL, message, size);
     must_be_fair(&measured, world->b, size);
     must_do(roost_filter_check(world->b));
     must(included(before, world->b) && (status == ROOST_OK || included(world->b, before)));
@@ -334,7 +334,7 @@ static void take_reply(struct world *world, unsigned step, uint8_t *message, siz
         must_do(roost_sync_next(sync, &request, reply.data, reply.size));
         roost_buffer_release(&reply);
         if (request.size > 0 && step > 0)
-            must_do(roost_sync_answer(world->b, &reply, NULL, request.data, request.size));
+            must_do(roost_sync_reply(world->b, &reply, NULL, request.data, request.size));
         else if (request.size > 0) {
             before = clone_of(world->a);
             seal(world->a, message, size, request_hash(world->a, request.data, request.size));

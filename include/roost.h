@@ -1,8 +1,10 @@
-/* Roost: approximate sets that live on many machines at once. This header only gathers the others. */
+/* Roost: mergeable Bloom and cuckoo filters (CRDTs). This header includes all others. */
 #ifndef ROOST_H
 #define ROOST_H
 
 #include "roost/status.h"
+#include "roost/types.h"
+#include "roost/version.h"
 #include "roost/filter.h"
 #include "roost/file.h"
 #include "roost/gossip.h"

@@ -220,7 +220,7 @@ static inline roost_filter *through_bytes(const roost_filter *filter)
 static inline roost_info info_of(const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     return info;
 }
 

@@ -106,7 +106,7 @@ static inline void dots_agree(const struct dots *dots, int row, const roost_filt
         if (dots->standing[row][i] == LIVE)
             assert_true(roost_filter_contains_hash(filter, dots->list[i].hash));
     }
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     assert_int_equal(info.entries, live);
     assert_int_equal(info.dots, seen);
     for (uint32_t i = 0; i < dots->count; i += 7) {
@@ -114,7 +114,7 @@ static inline void dots_agree(const struct dots *dots, int row, const roost_filt
         bool found = roost_filter_contains_hash(filter, dots->list[i].hash);
         assert_int_equal(found, copies > 0);
         assert_int_equal(roost_filter_count_hash(filter, dots->list[i].hash),
-                         roost_filter_config(filter)->multiset ? copies : copies > 0);
+                         roost_filter_get_config(filter)->multiset ? copies : copies > 0);
     }
 }
 
@@ -131,7 +131,7 @@ static inline void dots_add(struct dots *dots, int row, const roost_filter *filt
     for (uint32_t i = 0; i < dots->count; i++) /* no two additions share a dot */
         assert_true(dots->list[i].dot.actor != dot.actor || dots->list[i].dot.counter != dot.counter);
     uint64_t key = class_for(filter, hash);
-    if (!roost_filter_config(filter)->multiset)
+    if (!roost_filter_get_config(filter)->multiset)
         dots_kill(dots, row, key);
     uint32_t i = dots->count++;
     dots->list[i].dot = dot;

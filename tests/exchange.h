@@ -85,7 +85,7 @@ static inline void put(roost_filter *filter, uint64_t key)
 /* As far as the kind can. */
 static inline void take(roost_filter *filter, uint64_t key, bool one)
 {
-    roost_status status = one && roost_filter_config(filter)->multiset
+    roost_status status = one && roost_filter_get_config(filter)->multiset
                               ? roost_filter_remove_one_hash(filter, NULL, hash_for_key(key))
                               : roost_filter_remove_hash(filter, NULL, hash_for_key(key));
     assert_true(status == ROOST_OK || status == ROOST_UNSUPPORTED);
@@ -117,7 +117,7 @@ static inline void assert_tells_all(roost_filter *teller, const roost_cursor *si
     roost_buffer frame;
     roost_cursor next;
     roost_filter *copy = clone_of(listener);
-    assert_ok(roost_filter_delta(teller, &frame, &next, since));
+    assert_ok(roost_filter_encode_delta(teller, &frame, &next, since));
     assert_ok(roost_filter_merge_frame(copy, NULL, frame.data, frame.size));
     assert_true(included(teller, copy));
     roost_buffer_release(&frame);
@@ -170,7 +170,7 @@ static inline void watch(const struct exchange *exchange, const roost_sync *sync
 {
     roost_buffer memory;
     assert_ok(roost_filter_check(exchange->asking));
-    assert_ok(roost_sync_memory(sync, &memory));
+    assert_ok(roost_sync_save_memory(sync, &memory));
     if (!exchange->misled)
         assert_memory_is_sound(exchange->asking, *exchange->answering, &memory);
     roost_buffer_release(&memory);
@@ -182,7 +182,7 @@ static inline void answer_one(struct exchange *exchange, roost_buffer *reply, co
     roost_digest before = roost_filter_digest(filter);
     uint64_t next = filter->journal->next, incarnation = filter->journal->incarnation;
     bool changed;
-    exchange->answered = roost_sync_answer(filter, reply, &changed, request->data, request->size);
+    exchange->answered = roost_sync_reply(filter, reply, &changed, request->data, request->size);
     roost_digest after = roost_filter_digest(filter);
     if (!changed) {
         assert_memory_equal(&before, &after, sizeof before);
@@ -214,11 +214,11 @@ static inline void run_exchange(struct exchange *exchange, const roost_buffer *m
         roost_buffer_release(&request);
     }
     assert_int_equal(request.size, 0);
-    exchange->result = roost_sync_result_of(sync);
+    exchange->result = roost_sync_get_result(sync);
     assert_int_equal(exchange->result.sent, exchange->sent);
     assert_int_equal(exchange->result.received, exchange->received);
     assert_int_equal(exchange->result.rounds, exchange->rounds);
-    assert_ok(roost_sync_memory(sync, &exchange->memory));
+    assert_ok(roost_sync_save_memory(sync, &exchange->memory));
     roost_sync_free(sync);
 }
 

@@ -512,7 +512,7 @@ static void check_decoded(const struct universe *universe, const roost_filter *f
     must(roost_filter_decode(&decoded, frame->data, frame->size, &filter->environment) == ROOST_OK, "decode");
     must(roost_filter_check(decoded) == ROOST_OK, "invariants after decode");
     must(roost_filter_equal(decoded, filter), "decode gives the state back");
-    must(roost_filter_actor(decoded) == 0, "decode adopts no actor");
+    must(roost_filter_get_actor(decoded) == 0, "decode adopts no actor");
     roost_filter_free(decoded);
     (void)universe;
 }
@@ -734,11 +734,11 @@ static void check_cursor(struct universe *universe, uint32_t from, const roost_c
     roost_cursor next;
     roost_filter *decoded;
     roost_info info;
-    must(roost_filter_delta(universe->scratch[from], &frame, &next, cursor) == ROOST_OK, "delta");
+    must(roost_filter_encode_delta(universe->scratch[from], &frame, &next, cursor) == ROOST_OK, "delta");
     must(!is_whole(&frame), "a cursor that was just handed out is known");
     must(roost_filter_decode(&decoded, frame.data, frame.size, &universe->scratch[from]->environment) == ROOST_OK,
          "decode");
-    roost_filter_info(decoded, &info);
+    roost_filter_get_info(decoded, &info);
     must(info.dots == 0, "nothing has changed since");
     roost_filter_free(decoded);
     roost_buffer_release(&frame);
@@ -751,7 +751,7 @@ static struct message make_delta(struct universe *universe, const struct world *
     dots pending = layout->pending[to], live = live_of(layout);
     roost_cursor *cursor = &universe->cursors[from][to];
     struct message message = {.whole = layout->lost >> to & 1};
-    must(roost_filter_delta(universe->scratch[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
+    must(roost_filter_encode_delta(universe->scratch[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
     must(is_whole(&message.frame) == message.whole, "a cursor that is known gets a delta, another the state");
     message.seen = message.whole ? layout->seen : pending;
     message.live = message.seen & live;
@@ -940,7 +940,7 @@ static void take_newcomer(struct universe *universe, struct world *next, uint32_
 {
     struct layout *layout = &next->replicas[replica];
     uint8_t incarnation = layout->incarnation;
-    must(roost_filter_actor(filter) == 0 && !journal_is_on(filter->journal), "a newcomer is nobody yet");
+    must(roost_filter_get_actor(filter) == 0 && !journal_is_on(filter->journal), "a newcomer is nobody yet");
     *layout = take_layout(universe, filter, outcome->classes);
     must(layout->seen == outcome->seen && live_of(layout) == outcome->live, "the newcomer has the state");
     layout->incarnation = (uint8_t)(incarnation + 1);
@@ -965,8 +965,8 @@ static void check_same_delta(roost_filter *filter, roost_filter *twin, const roo
 {
     roost_buffer x, y;
     roost_cursor next, next_of_twin;
-    must(roost_filter_delta(filter, &x, &next, cursor) == ROOST_OK, "delta");
-    must(roost_filter_delta(twin, &y, &next_of_twin, cursor) == ROOST_OK, "delta");
+    must(roost_filter_encode_delta(filter, &x, &next, cursor) == ROOST_OK, "delta");
+    must(roost_filter_encode_delta(twin, &y, &next_of_twin, cursor) == ROOST_OK, "delta");
     must(x.size == y.size && memcmp(x.data, y.data, x.size) == 0, "the journal tells the same after a restore");
     must(memcmp(&next, &next_of_twin, sizeof next) == 0, "and goes on at the same place");
     roost_buffer_release(&x);
@@ -985,7 +985,7 @@ static void wake(struct universe *universe, struct world *next, const struct wor
     must(roost_filter_decode(&awake, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
     must(roost_filter_restore_replica(awake, bytes.data, bytes.size) == ROOST_OK, "restore");
     must(roost_filter_check(awake) == ROOST_OK, "invariants of a filter that was restored");
-    must(roost_filter_actor(awake) == roost_filter_actor(filter) &&
+    must(roost_filter_get_actor(awake) == roost_filter_get_actor(filter) &&
              as_orcuckoo(awake)->counter == as_orcuckoo(filter)->counter,
          "the same replica goes on");
     for (uint32_t reader = 0; reader < universe->setting->replicas && universe->setting->deltas; reader++)

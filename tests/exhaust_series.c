@@ -279,7 +279,7 @@ static void must_agree(const struct universe *universe, const struct facts *fact
     for (size_t i = 0; i < sizeof row->dots; i++)
         dots += ((const uint8_t *)row->dots)[i] != UNSEEN;
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     must(!removable(universe) || (info.entries == entries && info.dots == dots), "no dot that nobody made");
     must(universe->setting->kind == ROOST_BLOOM ||
              (uint32_t)(info.elements + 0.5) ==
@@ -572,7 +572,7 @@ static struct message delta_for(struct world *world, uint32_t from, uint32_t to)
     struct row *told = &world->facts.told[from][to];
     struct message message = {.row = row_since(&world->facts.rows[from], told)};
     roost_cursor *cursor = &world->cursors[from][to];
-    must(roost_filter_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
+    must(roost_filter_encode_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
     *told = world->facts.rows[from];
     return message;
 }
@@ -740,8 +740,8 @@ static void universe_open(struct universe *universe, const struct setting *setti
     universe->config.fingerprint_bits = setting->kind == ROOST_ORCUCKOO ? setting->multiset ? 12 : 16 : 0;
     roost_filter *filter = open_filter(universe);
     for (uint32_t table = 0; table < TABLES; table++)
-        must(series_plan_table(&universe->plans[table], roost_filter_config(filter), as_const_series(filter)->buckets,
-                               table),
+        must(series_plan_table(&universe->plans[table], roost_filter_get_config(filter),
+                               as_const_series(filter)->buckets, table),
              "there are three tables");
     roost_filter_free(filter);
     choose_elements(universe);

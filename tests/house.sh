@@ -6,6 +6,14 @@ expect_none() { # description, then a command that prints offenders
     if [ -z "$found" ]; then echo "ok $what"; else echo "not ok $what"; printf '%s\n' "$found"; fail=1; fi
 }
 tests/includes rooms || fail=1
+tests/documented || fail=1
+if command -v doxygen >/dev/null; then
+    folder=$(mktemp -d)
+    expect_none "Doxygen has no warnings" bash -c "(cat docs/Doxyfile; echo OUTPUT_DIRECTORY=$folder) | doxygen - 2>&1"
+    rm -rf "$folder"
+else
+    echo "skipped: there is no doxygen"
+fi
 expect_none "no file is about nothing" bash -c "git ls-files | grep -E '(^|/)(util|utils|helpers|common|misc)\.[ch]$'"
 expect_none "no note to self" bash -c "git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sh' ':!tests/house.sh'"
 expect_none "the man page is well-formed" mandoc -T lint -W warning docs/roost.1

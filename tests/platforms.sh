@@ -43,7 +43,7 @@ offer_cmocka() { # machine, compiler
 # ---- builds -------------------------------------------------------------------------------------------------------------
 
 cross_file() { # machine, byte order, processor as qemu calls it
-    printf '%s\n' '[binaries]' "c = '$1-linux-gnu-gcc'" "ar = '$1-linux-gnu-ar'" "strip = '$1-linux-gnu-strip'" \
+    printf '%s\n' '[binaries]' "c = '$1-linux-gnu-gcc'" "ar = '$1-linux-gnu-ar'" "objcopy = '$1-linux-gnu-objcopy'" "strip = '$1-linux-gnu-strip'" \
         "pkgconfig = 'pkg-config'" "exe_wrapper = ['qemu-$1', '-L', '/usr/$1-linux-gnu']" \
         '[properties]' "pkg_config_libdir = '$things/$1/pkgconfig'" \
         '[host_machine]' "system = 'linux'" "cpu_family = '$1'" "cpu = '$1'" "endian = '$2'" >"$things/$1/cross"
@@ -89,11 +89,11 @@ program() { # machine, runner: create, add, query, merge; a copy is another repl
 one_machine() { # machine, compiler, runner with its options, options of meson setup
     local machine=$1 compiler=$2 runner=$3; shift 3
     can_build "$machine" "$compiler" "${runner%% *}" || return 0
-    local log=$things/$machine/log targets=tests/transcript
+    local log=$things/$machine/log targets="tests/transcript src/libroost.a"
     mkdir -p "$things/$machine"
     offer_xxhash "$machine"
     if [ "$form" = all ]; then
-        targets="roost tests/transcript"
+        targets="$targets roost"
         if offer_cmocka "$machine" "$compiler" >"$log" 2>&1; then
             for name in $(cat tests/units); do targets="$targets tests/test-$name"; done
         else

@@ -69,12 +69,12 @@ static inline bool differs(const struct world *world, size_t key)
 /* Whether one side's result is what the model says. */
 static inline bool result_is_right(const struct world *world, const roost_reconcile *session, bool there)
 {
-    roost_reconcile_result result = roost_reconcile_result_of(session);
+    roost_reconcile_result result = roost_reconcile_get_result(session);
     roost_difference *differences = calloc(result.only_here + 1, sizeof *differences);
     uint64_t found = 0, index = 0, other = 0, changed = 0;
-    bool right = differences && roost_reconcile_over(session);
+    bool right = differences && roost_reconcile_is_done(session);
     if (right)
-        roost_reconcile_differences(session, differences);
+        roost_reconcile_get_differences(session, differences);
     for (size_t i = 0; i < world->count; i++) {
         uint64_t here = there ? world->keys[i].there : world->keys[i].here;
         uint64_t far = there ? world->keys[i].here : world->keys[i].there;

@@ -272,7 +272,7 @@ static void give_name(struct world *world, uint64_t actor, uint32_t counter, uin
 /* An add was tried: the filter may have taken an actor, and then one that nobody ever was. */
 static void follow_actor(struct world *world, struct replica *replica)
 {
-    uint64_t actor = roost_filter_actor(replica->filter);
+    uint64_t actor = roost_filter_get_actor(replica->filter);
     if (actor == replica->actor)
         return;
     must(world, replica->actor == 0, "an actor stays while its object lives");
@@ -691,7 +691,8 @@ static void make_delta(struct world *world, struct message *message, uint32_t fr
     struct replica *sender = &world->replicas[from];
     struct model_cursor *cursor = pulled ? &world->replicas[to].pulled[from] : &sender->pushed[to];
     *message = (struct message){.from = from, .to = to, .pulled = pulled, .since = *cursor};
-    must(world, roost_filter_delta(sender->filter, &message->frame, &message->next.real, &cursor->real) == ROOST_OK,
+    must(world,
+         roost_filter_encode_delta(sender->filter, &message->frame, &message->next.real, &cursor->real) == ROOST_OK,
          "delta");
     message->next.list = sender->list;
     message->next.position = sender->change_count;
@@ -858,7 +859,7 @@ static void follow_sync(struct world *world, struct replica *replica, const stru
 static void remember_sync(struct world *world, struct replica *asking, uint32_t peer, const roost_sync *sync)
 {
     roost_buffer_release(&asking->memories[peer]);
-    must(world, roost_sync_memory(sync, &asking->memories[peer]) == ROOST_OK, "memory of a sync");
+    must(world, roost_sync_save_memory(sync, &asking->memories[peer]) == ROOST_OK, "memory of a sync");
 }
 
 /* Requests and replies until it is over, or the connection breaks before either arrives. Tells whether it was over, and
@@ -883,7 +884,7 @@ static bool converse(struct world *world, struct replica *asking, struct replica
             undisturbed = false;
             world->tally->disturbed++;
         }
-        must(world, roost_sync_answer(answering->filter, &reply, &changed, request.data, request.size) == ROOST_OK,
+        must(world, roost_sync_reply(answering->filter, &reply, &changed, request.data, request.size) == ROOST_OK,
              "answer of a sync");
         roost_buffer_release(&request);
         follow_sync(world, answering, asking);
@@ -914,7 +915,7 @@ static void synchronise(struct world *world, uint32_t to, uint32_t from, bool ca
     roost_sync *sync;
     must(world, roost_sync_new(&sync, asking->filter, memory->data, memory->size) == ROOST_OK, "begin of a sync");
     if (converse(world, asking, answering, sync, calm)) {
-        must(world, roost_sync_result_of(sync).equal, "a sync ends with equal replicas");
+        must(world, roost_sync_get_result(sync).equal, "a sync ends with equal replicas");
         remember_sync(world, asking, from, sync);
         take_all_of(world, asking, answering);
         take_all_of(world, answering, asking);
@@ -980,7 +981,7 @@ static roost_filter *decode(struct world *world, const roost_buffer *frame)
     roost_filter *filter;
     roost_environment environment = environment_of(world);
     must(world, roost_filter_decode(&filter, frame->data, frame->size, &environment) == ROOST_OK, "decode");
-    must(world, roost_filter_actor(filter) == 0, "decoding adopts nobody's actor");
+    must(world, roost_filter_get_actor(filter) == 0, "decoding adopts nobody's actor");
     return filter;
 }
 
@@ -999,7 +1000,7 @@ static void restart(struct world *world, struct replica *replica)
     replica->filter = filter;
     if (replica->counter == 0)
         replica->actor = 0; /* it was nobody's name yet */
-    must(world, roost_filter_actor(filter) == replica->actor, "the same replica goes on");
+    must(world, roost_filter_get_actor(filter) == replica->actor, "the same replica goes on");
     memcpy(replica->pulled, replica->saved.pulled, sizeof replica->pulled);
     memcpy(replica->pushed, replica->saved.pushed, sizeof replica->pushed);
     world->tally->restarts++;
@@ -1046,7 +1047,7 @@ static void clone(struct world *world, struct replica *replica)
     struct snapshot snapshot = snapshot_of(world, other);
     roost_filter *filter;
     must(world, roost_filter_clone(other->filter, &filter) == ROOST_OK, "clone");
-    must(world, roost_filter_actor(filter) == 0, "a clone is nobody yet");
+    must(world, roost_filter_get_actor(filter) == 0, "a clone is nobody yet");
     replace(replica, filter);
     model_become(world, replica, &snapshot);
     snapshot_release(&snapshot);
@@ -1170,7 +1171,7 @@ static roost_config draw_config(struct world *world)
 static void draw_elements(struct world *world)
 {
     roost_info info;
-    roost_filter_info(world->replicas[0].filter, &info);
+    roost_filter_get_info(world->replicas[0].filter, &info);
     world->geometry = (struct cuckoo_geometry){
         .buckets = info.buckets, .bits = world->config.fingerprint_bits, .bucket_size = world->config.bucket_size};
     world->classes = 0;

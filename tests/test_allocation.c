@@ -50,7 +50,7 @@ static void ask_whole(roost_filter *filter, roost_cursor *cursor)
 {
     roost_buffer frame;
     *cursor = (roost_cursor){0, 0};
-    assert_ok(roost_filter_delta(filter, &frame, cursor, cursor));
+    assert_ok(roost_filter_encode_delta(filter, &frame, cursor, cursor));
     roost_buffer_release(&frame);
 }
 
@@ -62,7 +62,7 @@ static void scene_hear(struct scene *scene)
     assert_ok(roost_filter_new(&listener, &scene->config, &scene->environment));
     ask_whole(listener, &cursor);
     assert_ok(roost_filter_merge(listener, NULL, scene->a));
-    assert_ok(roost_filter_delta(listener, &scene->hearsay, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(listener, &scene->hearsay, &cursor, &cursor));
     roost_filter_free(listener);
 }
 
@@ -84,7 +84,7 @@ static void scene_open(struct scene *scene, uint64_t number, uint64_t more)
         assert_ok(roost_filter_remove_hash(scene->a, NULL, hash_for_key(key)));
     assert_ok(roost_filter_encode(scene->a, &scene->frame));
     roost_cursor cursor;
-    assert_ok(roost_filter_delta(scene->a, &scene->delta, &cursor, &scene->cursor));
+    assert_ok(roost_filter_encode_delta(scene->a, &scene->delta, &cursor, &scene->cursor));
     assert_int_equal(scene->delta.data[5], 2);
     assert_ok(roost_filter_save_replica(scene->a, &scene->replica));
     scene_hear(scene);
@@ -213,7 +213,7 @@ static roost_status call_delta(struct scene *scene)
 {
     roost_buffer frame = {(uint8_t *)scene, 77, {0}};
     roost_cursor cursor = {5, 5};
-    roost_status status = roost_filter_delta(scene->a, &frame, &cursor, &scene->cursor);
+    roost_status status = roost_filter_encode_delta(scene->a, &frame, &cursor, &scene->cursor);
     assert_int_equal(frame.data == NULL, status != ROOST_OK);
     assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
     roost_buffer_release(&frame);
@@ -226,7 +226,7 @@ static roost_status call_delta_without(struct scene *scene)
     roost_cursor cursor = {5, 5};
     const roost_span spans[] = {{scene->cursor.sequence + 9, scene->cursor.sequence + 20},
                                 {scene->cursor.sequence + 2, scene->cursor.sequence + 5}};
-    roost_status status = roost_filter_delta_without(scene->a, &frame, &cursor, &scene->cursor, spans, 2);
+    roost_status status = roost_filter_encode_delta_without(scene->a, &frame, &cursor, &scene->cursor, spans, 2);
     assert_int_equal(frame.data == NULL, status != ROOST_OK);
     assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
     roost_buffer_release(&frame);
@@ -236,7 +236,7 @@ static roost_status call_delta_without(struct scene *scene)
 static roost_status call_cursor(struct scene *scene)
 {
     roost_cursor cursor = {5, 5};
-    roost_status status = roost_filter_cursor(scene->newcomer, &cursor);
+    roost_status status = roost_filter_get_cursor(scene->newcomer, &cursor);
     assert_int_equal(cursor.sequence == 5, status != ROOST_OK);
     return status;
 }
@@ -245,7 +245,7 @@ static roost_status call_first_delta(struct scene *scene)
 {
     roost_buffer frame = {(uint8_t *)scene, 77, {0}};
     roost_cursor cursor = {0, 0};
-    roost_status status = roost_filter_delta(scene->newcomer, &frame, &cursor, &cursor);
+    roost_status status = roost_filter_encode_delta(scene->newcomer, &frame, &cursor, &cursor);
     assert_int_equal(frame.data == NULL, status != ROOST_OK);
     roost_buffer_release(&frame);
     return status;
@@ -271,7 +271,7 @@ static roost_status call_restore_replica(struct scene *scene)
     uint64_t failures = scene->meter.failures, journal = info_of(scene->a).journal;
     scene->tolerates = true; /* what of the journal there is no memory for is forgotten */
     roost_status status = roost_filter_restore_replica(sleeper, scene->replica.data, scene->replica.size);
-    assert_int_equal(roost_filter_actor(sleeper), status == ROOST_OK ? roost_filter_actor(scene->a) : 0);
+    assert_int_equal(roost_filter_get_actor(sleeper), status == ROOST_OK ? roost_filter_get_actor(scene->a) : 0);
     if (status != ROOST_OK || scene->meter.failures == failures)
         assert_int_equal(info_of(sleeper).journal, status == ROOST_OK ? journal : 0);
     else
@@ -559,9 +559,9 @@ static void the_rest_needs_no_memory(void **state)
         assert_true(found[0] && roost_filter_contains_hash(scene.a, hashes[0]));
         assert_true(roost_filter_count_hash(scene.a, hashes[0]) >= 1);
         roost_filter_digest(scene.a);
-        roost_filter_info(scene.a, &info);
+        roost_filter_get_info(scene.a, &info);
         assert_ok(roost_filter_check(scene.a));
-        roost_filter_actor(scene.a);
+        roost_filter_get_actor(scene.a);
         assert_int_equal(roost_filter_remove_one_hash(scene.a, NULL, hashes[1]),
                          scene.config.multiset ? ROOST_OK : ROOST_UNSUPPORTED);
         assert_int_equal(scene.meter.failures, 0);

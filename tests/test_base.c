@@ -169,13 +169,41 @@ static void choices_are_even(void **state)
         assert_in_range(counts[i], 9500, 10500);
 }
 
-static void every_status_has_a_text(void **state)
+/* Bindings and messages between machines have these numbers. */
+static void statuses_keep_their_numbers(void **state)
 {
     (void)state;
-    for (int status = ROOST_OK; status <= ROOST_CORRUPT; status++)
+    const roost_status pinned[] = {ROOST_OK,          ROOST_INVALID,   ROOST_NO_MEMORY,
+                                   ROOST_TOO_LARGE,   ROOST_FULL,      ROOST_MISMATCH,
+                                   ROOST_UNSUPPORTED, ROOST_NOT_FRAME, ROOST_UNSUPPORTED_VERSION,
+                                   ROOST_TRUNCATED,   ROOST_CORRUPT,   ROOST_EXHAUSTED,
+                                   ROOST_PROTOCOL,    ROOST_CLOCK,     ROOST_OVERFLOW,
+                                   ROOST_SYSTEM,      ROOST_BUSY,      ROOST_INTERRUPTED};
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
+        assert_int_equal(pinned[i], i);
+}
+
+static void every_status_has_a_text_of_its_own(void **state)
+{
+    (void)state;
+    for (int status = ROOST_OK; status <= ROOST_INTERRUPTED; status++) {
         assert_string_not_equal(roost_status_text((roost_status)status), "unknown status");
+        for (int other = ROOST_OK; other < status; other++)
+            assert_string_not_equal(roost_status_text((roost_status)status), roost_status_text((roost_status)other));
+    }
+    assert_string_equal(roost_status_text((roost_status)(ROOST_INTERRUPTED + 1)), "unknown status");
     assert_string_equal(roost_status_text((roost_status)1000), "unknown status");
     assert_string_equal(roost_status_text((roost_status)-1), "unknown status");
+}
+
+static void the_library_has_the_version_of_its_headers(void **state)
+{
+    (void)state;
+    char text[64];
+    snprintf(text, sizeof text, "%d.%d.%d", ROOST_VERSION_MAJOR, ROOST_VERSION_MINOR, ROOST_VERSION_PATCH);
+    assert_string_equal(roost_version(), text);
+    assert_int_equal(ROOST_VERSION_NUMBER,
+                     ROOST_VERSION_MAJOR * 10000 + ROOST_VERSION_MINOR * 100 + ROOST_VERSION_PATCH);
 }
 
 int main(void)
@@ -189,7 +217,9 @@ int main(void)
         cmocka_unit_test(rice_parameter_is_best_for_geometric_gaps),
         cmocka_unit_test(sorts_like_qsort),
         cmocka_unit_test(choices_are_even),
-        cmocka_unit_test(every_status_has_a_text),
+        cmocka_unit_test(statuses_keep_their_numbers),
+        cmocka_unit_test(every_status_has_a_text_of_its_own),
+        cmocka_unit_test(the_library_has_the_version_of_its_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void blocked_rate_is_exact(void **state)
         assert_ok(bloom_kind.lifecycle.open(&filter, &config, &environment, &reader));
         fill(filter, 0, (uint64_t)(keys_a_block * blocks));
         roost_info info;
-        roost_filter_info(filter, &info);
+        roost_filter_get_info(filter, &info);
         double rate = bloom_blocked_rate(probes[i], keys_a_block);
         /* info knows the state itself, so it has no sampling error but that of the keys in it */
         assert_true(fabs(info.fpr_now / rate - 1) < 0.05);
@@ -132,14 +132,14 @@ static void info_says_when_the_promise_is_void(void **state)
         roost_config config = bloom_config((roost_layout)layout, 20000, 0.01);
         roost_filter *filter = new_filter(&config);
         roost_info info;
-        roost_filter_info(filter, &info);
+        roost_filter_get_info(filter, &info);
         assert_true(info.promise_holds && info.elements == 0 && info.fpr_now == 0);
         fill(filter, 0, 20000);
-        roost_filter_info(filter, &info);
+        roost_filter_get_info(filter, &info);
         assert_true(info.promise_holds);
         assert_true(fabs(info.elements - 20000) < 400);
         fill(filter, 20000, 4000);
-        roost_filter_info(filter, &info);
+        roost_filter_get_info(filter, &info);
         assert_false(info.promise_holds);
         assert_true(info.fpr_now > 0.01);
         roost_filter_free(filter);
@@ -282,7 +282,7 @@ static void estimates_are_near(void **state)
     for (size_t i = 0; i < 2 * COUNT_OF(fills); i++) {
         roost_filter *filter = large_filter(i % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, i == 2, fills[i / 2]);
         roost_info info = info_of(filter), estimate;
-        roost_filter_estimate(filter, &estimate);
+        roost_filter_estimate_info(filter, &estimate);
         assert_true(estimate.entries != info.entries);
         assert_near(estimate.elements, info.elements, 0.01);
         assert_near((double)estimate.entries, (double)info.entries, 0.01);
@@ -295,7 +295,7 @@ static void estimates_are_near(void **state)
     roost_config config = bloom_config(ROOST_BLOCKED, 1000, 0.01);
     roost_filter *small = new_filter(&config);
     roost_info info = info_of(small), estimate;
-    roost_filter_estimate(small, &estimate);
+    roost_filter_estimate_info(small, &estimate);
     assert_memory_equal(&info, &estimate, sizeof info);
     roost_filter_free(small);
 }

@@ -1,5 +1,5 @@
 /*
- * Deltas for one who brought some of it himself (roost_filter_delta_without), for every kind: Bloom, cuckoo and
+ * Deltas for one who brought some of it himself (roost_filter_encode_delta_without), for every kind: Bloom, cuckoo and
  * observed-remove filters, of fixed size and as series, windows, counters.
  *
  * One replica tells. Things happen to it: changes of its own (additions again and again, removals of what others
@@ -71,9 +71,9 @@ static roost_buffer frame_of(struct scenery *scene, roost_filter *filter, roost_
     roost_buffer frame;
     roost_cursor nothing = {0, 0};
     if (random_choice(scene->random, 4) == 0)
-        assert_ok(roost_filter_delta(filter, &frame, since, &nothing));
+        assert_ok(roost_filter_encode_delta(filter, &frame, since, &nothing));
     else
-        assert_ok(roost_filter_delta(filter, &frame, since, since));
+        assert_ok(roost_filter_encode_delta(filter, &frame, since, since));
     return frame;
 }
 
@@ -110,7 +110,7 @@ static roost_buffer told_without(roost_filter *teller, const roost_cursor *since
 {
     roost_buffer frame;
     roost_cursor next = {0, 0}, now = cursor_of(teller);
-    assert_ok(roost_filter_delta_without(teller, &frame, &next, since, spans, count));
+    assert_ok(roost_filter_encode_delta_without(teller, &frame, &next, since, spans, count));
     assert_true(next.incarnation == now.incarnation && next.sequence == now.sequence);
     assert_int_equal(frame.size != 0, journal_knows(teller->journal, since));
     assert_true(frame.size == 0 || frame.data[5] == DELTA_FRAME);

@@ -21,7 +21,7 @@ static roost_config config_of(uint64_t number)
 
 static void change(roost_filter *filter, struct random_source *random, uint32_t count)
 {
-    bool removes = roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    bool removes = roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
     for (uint32_t i = 0; i < count; i++) {
         roost_hash hash = hash_for_key(random_choice(random, KEYS));
         roost_status status = removes && random_choice(random, 3) == 0 ? roost_filter_remove_hash(filter, NULL, hash)
@@ -46,19 +46,19 @@ static void assert_same(const roost_filter *filter, const roost_filter *copy)
 /* Until it is done, or given up. */
 static roost_filter *copy_of(roost_filter *filter, struct random_source *random, uint32_t most_steps)
 {
-    roost_copying *copying;
+    roost_copy_job *copying;
     bool done = false;
-    assert_ok(roost_copying_new(&copying, filter, NULL));
+    assert_ok(roost_copy_job_new(&copying, filter, NULL));
     for (uint32_t step = 0; step < most_steps && !done; step++) {
         if (random_choice(random, 2))
             change(filter, random, random_choice(random, 40));
         if (random_choice(random, 8) == 0)
             roost_filter_digest(filter);
-        assert_ok(roost_copying_step(copying, filter, 1 + random_choice(random, 8), &done));
+        assert_ok(roost_copy_job_step(copying, filter, &done, 1 + random_choice(random, 8)));
     }
     if (done)
-        return roost_copying_take(copying);
-    roost_copying_free(copying);
+        return roost_copy_job_finish(copying);
+    roost_copy_job_free(copying);
     return NULL;
 }
 
@@ -96,16 +96,16 @@ static void steps_are_short(void **state)
     for (size_t i = 0; i < COUNT_OF(capacities); i++) {
         roost_config config = bloom_config(ROOST_BLOCKED, capacities[i], 0.01);
         roost_filter *filter = new_filter(&config);
-        roost_copying *copying;
+        roost_copy_job *copying;
         uint64_t steps = 0;
         bool done = false;
         for (uint64_t key = 0; key < 50; key++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
-        assert_ok(roost_copying_new(&copying, filter, NULL));
+        assert_ok(roost_copy_job_new(&copying, filter, NULL));
         for (; !done; steps++)
-            assert_ok(roost_copying_step(copying, filter, 10, &done));
+            assert_ok(roost_copy_job_step(copying, filter, &done, 10));
         assert_in_range(steps, 4, 6); /* fifty pages, or a few less where two keys share one */
-        roost_filter *copy = roost_copying_take(copying);
+        roost_filter *copy = roost_copy_job_finish(copying);
         assert_same(filter, copy);
         roost_filter_free(copy);
         roost_filter_free(filter);
@@ -118,18 +118,18 @@ static void writers_are_outrun(void **state)
     struct random_source random = random_from_seed(test_seed(5));
     roost_config config = bloom_config(ROOST_BLOCKED, 400000, 0.01);
     roost_filter *filter = new_filter(&config);
-    roost_copying *copying;
+    roost_copy_job *copying;
     bool done = false;
     uint32_t steps = 0;
     (void)state;
-    assert_ok(roost_copying_new(&copying, filter, NULL));
+    assert_ok(roost_copy_job_new(&copying, filter, NULL));
     for (; !done && steps < 5000; steps++) {
         for (int i = 0; i < 100; i++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(random_next(&random))));
-        assert_ok(roost_copying_step(copying, filter, 1, &done));
+        assert_ok(roost_copy_job_step(copying, filter, &done, 1));
     }
     assert_true(done);
-    roost_filter *copy = roost_copying_take(copying);
+    roost_filter *copy = roost_copy_job_finish(copying);
     assert_same(filter, copy);
     roost_filter_free(copy);
     roost_filter_free(filter);
@@ -137,16 +137,16 @@ static void writers_are_outrun(void **state)
 
 static void windows_are_copied_at_once(void **state)
 {
-    roost_config config = roost_window_config(ROOST_WINDOW, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(ROOST_WINDOW, 60 * ROOST_SECOND);
     config.capacity = 100;
     roost_filter *window = new_filter(&config);
-    roost_copying *copying;
+    roost_copy_job *copying;
     bool done;
     (void)state;
-    assert_ok(roost_copying_new(&copying, window, NULL));
-    assert_ok(roost_copying_step(copying, window, 1, &done));
+    assert_ok(roost_copy_job_new(&copying, window, NULL));
+    assert_ok(roost_copy_job_step(copying, window, &done, 1));
     assert_true(done);
-    roost_filter *copy = roost_copying_take(copying);
+    roost_filter *copy = roost_copy_job_finish(copying);
     assert_true(roost_filter_equal(window, copy));
     roost_filter_free(copy);
     roost_filter_free(window);

@@ -31,11 +31,11 @@ static roost_reconcile *answering_side(struct cost *cost, roost_reconcile_method
     roost_reconcile_config config = {.method = method};
     roost_reconcile *asking, *answering;
     roost_buffer opening, reply;
-    assert_ok(roost_reconcile_ask(&asking, &config, &asking_environment));
+    assert_ok(roost_reconcile_new_initiator(&asking, &config, &asking_environment));
     for (uint64_t key = 0; key < keys; key++)
         assert_ok(roost_reconcile_add(asking, &key, sizeof key, 1));
     assert_ok(roost_reconcile_next(asking, &opening, NULL, 0));
-    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, &environment));
+    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, &environment));
     for (uint64_t key = keys / 2; key < keys + keys / 2; key++)
         assert_ok(roost_reconcile_add(answering, &key, sizeof key, 1));
     assert_ok(roost_reconcile_next(answering, &reply, opening.data, opening.size));
@@ -133,7 +133,7 @@ static void sessions_keep_to_their_memory_limit(void **state)
             roost_reconcile_config config = {.method = (roost_reconcile_method)method};
             roost_reconcile *asking, *answering = NULL;
             roost_buffer request = {0}, reply = {0};
-            roost_status status = roost_reconcile_ask(&asking, &config, &environment), other = ROOST_OK;
+            roost_status status = roost_reconcile_new_initiator(&asking, &config, &environment), other = ROOST_OK;
             for (uint64_t key = 0; status == ROOST_OK && key < keys; key++)
                 status = roost_reconcile_add(asking, &key, sizeof key, 1);
             uint64_t messages = 0;
@@ -143,7 +143,7 @@ static void sessions_keep_to_their_memory_limit(void **state)
                 if (status != ROOST_OK || request.size == 0)
                     break;
                 if (!answering)
-                    assert_ok(roost_reconcile_answer(&answering, request.data, request.size, NULL));
+                    assert_ok(roost_reconcile_new_responder(&answering, request.data, request.size, NULL));
                 for (uint64_t key = keys / 2; messages == 0 && key < keys + keys / 2; key++)
                     assert_ok(roost_reconcile_add(answering, &key, sizeof key, 1));
                 other = roost_reconcile_next(answering, &reply, request.data, request.size);
@@ -185,7 +185,7 @@ static roost_config config_of(int number, uint64_t capacity)
 static uint64_t own_bytes(const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     return info.bytes_memory + (filter->config.kind == ROOST_BLOOM ? 0 : 8 * info.entries);
 }
 
@@ -242,7 +242,7 @@ static void answer_leaves(roost_filter *filter, struct cost *cost, unsigned shif
     roost_buffer reply, message = forge_leaves(filter, shift, full);
     uint64_t own = own_bytes(filter), size = message.size;
     struct measured measured = measure(cost);
-    roost_status status = roost_sync_answer(filter, &reply, NULL, message.data, message.size);
+    roost_status status = roost_sync_reply(filter, &reply, NULL, message.data, message.size);
     if (full && shift == 16)
         report(filter->config.scalable ? "leaves, growing" : "leaves", &measured, size);
     assert_ok(status);

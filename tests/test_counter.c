@@ -15,7 +15,7 @@ static roost_config counter_config(void)
 static int64_t value_of(const roost_filter *counter)
 {
     int64_t value;
-    assert_ok(roost_counter_value(counter, &value));
+    assert_ok(roost_counter_get_value(counter, &value));
     return value;
 }
 
@@ -78,12 +78,12 @@ static void a_retry_elsewhere_counts_once_if_the_first_has_arrived(void **state)
         roost_filter *a = new_filter(&config), *b = new_filter(&config);
         roost_cursor cursor = {0};
         roost_buffer frame;
-        assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         assert_true(counts(a, 1, 10, EPOCH));
         if (way == 0)
             merge(b, a);
-        assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
         if (way == 1)
             assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
         if (way == 2)
@@ -215,7 +215,7 @@ static void what_was_counted_apart_may_not_fit_together(void **state)
     assert_true(counts(a, 1, INT64_MAX, EPOCH));
     assert_true(counts(b, 2, INT64_MAX, EPOCH));
     merge(a, b);
-    assert_int_equal(roost_counter_value(a, &value), ROOST_OVERFLOW);
+    assert_int_equal(roost_counter_get_value(a, &value), ROOST_OVERFLOW);
     assert_int_equal(value, INT64_MAX);
     assert_frames_hold(a);
     assert_refused(a, ROOST_OVERFLOW, "x", 1, 1);
@@ -266,8 +266,8 @@ static void copies_count_under_names_of_their_own(void **state)
     roost_filter *a = new_filter(&config);
     assert_true(counts(a, 1, 1, EPOCH));
     roost_filter *b = clone_of(a), *c = through_bytes(a);
-    assert_int_equal(roost_filter_actor(b), 0);
-    assert_int_equal(roost_filter_actor(c), 0);
+    assert_int_equal(roost_filter_get_actor(b), 0);
+    assert_int_equal(roost_filter_get_actor(c), 0);
     assert_true(counts(a, 2, 10, EPOCH) && counts(b, 3, 100, EPOCH) && counts(c, 4, 1000, EPOCH));
     merge(a, b);
     merge(a, c);
@@ -285,10 +285,10 @@ static void a_shared_name_is_left_behind(void **state)
     assert_true(counts(a, 1, 1, EPOCH));
     struct asleep asleep = put_to_sleep(a);
     roost_filter *twin = wake(&asleep, NULL, true);
-    assert_int_equal(roost_filter_actor(a), roost_filter_actor(twin));
+    assert_int_equal(roost_filter_get_actor(a), roost_filter_get_actor(twin));
     assert_true(counts(twin, 2, 10, EPOCH));
     merge(a, twin);
-    assert_int_equal(roost_filter_actor(a), 0);
+    assert_int_equal(roost_filter_get_actor(a), 0);
     assert_true(counts(a, 3, 100, EPOCH) && counts(twin, 4, 1000, EPOCH));
     merge(a, twin);
     assert_int_equal(value_of(a), 1111);
@@ -396,7 +396,7 @@ static void nothing_is_lost_at_any_load(void **state)
         for (uint64_t id = 0; id < 50000; id++)
             assert_true(counts(id % 2 ? a : b, id, 1, i % 2 ? EPOCH : EPOCH + id * 1000));
         merge(a, b);
-        assert_ok(roost_counter_value(a, &value));
+        assert_ok(roost_counter_get_value(a, &value));
         assert_int_equal(value, 50000);
         for (uint64_t id = 0; id < 50000; id += 7)
             assert_false(counts(a, id, 1, EPOCH + SECONDS(50)));
@@ -420,7 +420,7 @@ static void full_counters_refuse_operations(void **state)
     assert_false(applied);
     assert_int_equal(info_of(counter).entries, (uint64_t)(0.001 * (1 << 20)));
     assert_true(info_of(counter).promise_holds);
-    assert_ok(roost_counter_value(counter, &value));
+    assert_ok(roost_counter_get_value(counter, &value));
     assert_true((uint64_t)value <= id - 1 && (uint64_t)value >= id - 6); /* some few were taken for others */
     roost_filter_free(counter);
 }

@@ -205,7 +205,7 @@ static void capacity_is_a_promise(void **state)
                 for (uint64_t key = 0; key < capacities[i]; key++)
                     assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(round << 32 | key)));
                 roost_info info;
-                roost_filter_info(filter, &info);
+                roost_filter_get_info(filter, &info);
                 assert_true(info.promise_holds);
                 roost_status status = ROOST_OK;
                 uint64_t key = capacities[i];
@@ -242,7 +242,7 @@ static void promise_is_kept(void **state)
                 found += roost_filter_contains_hash(filter, hash_for_key(key + (1u << 30)));
             double rate = (double)found / (double)probes;
             roost_info info;
-            roost_filter_info(filter, &info);
+            roost_filter_get_info(filter, &info);
             assert_true(info.promise_holds && info.fpr_now <= rates[i]);
             assert_true(fabs(rate - info.fpr_now) < 5 * sqrt(rates[i] / (double)probes));
             assert_true(fabs(info.elements - 20000) < 20000 * 0.01);
@@ -264,7 +264,7 @@ static void merge_leaves_little_overflow(void **state)
     assert_ok(roost_filter_merge(a, &changed, b));
     assert_true(changed);
     roost_info info;
-    roost_filter_info(a, &info);
+    roost_filter_get_info(a, &info);
     printf("%llu of %llu overflowed\n", (unsigned long long)info.overflow, (unsigned long long)info.entries);
     assert_true(info.overflow < info.entries / 200);
     roost_filter_free(a);
@@ -355,7 +355,7 @@ static void merge_never_refuses(void **state)
         for (uint64_t key = 0; key < 2000; key++)
             assert_true(roost_filter_contains_hash(all, hash_for_key(replica << 32 | key)));
     roost_info info;
-    roost_filter_info(all, &info);
+    roost_filter_get_info(all, &info);
     assert_false(info.promise_holds);
     assert_true(info.overflow > 10000);
     assert_ok(roost_filter_check(all));

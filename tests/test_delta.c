@@ -35,7 +35,7 @@ static struct {
 
 static bool observes_removes(const struct world *world)
 {
-    return roost_filter_config(world->filters[0])->kind == ROOST_ORCUCKOO;
+    return roost_filter_get_config(world->filters[0])->kind == ROOST_ORCUCKOO;
 }
 
 static roost_hash key_of(const struct world *world, uint32_t key)
@@ -110,7 +110,7 @@ static void step_remove(struct world *world, int at, uint32_t key, bool one)
     roost_hash hash = key_of(world, key);
     if (!observes_removes(world))
         return;
-    if (one && roost_filter_config(filter)->multiset) {
+    if (one && roost_filter_get_config(filter)->multiset) {
         assert_ok(roost_filter_remove_one_hash(filter, NULL, hash));
         for (uint32_t i = 0; i < dots->count; i++)
             if (dots->list[i].key == class_for(filter, hash))
@@ -177,7 +177,7 @@ static roost_buffer ask(roost_filter *filter, roost_cursor *cursor, const roost_
     roost_buffer frame;
     bool fresh = cursor->incarnation == 0;
     roost_filter *before = clone_of(filter);
-    assert_ok(roost_filter_delta(filter, &frame, cursor, cursor));
+    assert_ok(roost_filter_encode_delta(filter, &frame, cursor, cursor));
     assert_true(roost_filter_equal(before, filter));
     assert_true(cursor->incarnation != 0);
     assert_true(!fresh || !is_part(&frame));
@@ -292,7 +292,7 @@ static roost_filter *woken(const struct world *world, const roost_filter *filter
     assert_int_equal(again.size, replica.size);
     if (again.size)
         assert_memory_equal(again.data, replica.data, again.size);
-    assert_int_equal(roost_filter_actor(back), roost_filter_actor(filter));
+    assert_int_equal(roost_filter_get_actor(back), roost_filter_get_actor(filter));
     roost_buffer_release(&frame);
     roost_buffer_release(&replica);
     roost_buffer_release(&again);
@@ -406,7 +406,7 @@ static roost_cursor begin_deltas(roost_filter *filter)
 
 static void change_many(roost_filter *filter, uint64_t from, uint64_t count)
 {
-    bool removes = roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    bool removes = roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
     for (uint64_t key = from; key < from + count; key++) {
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
         if (removes && key % 2)
@@ -545,7 +545,7 @@ static void a_journal_grows_rather_than_forget(void **state)
             roost_filter *filter;
             assert_ok(roost_filter_new(&filter, &config, &environment));
             roost_cursor start, cursor;
-            assert_ok(roost_filter_cursor(filter, &start));
+            assert_ok(roost_filter_get_cursor(filter, &start));
             assert_true(filter->journal->room <= 64);
             roost_filter *base = clone_of(filter);
             for (uint64_t key = 0; filter->journal->next < start.sequence + cases[i].changes; key++)
@@ -581,13 +581,13 @@ static void a_journal_keeps_pace(void **state)
         uint64_t lost = 0, steps = 0;
         assert_ok(roost_filter_new(&filter, &config, &environment));
         assert_ok(roost_filter_new(&idle, &config, &environment));
-        assert_ok(roost_filter_cursor(filter, &cursor));
+        assert_ok(roost_filter_get_cursor(filter, &cursor));
         for (uint64_t key = 0; key < 60000; steps++) {
             uint64_t step = key < 20000 ? 5000 : key / 8; /* from more than there is to an eighth of it */
             while (step-- > 0)
                 assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key++)));
             roost_buffer frame;
-            assert_ok(roost_filter_delta_without(filter, &frame, &cursor, &cursor, NULL, 0));
+            assert_ok(roost_filter_encode_delta_without(filter, &frame, &cursor, &cursor, NULL, 0));
             lost += frame.size == 0;
             roost_buffer_release(&frame);
         }
@@ -598,7 +598,7 @@ static void a_journal_keeps_pace(void **state)
         assert_true(lost <= 2 && steps > 10);
         assert_true(journal <= held || journal <= 16384 * 17);
         roost_cursor of_idle;
-        assert_ok(roost_filter_cursor(idle, &of_idle));
+        assert_ok(roost_filter_get_cursor(idle, &of_idle));
         assert_true(journal_bytes(idle->journal) < 1200);
         FREE_ALL(filter, idle);
     }
@@ -634,7 +634,7 @@ static void a_journal_without_memory_forgets(void **state)
         roost_cursor cursor, later;
         assert_ok(roost_filter_new(&filter, &config, &environment));
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0))); /* an actor needs memory once */
-        assert_ok(roost_filter_cursor(filter, &cursor));
+        assert_ok(roost_filter_get_cursor(filter, &cursor));
         memory.short_now = true;
         for (uint64_t key = 1; key < 400; key++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
@@ -643,7 +643,7 @@ static void a_journal_without_memory_forgets(void **state)
         assert_false(journal_knows(filter->journal, &cursor));
         memory.short_now = false;
         roost_filter *base = clone_of(filter);
-        assert_ok(roost_filter_cursor(filter, &later));
+        assert_ok(roost_filter_get_cursor(filter, &later));
         for (uint64_t key = 400; key < 1000; key++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
         roost_buffer frame = ask(filter, &later, base);

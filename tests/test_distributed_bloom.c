@@ -178,12 +178,12 @@ static void sets_follow_the_model(void **state)
         assert_int_equal(changed, !there[key]);
         there[key] = true;
         count += changed;
-        assert_int_equal(roost_gossip_count(gossip), count);
+        assert_int_equal(roost_gossip_get_cardinality(gossip), count);
     }
     for (uint64_t key = 0; key < COUNT_OF(there); key++)
         assert_int_equal(has(gossip, key), there[key]);
     for (uint64_t i = 0; i < count; i++) {
-        roost_bytes element = roost_gossip_element(gossip, i);
+        roost_bytes element = roost_gossip_get_element(gossip, i);
         assert_true(roost_gossip_contains(gossip, element.data, element.size));
     }
     assert_true(count > 2000 && count < 3000);
@@ -203,8 +203,8 @@ static void any_bytes_are_an_element(void **state)
     assert_ok(roost_gossip_add(gossip, &changed, "a\0b", 3));
     assert_ok(roost_gossip_add(gossip, &changed, "a\0c", 3));
     assert_true(changed);
-    assert_int_equal(roost_gossip_count(gossip), 3);
-    assert_int_equal(roost_gossip_element(gossip, 0).size, 0);
+    assert_int_equal(roost_gossip_get_cardinality(gossip), 3);
+    assert_int_equal(roost_gossip_get_element(gossip, 0).size, 0);
     roost_gossip_free(gossip);
 }
 
@@ -257,14 +257,14 @@ static void two_sets_become_one(void **state)
                     give(b, key);
             }
             uint64_t expected = size <= 200 ? size + 200 : 400, round = 0, learnt = 0;
-            while (roost_gossip_count(a) < expected || roost_gossip_count(b) < expected) {
+            while (roost_gossip_get_cardinality(a) < expected || roost_gossip_get_cardinality(b) < expected) {
                 learnt += meet(round % 2 ? a : b, round % 2 ? b : a, round % 2 ? 20 : 10, round);
                 assert_true(++round < 40);
             }
             assert_int_equal(learnt, 2 * expected - size - 200);
-            assert_int_equal(roost_gossip_count(a), expected);
+            assert_int_equal(roost_gossip_get_cardinality(a), expected);
             for (uint64_t i = 0; i < expected; i++) {
-                roost_bytes element = roost_gossip_element(a, i);
+                roost_bytes element = roost_gossip_get_element(a, i);
                 assert_true(roost_gossip_contains(b, element.data, element.size));
             }
             assert_int_equal(meet(a, b, 20, 999), 0);
@@ -284,9 +284,9 @@ static void one_mapping_hides_for_ever(void **state)
         for (uint64_t round = 0; round < 30; round++)
             meet(a, b, 2, round);
         if (mapping == ROOST_ROUND_MAPPING)
-            assert_true(roost_gossip_count(a) == 300 && roost_gossip_count(b) == 300);
+            assert_true(roost_gossip_get_cardinality(a) == 300 && roost_gossip_get_cardinality(b) == 300);
         else
-            assert_true(roost_gossip_count(a) < 280 && roost_gossip_count(b) < 280);
+            assert_true(roost_gossip_get_cardinality(a) < 280 && roost_gossip_get_cardinality(b) < 280);
         roost_gossip_free(a);
         roost_gossip_free(b);
     }
@@ -307,7 +307,7 @@ static void network_open(struct network *network, uint64_t seed, roost_mapping m
     network->whole = 0;
     for (unsigned i = 0; i < NODES; i++) {
         network->nodes[i] = new_gossip(i * i + 1, mapping, fixed ? ELEMENTS : 0);
-        while (roost_gossip_count(network->nodes[i]) < OWN) {
+        while (roost_gossip_get_cardinality(network->nodes[i]) < OWN) {
             uint32_t key = random_choice(&random, ELEMENTS);
             give(network->nodes[i], key);
             network->whole += !held[key];
@@ -331,7 +331,7 @@ static unsigned gossip_for(struct network *network, unsigned rounds)
                 meet(network->nodes[i], network->nodes[peer], peer * peer + 1, round);
             }
     for (unsigned i = 0; i < NODES; i++) {
-        converged += roost_gossip_count(network->nodes[i]) == network->whole;
+        converged += roost_gossip_get_cardinality(network->nodes[i]) == network->whole;
         roost_gossip_free(network->nodes[i]);
     }
     return converged;
@@ -393,7 +393,7 @@ static bool gossip_side(void *context, int stream, int which)
         }
         fine = fine && answer_contact(gossip, stream, message);
     }
-    fine = fine && roost_gossip_count(gossip) == 900;
+    fine = fine && roost_gossip_get_cardinality(gossip) == 900;
     for (uint64_t key = 0; key < 900 && fine; key++)
         fine = has(gossip, key);
     roost_gossip_free(gossip);
@@ -445,7 +445,7 @@ static void hostile_messages_are_refused(void **state)
                 if (repaired)
                     store_word(cut + size - 8, checksum_for(receiver, sender, 5, cut, size - 8));
                 assert_int_equal(roost_gossip_receive(fresh, &reply, NULL, cut, size), ROOST_CORRUPT);
-                assert_true(reply.size == 0 && roost_gossip_count(fresh) == 0);
+                assert_true(reply.size == 0 && roost_gossip_get_cardinality(fresh) == 0);
                 free(cut);
                 roost_gossip_free(fresh);
             }
@@ -465,7 +465,7 @@ static void hostile_messages_are_refused(void **state)
                 accepted++;
             } else {
                 assert_true(status == ROOST_CORRUPT || status == ROOST_TOO_LARGE);
-                assert_true(reply.size == 0 && roost_gossip_count(fresh) == 1);
+                assert_true(reply.size == 0 && roost_gossip_get_cardinality(fresh) == 1);
                 refused++;
             }
             assert_true(has(fresh, 7));
@@ -552,7 +552,7 @@ static void the_memory_limit_holds(void **state)
     roost_buffer_release(&reply);
     assert_true(message.size > 40000);
     assert_int_equal(roost_gossip_receive(gossip, &more, NULL, message.data, message.size), ROOST_TOO_LARGE);
-    assert_int_equal(roost_gossip_count(gossip), 1);
+    assert_int_equal(roost_gossip_get_cardinality(gossip), 1);
     assert_true(has(gossip, 1));
     roost_buffer_release(&message);
     roost_gossip_free(gossip);
@@ -586,13 +586,13 @@ static void every_allocation_may_fail(void **state)
                     if (status == ROOST_OK)
                         status = roost_gossip_add(gossip, NULL, "swift", 5);
                     meter.allowed = -1;
-                    assert_true(!gossip || roost_gossip_count(gossip) == (status == ROOST_OK));
+                    assert_true(!gossip || roost_gossip_get_cardinality(gossip) == (status == ROOST_OK));
                 } else {
                     give(gossip, 1000);
                     meter.allowed = allowed;
                     status = roost_gossip_receive(gossip, &reply, NULL, messages[i].data, messages[i].size);
                     meter.allowed = -1;
-                    assert_true(status == ROOST_OK || (reply.size == 0 && roost_gossip_count(gossip) == 1));
+                    assert_true(status == ROOST_OK || (reply.size == 0 && roost_gossip_get_cardinality(gossip) == 1));
                     assert_true(has(gossip, 1000));
                     roost_buffer_release(&reply);
                 }

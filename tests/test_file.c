@@ -71,7 +71,7 @@ static void create(const char *path)
     roost_file *file = locked(path);
     assert_false(roost_file_exists(file));
     roost_file_set_filter(file, new_filter(&config));
-    add_text(roost_file_filter(file), "swift");
+    add_text(roost_file_get_filter(file), "swift");
     assert_ok(roost_file_save(file));
     assert_true(roost_file_exists(file));
     roost_file_free(file);
@@ -81,8 +81,8 @@ static uint64_t actor_in(const char *path, roost_replica_status expected)
 {
     roost_file *file = file_of(path);
     assert_ok(roost_file_load(file, NULL));
-    assert_int_equal(roost_file_replica(file), expected);
-    uint64_t actor = roost_filter_actor(roost_file_filter(file));
+    assert_int_equal(roost_file_get_replica_status(file), expected);
+    uint64_t actor = roost_filter_get_actor(roost_file_get_filter(file));
     roost_file_free(file);
     return actor;
 }
@@ -134,9 +134,9 @@ static void what_is_saved_is_loaded(void **state)
     (void)state;
     create("trip");
     roost_file *file = opened("trip");
-    uint64_t actor = roost_filter_actor(roost_file_filter(file));
-    assert_true(actor != 0 && roost_file_replica(file) == ROOST_REPLICA_RESTORED);
-    add_text(roost_file_filter(file), "martin");
+    uint64_t actor = roost_filter_get_actor(roost_file_get_filter(file));
+    assert_true(actor != 0 && roost_file_get_replica_status(file) == ROOST_REPLICA_RESTORED);
+    add_text(roost_file_get_filter(file), "martin");
     assert_ok(roost_file_set_peer_cursor(file, "host:path", "cursor", 6));
     assert_ok(roost_file_save(file));
     assert_true(roost_file_is_current(file));
@@ -145,14 +145,15 @@ static void what_is_saved_is_loaded(void **state)
     file = file_of("trip");
     bool reread;
     assert_ok(roost_file_load(file, &reread));
-    assert_true(reread && has_text(roost_file_filter(file), "swift") && has_text(roost_file_filter(file), "martin"));
-    assert_int_equal(roost_filter_actor(roost_file_filter(file)), actor);
-    assert_int_equal(roost_file_peers(file), 1);
-    roost_bytes cursor = roost_file_peer_cursor(file, "host:path");
+    assert_true(reread && has_text(roost_file_get_filter(file), "swift") &&
+                has_text(roost_file_get_filter(file), "martin"));
+    assert_int_equal(roost_filter_get_actor(roost_file_get_filter(file)), actor);
+    assert_int_equal(roost_file_get_peer_count(file), 1);
+    roost_bytes cursor = roost_file_get_peer_cursor(file, "host:path");
     assert_int_equal(cursor.size, 6);
     assert_memory_equal(cursor.data, "cursor", 6);
-    assert_int_equal(roost_file_peer_cursor(file, "elsewhere").size, 0);
-    assert_string_equal(roost_file_error(file), "");
+    assert_int_equal(roost_file_get_peer_cursor(file, "elsewhere").size, 0);
+    assert_string_equal(roost_file_get_error(file), "");
     roost_file_free(file);
 }
 
@@ -164,8 +165,8 @@ static void a_file_is_read_as_a_new_replica(void **state)
     roost_file *file = file_of("read");
     roost_filter *filter;
     assert_ok(roost_file_read(file, &filter));
-    assert_true(has_text(filter, "swift") && roost_filter_actor(filter) == 0);
-    assert_null(roost_file_filter(file));
+    assert_true(has_text(filter, "swift") && roost_filter_get_actor(filter) == 0);
+    assert_null(roost_file_get_filter(file));
     roost_filter_free(filter);
     roost_buffer bytes = bytes_in("read");
     assert_int_equal(roost_filter_decode(&filter, bytes.data, bytes.size, NULL), ROOST_CORRUPT);
@@ -176,7 +177,7 @@ static void a_file_is_read_as_a_new_replica(void **state)
     assert_null(filter);
 
     assert_ok(roost_file_load(file, NULL));
-    put_bytes("plain", bytes.data, roost_file_frame_size(file));
+    put_bytes("plain", bytes.data, roost_file_get_frame_size(file));
     assert_int_equal(actor_in("plain", ROOST_REPLICA_NEW), 0);
     roost_buffer_release(&bytes);
     roost_file_free(file);
@@ -190,13 +191,13 @@ static void a_filter_without_a_replica_is_a_plain_frame(void **state)
     roost_file *file = locked("bloom");
     roost_buffer frame;
     roost_file_set_filter(file, new_filter(&config));
-    add_text(roost_file_filter(file), "swift");
-    assert_ok(roost_filter_encode(roost_file_filter(file), &frame));
+    add_text(roost_file_get_filter(file), "swift");
+    assert_ok(roost_filter_encode(roost_file_get_filter(file), &frame));
     assert_ok(roost_file_save(file));
     roost_buffer bytes = bytes_in("bloom");
     assert_int_equal(bytes.size, frame.size);
     assert_memory_equal(bytes.data, frame.data, frame.size);
-    assert_int_equal(roost_file_frame_size(file), frame.size);
+    assert_int_equal(roost_file_get_frame_size(file), frame.size);
     roost_buffer_release(&bytes);
     roost_buffer_release(&frame);
     roost_file_free(file);
@@ -213,23 +214,23 @@ static void a_load_reads_only_what_changed(void **state)
         assert_int_equal(roost_file_is_current(file), round > 0);
         assert_ok(roost_file_load(file, &reread));
         assert_int_equal(reread, round == 0);
-        add_text(roost_file_filter(file), "martin");
+        add_text(roost_file_get_filter(file), "martin");
         assert_ok(roost_file_save(file));
         roost_file_unlock(file);
     }
     roost_file *other = opened("often");
-    add_text(roost_file_filter(other), "heron");
+    add_text(roost_file_get_filter(other), "heron");
     assert_ok(roost_file_save(other));
     assert_false(roost_file_is_same(file, other));
     roost_file_free(other);
 
     assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
     assert_ok(roost_file_load(file, &reread));
-    assert_true(reread && has_text(roost_file_filter(file), "heron"));
-    add_text(roost_file_filter(file), "crane");
+    assert_true(reread && has_text(roost_file_get_filter(file), "heron"));
+    add_text(roost_file_get_filter(file), "crane");
     roost_file_discard(file);
     assert_ok(roost_file_load(file, &reread));
-    assert_true(reread && !has_text(roost_file_filter(file), "crane"));
+    assert_true(reread && !has_text(roost_file_get_filter(file), "crane"));
     roost_file_free(file);
 }
 
@@ -244,7 +245,7 @@ static void a_copy_is_a_new_replica(void **state)
     copy_file("original", "copy");
     assert_int_equal(actor_in("copy", ROOST_REPLICA_COPY), 0);
     roost_file *file = opened("copy");
-    add_text(roost_file_filter(file), "martin");
+    add_text(roost_file_get_filter(file), "martin");
     assert_ok(roost_file_save(file));
     roost_file_free(file);
     uint64_t other = actor_in("copy", ROOST_REPLICA_RESTORED);
@@ -274,7 +275,7 @@ static void a_link_that_is_made_meanwhile_loses_the_replica(void **state)
     create("linked");
     roost_file *file = opened("linked");
     assert_int_equal(link("linked", "snapshot"), 0);
-    add_text(roost_file_filter(file), "martin");
+    add_text(roost_file_get_filter(file), "martin");
     assert_ok(roost_file_save(file));
     roost_file_free(file);
     assert_int_equal(actor_in("snapshot", ROOST_REPLICA_COPY), 0);
@@ -288,10 +289,10 @@ static void a_new_replica_can_be_forced(void **state)
     uint64_t actor = actor_in("forced", ROOST_REPLICA_RESTORED);
     roost_file *file = opened("forced");
     assert_ok(roost_file_set_peer_cursor(file, "peer", "c", 1));
-    assert_ok(roost_file_new_replica(file));
-    assert_int_equal(roost_file_peers(file), 0);
+    assert_ok(roost_file_reset_replica(file));
+    assert_int_equal(roost_file_get_peer_count(file), 0);
     assert_ok(roost_file_save(file));
-    add_text(roost_file_filter(file), "martin");
+    add_text(roost_file_get_filter(file), "martin");
     assert_ok(roost_file_save(file));
     roost_file_free(file);
     uint64_t other = actor_in("forced", ROOST_REPLICA_RESTORED);
@@ -312,10 +313,10 @@ static void the_latest_peers_are_kept(void **state)
     assert_ok(roost_file_save(file));
     roost_file_free(file);
     file = opened("peers");
-    assert_int_equal(roost_file_peers(file), ROOST_FILE_MOST_PEERS);
+    assert_int_equal(roost_file_get_peer_count(file), ROOST_FILE_MOST_PEERS);
     for (int i = 0; i < PEERS; i++) {
         snprintf(name, sizeof name, "peer %d", i);
-        roost_bytes cursor = roost_file_peer_cursor(file, name);
+        roost_bytes cursor = roost_file_get_peer_cursor(file, name);
         assert_int_equal(cursor.size, i < PEERS - ROOST_FILE_MOST_PEERS ? 0 : sizeof i);
         assert_true(!cursor.size || memcmp(cursor.data, &i, sizeof i) == 0);
     }
@@ -332,23 +333,23 @@ static void cursors_make_the_next_sync_small(void **state)
     for (int round = 0; round < 2; round++) {
         roost_file *here = opened("here"), *there = opened("there");
         for (int i = 0; i < (round == 0 ? 50 : 1); i++)
-            add_text(roost_file_filter(here), round == 0 ? (char[]){(char)('a' + i), 0} : "last");
-        roost_bytes known = roost_file_peer_cursor(here, "there");
+            add_text(roost_file_get_filter(here), round == 0 ? (char[]){(char)('a' + i), 0} : "last");
+        roost_bytes known = roost_file_get_peer_cursor(here, "there");
         assert_int_equal(known.size > 0, round > 0);
         roost_sync *sync;
         roost_buffer request = {0}, reply = {0}, cursor;
-        assert_ok(roost_sync_new(&sync, roost_file_filter(here), known.data, known.size));
+        assert_ok(roost_sync_new(&sync, roost_file_get_filter(here), known.data, known.size));
         for (;;) {
             assert_ok(roost_sync_next(sync, &request, reply.data, reply.size));
             roost_buffer_release(&reply);
             if (request.size == 0)
                 break;
-            assert_ok(roost_sync_answer(roost_file_filter(there), &reply, NULL, request.data, request.size));
+            assert_ok(roost_sync_reply(roost_file_get_filter(there), &reply, NULL, request.data, request.size));
             bytes[round] += request.size + reply.size;
             roost_buffer_release(&request);
         }
-        assert_true(roost_filter_equal(roost_file_filter(here), roost_file_filter(there)));
-        assert_ok(roost_sync_memory(sync, &cursor));
+        assert_true(roost_filter_equal(roost_file_get_filter(here), roost_file_get_filter(there)));
+        assert_ok(roost_sync_save_memory(sync, &cursor));
         assert_ok(roost_file_set_peer_cursor(here, "there", cursor.data, cursor.size));
         assert_ok(roost_file_save(here));
         assert_ok(roost_file_save(there));
@@ -393,10 +394,10 @@ static void only_an_exclusive_lock_allows_a_save(void **state)
     (void)state;
     create("unlocked");
     roost_file *file = file_of("unlocked");
-    assert_int_equal(roost_file_new_replica(file), ROOST_INVALID);
+    assert_int_equal(roost_file_reset_replica(file), ROOST_INVALID);
     assert_ok(roost_file_load(file, NULL));
     assert_int_equal(roost_file_save(file), ROOST_INVALID);
-    assert_string_equal(roost_file_error(file), "not locked for writing");
+    assert_string_equal(roost_file_get_error(file), "not locked for writing");
     assert_int_equal(roost_file_begin(file), ROOST_INVALID);
     assert_int_equal(roost_file_commit(file), ROOST_INVALID);
     assert_ok(roost_file_lock(file, ROOST_LOCK_SHARED));
@@ -424,7 +425,7 @@ static void writers_wait_for_each_other(void **state)
             for (int i = 0; i < KEYS; i++) {
                 roost_file *file = opened("shared");
                 snprintf(key, sizeof key, "%d %d", writer, i);
-                add_text(roost_file_filter(file), key);
+                add_text(roost_file_get_filter(file), key);
                 assert_ok(roost_file_save(file));
                 roost_file_free(file);
             }
@@ -437,9 +438,9 @@ static void writers_wait_for_each_other(void **state)
     for (int writer = 0; writer < WRITERS; writer++)
         for (int i = 0; i < KEYS; i++) {
             snprintf(key, sizeof key, "%d %d", writer, i);
-            assert_true(has_text(roost_file_filter(file), key));
+            assert_true(has_text(roost_file_get_filter(file), key));
         }
-    assert_int_equal(info_of(roost_file_filter(file)).actors, 1);
+    assert_int_equal(info_of(roost_file_get_filter(file)).actors, 1);
     roost_file_free(file);
     assert_false(folder_has_temporaries());
 }
@@ -463,7 +464,7 @@ static void a_killed_writer_leaves_the_old_file(void **state)
         if (writer == 0) {
             roost_file *file = opened("victim");
             int calls = moment;
-            add_text(roost_file_filter(file), "martin");
+            add_text(roost_file_get_filter(file), "martin");
             roost_file_set_interrupt(file, stop_at, &calls);
             assert_ok(roost_file_save(file));
             _exit(0);
@@ -474,15 +475,15 @@ static void a_killed_writer_leaves_the_old_file(void **state)
         assert_true(folder_has_temporaries());
         roost_file *file = file_of("victim");
         assert_ok(roost_file_load(file, NULL));
-        assert_true(has_text(roost_file_filter(file), "swift") && !has_text(roost_file_filter(file), "martin"));
-        assert_int_equal(roost_file_replica(file), ROOST_REPLICA_RESTORED);
+        assert_true(has_text(roost_file_get_filter(file), "swift") && !has_text(roost_file_get_filter(file), "martin"));
+        assert_int_equal(roost_file_get_replica_status(file), ROOST_REPLICA_RESTORED);
         assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
         assert_false(folder_has_temporaries());
         roost_file_free(file);
     }
     assert_true(kills >= 3); /* frame, section, rename */
     roost_file *file = opened("victim");
-    assert_true(has_text(roost_file_filter(file), "martin"));
+    assert_true(has_text(roost_file_get_filter(file), "martin"));
     roost_file_free(file);
 }
 
@@ -529,8 +530,8 @@ static void a_wait_for_a_lock_can_be_interrupted(void **state)
         assert_int_equal(errno, EINTR);
     sigaction(SIGUSR1, &before, NULL);
     assert_true(calls > 0);
-    assert_string_equal(roost_file_error(waiter), "interrupted");
-    assert_int_equal(roost_file_errno(waiter), 0);
+    assert_string_equal(roost_file_get_error(waiter), "interrupted");
+    assert_int_equal(roost_file_get_errno(waiter), 0);
     roost_file_free(holder);
     assert_int_equal(roost_file_save(waiter), ROOST_INVALID);
     roost_file_set_interrupt(waiter, NULL, NULL);
@@ -550,7 +551,7 @@ static void an_interrupted_save_changes_nothing(void **state)
     create("kept");
     roost_buffer before = bytes_in("kept");
     roost_file *file = opened("kept");
-    add_text(roost_file_filter(file), "martin");
+    add_text(roost_file_get_filter(file), "martin");
     roost_file_set_interrupt(file, always, NULL);
     assert_int_equal(roost_file_save(file), ROOST_INTERRUPTED);
     roost_buffer after = bytes_in("kept");
@@ -559,7 +560,7 @@ static void an_interrupted_save_changes_nothing(void **state)
     assert_false(folder_has_temporaries());
     roost_file_set_interrupt(file, NULL, NULL);
     assert_ok(roost_file_save(file));
-    assert_int_equal(actor_in("kept", ROOST_REPLICA_RESTORED), roost_filter_actor(roost_file_filter(file)));
+    assert_int_equal(actor_in("kept", ROOST_REPLICA_RESTORED), roost_filter_get_actor(roost_file_get_filter(file)));
     roost_file_free(file);
     roost_buffer_release(&before);
     roost_buffer_release(&after);
@@ -572,28 +573,28 @@ static void errors_of_the_system_are_reported(void **state)
     (void)state;
     roost_file *file = file_of("missing");
     assert_int_equal(roost_file_load(file, NULL), ROOST_SYSTEM);
-    assert_int_equal(roost_file_errno(file), ENOENT);
-    assert_string_equal(roost_file_error(file), strerror(ENOENT));
+    assert_int_equal(roost_file_get_errno(file), ENOENT);
+    assert_string_equal(roost_file_get_error(file), strerror(ENOENT));
     assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
     assert_int_equal(roost_file_load(file, NULL), ROOST_SYSTEM);
-    assert_int_equal(roost_file_errno(file), ENOENT);
+    assert_int_equal(roost_file_get_errno(file), ENOENT);
     roost_file_free(file);
 
     assert_int_equal(mkdir("directory", 0755), 0);
     file = file_of("directory");
     assert_int_equal(roost_file_load(file, NULL), ROOST_SYSTEM);
-    assert_int_equal(roost_file_errno(file), EISDIR);
+    assert_int_equal(roost_file_get_errno(file), EISDIR);
     roost_file_free(file);
     file = file_of("/dev/null");
     assert_int_equal(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE), ROOST_INVALID);
-    assert_string_equal(roost_file_error(file), "not a regular file");
+    assert_string_equal(roost_file_get_error(file), "not a regular file");
     assert_int_equal(roost_file_load(file, NULL), ROOST_NOT_FRAME);
-    assert_string_equal(roost_file_error(file), "empty file");
+    assert_string_equal(roost_file_get_error(file), "empty file");
     roost_file_free(file);
     assert_int_equal(symlink("loop", "loop"), 0);
     file = file_of("loop");
     assert_int_equal(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE), ROOST_SYSTEM);
-    assert_int_equal(roost_file_errno(file), ELOOP);
+    assert_int_equal(roost_file_get_errno(file), ELOOP);
     roost_file_free(file);
 }
 
@@ -607,7 +608,7 @@ static void of_two_creators_one_wins(void **state)
     assert_true(roost_file_is_current(first));
     assert_ok(roost_file_save(first));
     assert_int_equal(roost_file_save(second), ROOST_SYSTEM);
-    assert_int_equal(roost_file_errno(second), EEXIST);
+    assert_int_equal(roost_file_get_errno(second), EEXIST);
     roost_file_free(first);
     roost_file_free(second);
     assert_false(folder_has_temporaries());
@@ -621,7 +622,7 @@ static void links_and_permissions_stay(void **state)
     assert_int_equal(chmod("target", 0640), 0);
     assert_int_equal(symlink("target", "alias"), 0);
     roost_file *file = opened("alias");
-    add_text(roost_file_filter(file), "martin");
+    add_text(roost_file_get_filter(file), "martin");
     assert_ok(roost_file_save(file));
     roost_file_free(file);
     assert_true(lstat("alias", &stat) == 0 && S_ISLNK(stat.st_mode));
@@ -667,13 +668,14 @@ static void assert_harmless(const void *bytes, size_t size, size_t frame)
     if (size < frame)
         assert_int_not_equal(status, ROOST_OK);
     if (status == ROOST_OK) {
-        assert_true(has_text(roost_file_filter(file), "swift"));
-        assert_int_equal(roost_filter_actor(roost_file_filter(file)), 0);
-        assert_int_equal(roost_file_peers(file), 0);
-        assert_true(roost_file_replica(file) == (size == frame ? ROOST_REPLICA_NEW : roost_file_replica(file)));
+        assert_true(has_text(roost_file_get_filter(file), "swift"));
+        assert_int_equal(roost_filter_get_actor(roost_file_get_filter(file)), 0);
+        assert_int_equal(roost_file_get_peer_count(file), 0);
+        assert_true(roost_file_get_replica_status(file) ==
+                    (size == frame ? ROOST_REPLICA_NEW : roost_file_get_replica_status(file)));
     } else {
-        assert_null(roost_file_filter(file));
-        assert_true(*roost_file_error(file) && roost_file_errno(file) == 0);
+        assert_null(roost_file_get_filter(file));
+        assert_true(*roost_file_get_error(file) && roost_file_get_errno(file) == 0);
     }
     roost_file_free(file);
 }
@@ -685,7 +687,7 @@ static void damaged_sections_are_dropped(void **state)
     roost_file *file = opened("sound");
     assert_ok(roost_file_set_peer_cursor(file, "peer", "cursor", 6));
     assert_ok(roost_file_save(file));
-    size_t frame = roost_file_frame_size(file);
+    size_t frame = roost_file_get_frame_size(file);
     roost_file_free(file);
     roost_buffer bytes = bytes_in("sound");
     for (size_t at = 0; at < bytes.size; at++) {
@@ -776,7 +778,7 @@ static roost_status use_file(const roost_environment *environment)
     if (status == ROOST_OK)
         status = roost_file_load(file, NULL);
     if (status == ROOST_OK)
-        assert_int_equal(roost_file_replica(file), ROOST_REPLICA_RESTORED);
+        assert_int_equal(roost_file_get_replica_status(file), ROOST_REPLICA_RESTORED);
     if (status == ROOST_OK)
         status = roost_file_set_peer_cursor(file, "peer", "other", 5);
     if (status == ROOST_OK)
@@ -784,9 +786,9 @@ static roost_status use_file(const roost_environment *environment)
     if (status == ROOST_OK)
         status = roost_file_read(file, &copy);
     if (status == ROOST_OK)
-        status = roost_file_new_replica(file);
+        status = roost_file_reset_replica(file);
     if (file)
-        assert_int_equal(status != ROOST_OK, *roost_file_error(file) != 0);
+        assert_int_equal(status != ROOST_OK, *roost_file_get_error(file) != 0);
     roost_filter_free(copy);
     roost_file_free(file);
     return status;

@@ -26,7 +26,7 @@ static roost_filter *victim_of(const roost_config *config)
     roost_filter *filter = new_filter(config);
     roost_cursor cursor = {0, 0};
     roost_buffer frame;
-    assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
     roost_buffer_release(&frame);
     for (uint64_t key = 0; key < 20; key++)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
@@ -572,7 +572,7 @@ static roost_buffer some_frame(const roost_config *config, bool delta)
     roost_buffer frame;
     for (uint64_t key = 10; key < 30; key++)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
-    assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
     roost_buffer_release(&frame);
     other = new_filter(config);
     for (uint64_t key = 30; key < 36; key++)
@@ -582,7 +582,7 @@ static roost_buffer some_frame(const roost_config *config, bool delta)
             assert_ok(roost_filter_remove_hash(key < 30 ? filter : other, NULL, hash_for_key(key)));
     assert_ok(roost_filter_merge(filter, NULL, other));
     if (delta)
-        assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
     else
         assert_ok(roost_filter_encode(filter, &frame));
     assert_int_equal(frame.data[5], delta ? 2 : 1);

@@ -87,7 +87,7 @@ static void entries_come_back_resolved(void **state)
     config.kind = ROOST_ORCUCKOO;
     config.capacity = 1000;
     roost_filter *filter = new_filter(&config), *same;
-    const roost_config *resolved = roost_filter_config(filter);
+    const roost_config *resolved = roost_filter_get_config(filter);
     assert_true(resolved->fingerprint_bits == 24 && resolved->entry_bits == 64 && !resolved->multiset);
     assert_true(resolved->fpr == 0.01 && resolved->bucket_size == 4);
     same = new_filter(resolved);
@@ -95,11 +95,11 @@ static void entries_come_back_resolved(void **state)
     FREE_ALL(filter, same);
     config.fpr = 1e-7; /* more bits where the rate needs them */
     filter = new_filter(&config);
-    assert_in_range(roost_filter_config(filter)->fingerprint_bits, 25, 28);
+    assert_in_range(roost_filter_get_config(filter)->fingerprint_bits, 25, 28);
     roost_filter_free(filter);
     config = orcuckoo_config(0, 32, true, 1000);
     filter = new_filter(&config);
-    assert_int_equal(roost_filter_config(filter)->fingerprint_bits, 8);
+    assert_int_equal(roost_filter_get_config(filter)->fingerprint_bits, 8);
     roost_filter_free(filter);
 }
 
@@ -110,7 +110,7 @@ static void configuration_comes_back_resolved(void **state)
     config.kind = ROOST_CUCKOO;
     config.capacity = 1000;
     roost_filter *filter = new_filter(&config);
-    const roost_config *resolved = roost_filter_config(filter);
+    const roost_config *resolved = roost_filter_get_config(filter);
     assert_int_equal(resolved->fingerprint_bits, 10);
     assert_int_equal(resolved->bucket_size, 4);
     assert_true(resolved->fpr == 0.01);
@@ -228,7 +228,7 @@ static void grow_only_filters_do_not_remove(void **state)
         assert_int_equal(roost_filter_add_dot(filter, &dot, "b", 1), ROOST_UNSUPPORTED);
         assert_true(dot.actor == 0 && dot.counter == 0);
         assert_int_equal(roost_filter_add_dot_hash(filter, &dot, hashes[1]), ROOST_UNSUPPORTED);
-        assert_int_equal(roost_filter_actor(filter), 0);
+        assert_int_equal(roost_filter_get_actor(filter), 0);
         assert_int_equal(roost_filter_count(filter, "a", 1), 1);
         assert_int_equal(roost_filter_count_hash(filter, hashes[0]), roost_filter_contains_hash(filter, hashes[0]));
         assert_still(&before, filter);
@@ -315,13 +315,13 @@ static void cursors_may_share_their_place(void **state)
         roost_filter *filter = new_filter(&config), *part;
         roost_cursor first = {0, 0}, next = {7, 7}, shared;
         roost_buffer whole, one, two;
-        assert_ok(roost_filter_delta(filter, &whole, &next, &first));
+        assert_ok(roost_filter_encode_delta(filter, &whole, &next, &first));
         assert_true(first.incarnation == 0 && first.sequence == 0);
         assert_true(next.incarnation != 0 && next.sequence != 7);
         assert_ok(roost_filter_add(filter, NULL, "a", 1));
         shared = next;
-        assert_ok(roost_filter_delta(filter, &one, &first, &next));
-        assert_ok(roost_filter_delta(filter, &two, &shared, &shared));
+        assert_ok(roost_filter_encode_delta(filter, &one, &first, &next));
+        assert_ok(roost_filter_encode_delta(filter, &two, &shared, &shared));
         assert_same_bytes(&one, &two);
         assert_true(shared.incarnation == first.incarnation && shared.sequence == first.sequence);
         assert_true(shared.sequence > next.sequence);
@@ -357,8 +357,8 @@ static void foreign_frames_do_not_fit(void **state)
     for (size_t i = 0; i < COUNT_OF(configs); i++) {
         roost_cursor cursor = {0, 0};
         roost_buffer whole, part;
-        assert_ok(roost_filter_delta(filters[i], &whole, &cursor, &cursor));
-        assert_ok(roost_filter_delta(filters[i], &part, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(filters[i], &whole, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(filters[i], &part, &cursor, &cursor));
         for (size_t j = 0; j < COUNT_OF(configs); j++) {
             struct portrait before = portrait_of(filters[j]);
             bool changed = true;
@@ -387,7 +387,7 @@ static void replicas_of_every_kind(void **state)
         assert_ok(roost_filter_save_replica(filter, &replica));
         assert_true(replica.data == NULL && replica.size == 0);
         assert_ok(roost_filter_restore_replica(filter, NULL, 0));
-        assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         assert_ok(roost_filter_add(filter, NULL, "a", 1));
         assert_ok(roost_filter_save_replica(filter, &replica));
@@ -396,7 +396,7 @@ static void replicas_of_every_kind(void **state)
         for (size_t size = 1; size < replica.size; size++)
             assert_int_not_equal(roost_filter_restore_replica(copy, replica.data, size), ROOST_OK);
         assert_ok(roost_filter_restore_replica(copy, replica.data, replica.size));
-        assert_ok(roost_filter_delta(copy, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(copy, &frame, &cursor, &cursor));
         assert_int_equal(frame.data[5], 2); /* it goes on where the other was */
         roost_buffer_release(&frame);
         roost_buffer_release(&replica);
@@ -459,8 +459,8 @@ static void brief_is_a_part_of_info(void **state)
             for (uint64_t key = 0; key < 450; key++)
                 assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
             roost_info info, brief;
-            roost_filter_info(filter, &info);
-            roost_filter_brief(filter, &brief);
+            roost_filter_get_info(filter, &info);
+            roost_filter_get_brief_info(filter, &brief);
             assert_true(brief.tables == info.tables && brief.bytes_memory == info.bytes_memory);
             assert_true(brief.bits == info.bits && brief.probes == info.probes && brief.buckets == info.buckets);
             assert_true(brief.actors == info.actors && brief.dots == info.dots && brief.journal == info.journal);
@@ -477,7 +477,7 @@ static void brief_of_a_window_is_a_part_of_info(void **state)
     (void)state;
     for (int number = 0; number < 4; number++) {
         roost_kind kind = number % 2 ? ROOST_COUNTER : ROOST_WINDOW;
-        roost_config config = roost_window_config(kind, ROOST_SECOND);
+        roost_config config = roost_window_config_default(kind, ROOST_SECOND);
         config.capacity = 500;
         config.scalable = number < 2; /* all is known at once */
         roost_filter *filter = new_filter(&config);
@@ -488,8 +488,8 @@ static void brief_of_a_window_is_a_part_of_info(void **state)
             else
                 assert_ok(roost_counter_increment(filter, &counted, NULL, &time, sizeof time, 1, time));
         roost_info info, brief;
-        roost_filter_info(filter, &info);
-        roost_filter_brief(filter, &brief);
+        roost_filter_get_info(filter, &info);
+        roost_filter_get_brief_info(filter, &brief);
         assert_true(brief.tables == info.tables && brief.tables > 0 && brief.bytes_memory == info.bytes_memory);
         assert_true(brief.bits == info.bits && brief.probes == info.probes && brief.journal == info.journal);
         assert_true(brief.actors == info.actors && brief.actors == (kind == ROOST_COUNTER));

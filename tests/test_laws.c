@@ -137,7 +137,7 @@ static void assert_lattice(struct world *world)
 /* A filter that gets the same keys in one go, in another order, is the same filter. */
 static void assert_canonical(struct world *world, struct random_source *random)
 {
-    roost_config config = *roost_filter_config(world->replicas[0]);
+    roost_config config = *roost_filter_get_config(world->replicas[0]);
     roost_environment environment = {.random_seed = random_next(random)};
     roost_filter *fresh, *parts[2];
     assert_ok(roost_filter_new(&fresh, &config, &environment));
@@ -234,7 +234,7 @@ static void step_add_dot(struct remove_world *world, int at, struct random_sourc
     roost_filter *filter = world->replicas[at], *before = clone_of(filter);
     roost_hash hash = shared_key(world, random);
     uint64_t copies = roost_filter_count_hash(filter, hash);
-    bool changed = true, multiset = roost_filter_config(filter)->multiset, by_dot = random_choice(random, 2);
+    bool changed = true, multiset = roost_filter_get_config(filter)->multiset, by_dot = random_choice(random, 2);
     roost_dot dot;
     roost_status status =
         by_dot ? roost_filter_add_dot_hash(filter, &dot, hash) : roost_filter_add_hash(filter, &changed, hash);
@@ -244,7 +244,7 @@ static void step_add_dot(struct remove_world *world, int at, struct random_sourc
             dot = (roost_dot){own->actor, own->counter};
             assert_int_equal(changed, multiset || copies == 0);
         }
-        assert_int_equal(dot.actor, roost_filter_actor(filter));
+        assert_int_equal(dot.actor, roost_filter_get_actor(filter));
         dots_add(&world->dots, at, filter, hash, dot);
         assert_order(before, filter, ROOST_BEFORE);
     } else {
@@ -265,7 +265,7 @@ static void step_remove(struct remove_world *world, int at, struct random_source
     roost_hash hash = shared_key(world, random);
     uint64_t key = class_for(filter, hash);
     uint32_t live = dots_live(dots, at, key), how = random_choice(random, 4);
-    bool changed = !live, expected = live > 0, multiset = roost_filter_config(filter)->multiset;
+    bool changed = !live, expected = live > 0, multiset = roost_filter_get_config(filter)->multiset;
     if (how == 0 && multiset) {
         assert_ok(roost_filter_remove_one_hash(filter, &changed, hash));
         dots_read(dots, SCRATCH, filter);
@@ -325,7 +325,7 @@ static void step_reincarnate(struct remove_world *world, int at, struct random_s
     bool old = random_choice(random, 2);
     source = old ? world->backup : source;
     next = random_choice(random, 2) ? clone_of(source) : through_bytes(source);
-    assert_int_equal(roost_filter_actor(next), 0);
+    assert_int_equal(roost_filter_get_actor(next), 0);
     assert_true(roost_filter_equal(next, source));
     roost_filter_free(world->replicas[at]);
     world->replicas[at] = next;

@@ -28,12 +28,13 @@ static struct {
 
 static bool observes_removes(const roost_filter *filter)
 {
-    return roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    return roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
 }
 
 static bool has_time(const roost_filter *filter)
 {
-    return roost_filter_config(filter)->kind == ROOST_WINDOW || roost_filter_config(filter)->kind == ROOST_COUNTER;
+    return roost_filter_get_config(filter)->kind == ROOST_WINDOW ||
+           roost_filter_get_config(filter)->kind == ROOST_COUNTER;
 }
 
 static roost_hash key_of(const struct pair *pair, uint32_t key)
@@ -58,7 +59,7 @@ static void change(const struct pair *pair, roost_filter *filter, struct random_
         uint64_t time = (EPOCH + random_choice(random, 40)) * ROOST_SECOND;
         bool applied;
         if (has_time(filter))
-            status = roost_filter_config(filter)->kind == ROOST_WINDOW
+            status = roost_filter_get_config(filter)->kind == ROOST_WINDOW
                          ? roost_window_add_hash(filter, NULL, hash, time)
                          : roost_counter_increment(filter, &applied, NULL, &hash, sizeof hash, 1, time);
         else if (observes_removes(filter) && random_choice(random, 3) == 0)
@@ -83,7 +84,7 @@ static roost_config config_of_world(uint64_t number, struct random_source *rando
     case 5:
         return some_series_config(number / 7, 40);
     default:;
-        roost_config config = roost_window_config(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, 60 * ROOST_SECOND);
+        roost_config config = roost_window_config_default(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, 60 * ROOST_SECOND);
         config.capacity = capacity;
         return config;
     }
@@ -114,13 +115,13 @@ static void pair_open(struct pair *pair, uint64_t number, struct random_source *
     pair->there = decoded(&frame, &environment);
     roost_buffer_release(&frame);
     if (random_choice(random, 3)) /* they keep journals */
-        assert_ok(roost_filter_cursor(pair->here, &cursor));
-    assert_ok(roost_filter_cursor(pair->there, &cursor));
+        assert_ok(roost_filter_get_cursor(pair->here, &cursor));
+    assert_ok(roost_filter_get_cursor(pair->there, &cursor));
     change(pair, pair->here, random, random_choice(random, 100));
     change(pair, pair->there, random, random_choice(random, 150));
     if (random_choice(random, 4))
         cursor = (roost_cursor){0, 0};
-    assert_ok(roost_filter_delta(pair->there, &pair->frame, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(pair->there, &pair->frame, &cursor, &cursor));
     pair->sum = clone_of(pair->here);
     assert_ok(roost_filter_merge_frame(pair->sum, NULL, pair->frame.data, pair->frame.size));
     roost_filter_free(past);
@@ -149,20 +150,20 @@ static void told_release(struct told *told)
         roost_buffer_release(&told->frames[--told->count]);
 }
 
-static roost_merging *reading(const roost_filter *filter, const roost_buffer *frame, size_t bytes)
+static roost_merge_job *reading(const roost_filter *filter, const roost_buffer *frame, size_t bytes)
 {
-    roost_merging *merging;
-    assert_ok(roost_merging_new(&merging, filter, NULL));
-    assert_ok(roost_merging_read(merging, frame->data, frame->size, bytes));
+    roost_merge_job *merging;
+    assert_ok(roost_merge_job_new(&merging, filter, NULL));
+    assert_ok(roost_merge_job_read(merging, frame->data, frame->size, bytes));
     return merging;
 }
 
-static bool one_step(roost_merging *merging, roost_filter *filter, struct told *told)
+static bool one_step(roost_merge_job *merging, roost_filter *filter, struct told *told)
 {
     bool changed, done;
     roost_bytes bytes;
     roost_filter *before = clone_of(filter);
-    assert_ok(roost_merging_step(merging, filter, &changed, &done, &bytes));
+    assert_ok(roost_merge_job_step(merging, filter, &changed, &done, &bytes));
     assert_ok(roost_filter_check(filter));
     assert_true(included(before, filter));
     assert_int_equal(changed, !roost_filter_equal(before, filter));
@@ -207,7 +208,7 @@ static void undisturbed(const struct pair *pair, struct random_source *random)
 {
     static struct told told;
     roost_filter *filter = clone_of(pair->here);
-    roost_merging *merging = reading(filter, &pair->frame, 16 + random_choice(random, 200));
+    roost_merge_job *merging = reading(filter, &pair->frame, 16 + random_choice(random, 200));
     size_t steps = 0;
     while (!one_step(merging, filter, &told)) {
         assert_none_missing(pair, filter);
@@ -218,7 +219,7 @@ static void undisturbed(const struct pair *pair, struct random_source *random)
     assert_same_digest(filter, pair->sum);
     assert_sums_to(pair, &told, random, pair->sum);
     tally.parts += steps > 0;
-    roost_merging_free(merging);
+    roost_merge_job_free(merging);
     roost_filter_free(filter);
     told_release(&told);
 }
@@ -228,16 +229,16 @@ static void disturbed(const struct pair *pair, struct random_source *random)
 {
     static struct told told;
     roost_filter *filter = clone_of(pair->here), *sum = clone_of(pair->sum);
-    roost_merging *merging = reading(filter, &pair->frame, 16 + random_choice(random, 100));
+    roost_merge_job *merging = reading(filter, &pair->frame, 16 + random_choice(random, 100));
     bool gives_up = random_choice(random, 6) == 0, done = false;
     roost_cursor cursor;
     roost_buffer frame;
-    assert_ok(roost_filter_cursor(filter, &cursor));
+    assert_ok(roost_filter_get_cursor(filter, &cursor));
     while (!done && !(gives_up && random_choice(random, 3) == 0)) {
         if (random_choice(random, 2)) {
-            assert_ok(roost_filter_cursor(filter, &cursor));
+            assert_ok(roost_filter_get_cursor(filter, &cursor));
             change(pair, filter, random, 1 + random_choice(random, 8));
-            assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
             keep(&told, frame.data, frame.size);
             assert_ok(roost_filter_merge_frame(sum, NULL, frame.data, frame.size));
             roost_buffer_release(&frame);
@@ -252,7 +253,7 @@ static void disturbed(const struct pair *pair, struct random_source *random)
     }
     assert_same_frame(filter, sum);
     assert_sums_to(pair, &told, random, sum);
-    roost_merging_free(merging);
+    roost_merge_job_free(merging);
     FREE_ALL(filter, sum);
     told_release(&told);
 }
@@ -261,12 +262,12 @@ static void into_nothing(const struct pair *pair, struct random_source *random)
 {
     static struct told told;
     roost_filter *filter, *whole = decoded(&pair->frame, NULL);
-    roost_merging *merging = reading(NULL, &pair->frame, 16 + random_choice(random, 400));
-    assert_ok(roost_merging_open(merging, &filter, NULL));
+    roost_merge_job *merging = reading(NULL, &pair->frame, 16 + random_choice(random, 400));
+    assert_ok(roost_merge_job_new_filter(merging, &filter, NULL));
     while (!one_step(merging, filter, &told))
         continue;
     assert_same_frame(filter, whole);
-    roost_merging_free(merging);
+    roost_merge_job_free(merging);
     FREE_ALL(filter, whole);
     told_release(&told);
 }
@@ -312,18 +313,18 @@ static void test_moves(void **state)
         for (uint32_t i = 0; i < added; i += 1 + random_choice(&random, 3))
             assert_ok(roost_filter_remove_hash(there, NULL, hash_for_key(key + i)));
         assert_ok(roost_filter_encode(there, &frame));
-        roost_merging *merging = reading(here, &frame, 1000);
+        roost_merge_job *merging = reading(here, &frame, 1000);
         for (done = false; !done; kicked++) {
             for (uint32_t i = 0; i < 4 && kicked > 0; i++)
                 (void)roost_filter_add_hash(here, NULL, hash_for_key(key + 5000 + 4 * kicked + i));
-            assert_ok(roost_merging_step(merging, here, &changed, &done, &bytes));
+            assert_ok(roost_merge_job_step(merging, here, &changed, &done, &bytes));
         }
         sum = clone_of(here);
         assert_ok(roost_filter_merge(sum, &changed, there));
         assert_false(changed);
         assert_true(roost_filter_equal(sum, here));
         assert_ok(roost_filter_check(here));
-        roost_merging_free(merging);
+        roost_merge_job_free(merging);
         roost_buffer_release(&frame);
         FREE_ALL(here, there, sum);
     }
@@ -354,22 +355,22 @@ static void test_stretches(void **state)
         assert_ok(roost_filter_new(&here, &config, &environment));
         fill(here, 0, fills[round / 6 % 4] / 2);
         fill(there, 100, fills[round % 4]);
-        assert_ok(roost_filter_cursor(here, &cursor));
+        assert_ok(roost_filter_get_cursor(here, &cursor));
         before = clone_of(here);
         sum = clone_of(here);
         assert_ok(roost_filter_merge(sum, NULL, there));
         assert_ok(roost_filter_encode(there, &frame));
-        roost_merging *merging = reading(here, &frame, 1000 + 3000 * (round % 5));
+        roost_merge_job *merging = reading(here, &frame, 1000 + 3000 * (round % 5));
         while (!one_step(merging, here, &told))
             continue;
         assert_same_frame(here, sum);
         assert_same_digest(here, sum);
         roost_buffer_release(&frame);
-        assert_ok(roost_filter_delta(here, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(here, &frame, &cursor, &cursor));
         assert_ok(roost_filter_merge_frame(before, NULL, frame.data, frame.size));
         assert_same_frame(before, sum);
         roost_buffer_release(&frame);
-        roost_merging_free(merging);
+        roost_merge_job_free(merging);
         told_release(&told);
         FREE_ALL(here, there, before, sum);
     }
@@ -383,20 +384,20 @@ static void test_refusals(void **state)
     struct random_source random = random_from_seed(test_seed(79));
     for (uint64_t number = 0; number < 60; number++) {
         struct pair pair;
-        roost_merging *merging;
+        roost_merge_job *merging;
         roost_config other_config = bloom_config(ROOST_CLASSIC, 77, 0.2);
         roost_filter *other = new_filter(&other_config);
         pair_open(&pair, number, &random);
-        assert_ok(roost_merging_new(&merging, other, NULL));
-        assert_int_equal(roost_merging_read(merging, pair.frame.data, pair.frame.size, 100), ROOST_MISMATCH);
-        roost_merging_free(merging);
+        assert_ok(roost_merge_job_new(&merging, other, NULL));
+        assert_int_equal(roost_merge_job_read(merging, pair.frame.data, pair.frame.size, 100), ROOST_MISMATCH);
+        roost_merge_job_free(merging);
         for (int i = 0; i < 20; i++) {
             pair.frame.data[random_choice(&random, (uint32_t)pair.frame.size)] ^=
                 (uint8_t)(1 + random_choice(&random, 255));
-            assert_ok(roost_merging_new(&merging, pair.here, NULL));
+            assert_ok(roost_merge_job_new(&merging, pair.here, NULL));
             size_t size = random_choice(&random, (uint32_t)pair.frame.size);
-            assert_int_not_equal(roost_merging_read(merging, pair.frame.data, size, 100), ROOST_OK);
-            roost_merging_free(merging);
+            assert_int_not_equal(roost_merge_job_read(merging, pair.frame.data, size, 100), ROOST_OK);
+            roost_merge_job_free(merging);
         }
         roost_filter_free(other);
         pair_close(&pair);
@@ -415,13 +416,13 @@ static void test_allocations(void **state)
         pair_open(&pair, number, &random);
         roost_status status = ROOST_NO_MEMORY;
         for (int64_t n = 0; status != ROOST_OK; n++) {
-            roost_merging *merging = NULL;
+            roost_merge_job *merging = NULL;
             meter.allowed = n;
-            status = roost_merging_new(&merging, pair.here, &environment);
+            status = roost_merge_job_new(&merging, pair.here, &environment);
             if (status == ROOST_OK)
-                status = roost_merging_read(merging, pair.frame.data, pair.frame.size, 64);
+                status = roost_merge_job_read(merging, pair.frame.data, pair.frame.size, 64);
             assert_true(status == ROOST_OK || status == ROOST_NO_MEMORY);
-            roost_merging_free(merging);
+            roost_merge_job_free(merging);
             assert_int_equal(meter.outstanding, 0);
         }
         assert_true(meter.failures > 5);
@@ -433,18 +434,18 @@ static void test_allocations(void **state)
             meter.allowed = -1;
             assert_ok(roost_filter_encode(pair.here, &frame));
             filter = decoded(&frame, &environment);
-            roost_merging *merging = reading(filter, &pair.frame, 64);
+            roost_merge_job *merging = reading(filter, &pair.frame, 64);
             while (!done) {
                 meter.allowed = n;
-                status = roost_merging_step(merging, filter, &changed, &done, &told);
+                status = roost_merge_job_step(merging, filter, &changed, &done, &told);
                 assert_true(status == ROOST_OK || status == ROOST_NO_MEMORY);
                 assert_ok(roost_filter_check(filter));
                 meter.allowed = -1;
                 if (status != ROOST_OK)
-                    assert_ok(roost_merging_step(merging, filter, &changed, &done, &told));
+                    assert_ok(roost_merge_job_step(merging, filter, &changed, &done, &told));
             }
             assert_same_frame(filter, pair.sum);
-            roost_merging_free(merging);
+            roost_merge_job_free(merging);
             roost_filter_free(filter);
             roost_buffer_release(&frame);
             assert_int_equal(meter.outstanding, 0);
@@ -462,17 +463,17 @@ static void no_part_of_a_sparse_array_is_left_out(void **state)
         roost_filter *filter = new_filter(&config), *copy = new_filter(&config);
         for (uint64_t key = 0; key < keys; key++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
-        roost_merging *merging;
+        roost_merge_job *merging;
         roost_buffer frame;
         roost_bytes told;
         bool changed, done = false;
         assert_ok(roost_filter_encode(filter, &frame));
-        assert_ok(roost_merging_new(&merging, copy, NULL));
-        assert_ok(roost_merging_read(merging, frame.data, frame.size, 4096));
+        assert_ok(roost_merge_job_new(&merging, copy, NULL));
+        assert_ok(roost_merge_job_read(merging, frame.data, frame.size, 4096));
         while (!done)
-            assert_ok(roost_merging_step(merging, copy, &changed, &done, &told));
+            assert_ok(roost_merge_job_step(merging, copy, &changed, &done, &told));
         assert_true(roost_filter_equal(filter, copy));
-        roost_merging_free(merging);
+        roost_merge_job_free(merging);
         roost_buffer_release(&frame);
         roost_filter_free(filter);
         roost_filter_free(copy);

@@ -35,11 +35,11 @@ static void course_open(struct course *course, uint64_t kind, enum relation rela
             break;
         assert_true(course->steps < MOST_STEPS);
         course->answering[course->steps] = put_to_sleep(b);
-        assert_ok(roost_sync_answer(b, &reply, NULL, request.data, request.size));
+        assert_ok(roost_sync_reply(b, &reply, NULL, request.data, request.size));
         course->requests[course->steps] = request;
         course->replies[course->steps] = reply;
     }
-    assert_true(roost_sync_result_of(sync).equal);
+    assert_true(roost_sync_get_result(sync).equal);
     roost_sync_free(sync);
     roost_filter_free(a);
     roost_filter_free(b);
@@ -67,7 +67,7 @@ static roost_sync *replay(struct course *course, unsigned step, roost_filter **a
         roost_buffer_release(&reply);
         assert_int_equal(request.size, course->requests[i].size);
         assert_memory_equal(request.data, course->requests[i].data, request.size);
-        assert_ok(roost_sync_answer(*b, &reply, NULL, request.data, request.size));
+        assert_ok(roost_sync_reply(*b, &reply, NULL, request.data, request.size));
         roost_buffer_release(&request);
         if (i == step)
             break;
@@ -142,7 +142,7 @@ static void try_reply(struct course *course, unsigned step, const roost_buffer *
     if (!forged) {
         assert_int_not_equal(status, ROOST_OK);
         assert_true(roost_filter_equal(before, a));
-        assert_ok(roost_sync_memory(sync, &memory));
+        assert_ok(roost_sync_save_memory(sync, &memory));
         assert_memory_is_sound(a, b, &memory);
         roost_buffer_release(&memory);
     }
@@ -258,7 +258,7 @@ static void refuses_reply_to_damaged(struct course *course, const roost_buffer *
     roost_sync *sync = replay(course, 0, &a, &b);
     roost_filter *before = clone_of(a);
     roost_buffer request;
-    (void)!roost_sync_answer(b, &reply, NULL, damaged_hello->data, damaged_hello->size);
+    (void)!roost_sync_reply(b, &reply, NULL, damaged_hello->data, damaged_hello->size);
     assert_int_not_equal(roost_sync_next(sync, &request, reply.data, reply.size), ROOST_OK);
     assert_true(roost_filter_equal(before, a));
     roost_buffer_release(&reply);
@@ -274,7 +274,7 @@ static void try_request(struct course *course, unsigned step, const roost_buffer
     roost_filter *b = wake(asleep, &course->scene.environment, true), *before = clone_of(b);
     roost_buffer reply;
     bool changed, hello = request->size > 0 && request->data[0] == HELLO;
-    roost_status status = roost_sync_answer(b, &reply, &changed, request->data, request->size);
+    roost_status status = roost_sync_reply(b, &reply, &changed, request->data, request->size);
     assert_ok(roost_filter_check(b));
     assert_true(included(before, b));
     assert_true(reply.size > 0);
@@ -347,7 +347,7 @@ static void send_by_hand(roost_filter *filter, struct bit_writer *writer, roost_
 {
     roost_buffer request;
     assert_ok(message_end(writer, filter, &request, ROOST_OK));
-    assert_int_equal(roost_sync_answer(filter, reply, NULL, request.data, request.size), expected);
+    assert_int_equal(roost_sync_reply(filter, reply, NULL, request.data, request.size), expected);
     assert_ok(roost_filter_check(filter));
     roost_buffer_release(&request);
 }
@@ -392,7 +392,7 @@ static void other_versions_and_configurations_are_told_apart(void **state)
         for (int version = 0; version < 256; version += 5) {
             roost_buffer reply, hello = hello_by_hand(filter, (uint8_t)version, filter);
             bool ours = version == SYNC_VERSION;
-            assert_int_equal(roost_sync_answer(filter, &reply, NULL, hello.data, hello.size),
+            assert_int_equal(roost_sync_reply(filter, &reply, NULL, hello.data, hello.size),
                              ours ? ROOST_OK : ROOST_PROTOCOL);
             if (!ours)
                 assert_says_so(filter, &reply, ROOST_PROTOCOL);
@@ -418,10 +418,10 @@ static void other_versions_and_configurations_are_told_apart(void **state)
         assert_int_equal(status_of_reply(filter, "bash: roost: command not found\n", 31), ROOST_PROTOCOL);
         assert_int_equal(status_of_reply(filter, "\x01", 1), ROOST_PROTOCOL);
         roost_buffer reply;
-        assert_int_equal(roost_sync_answer(filter, &reply, NULL, NULL, 0), ROOST_PROTOCOL);
+        assert_int_equal(roost_sync_reply(filter, &reply, NULL, NULL, 0), ROOST_PROTOCOL);
         assert_says_so(filter, &reply, ROOST_PROTOCOL);
         roost_buffer_release(&reply);
-        assert_int_equal(roost_sync_answer(filter, &reply, NULL, "GET / HTTP/1.1\r\n", 16), ROOST_PROTOCOL);
+        assert_int_equal(roost_sync_reply(filter, &reply, NULL, "GET / HTTP/1.1\r\n", 16), ROOST_PROTOCOL);
         roost_buffer_release(&reply);
         roost_filter_free(filter);
         roost_filter_free(other);
@@ -547,12 +547,12 @@ static void a_few_bytes_do_not_fill_the_memory(void **state)
             assert_ok(roost_filter_new(&filter, &config, &environment));
             put_many(filter, 0, 20000);
             hello = hello_by_hand(filter, SYNC_VERSION, filter);
-            assert_ok(roost_sync_answer(filter, &reply, NULL, hello.data, hello.size));
+            assert_ok(roost_sync_reply(filter, &reply, NULL, hello.data, hello.size));
             roost_buffer_release(&hello);
             roost_buffer_release(&reply);
             if (kind == 3)
                 push_runs(filter, 1, 2, 1, 1u << 23);
-            roost_filter_info(filter, &info);
+            roost_filter_get_info(filter, &info);
             uint64_t before = weighed.now;
             weighed.most = weighed.now;
             struct bit_writer writer;
@@ -564,7 +564,7 @@ static void a_few_bytes_do_not_fill_the_memory(void **state)
             }
             roost_buffer request;
             assert_ok(message_end(&writer, filter, &request, ROOST_OK));
-            roost_status status = roost_sync_answer(filter, &reply, NULL, request.data, request.size);
+            roost_status status = roost_sync_reply(filter, &reply, NULL, request.data, request.size);
             printf("kind %d, %zu bytes: %s, %llu bytes in reply, filter %llu, at most %llu more\n", (int)kind,
                    request.size, roost_status_text(status), (unsigned long long)reply.size,
                    (unsigned long long)info.bytes_memory, (unsigned long long)(weighed.most - before));
@@ -587,7 +587,7 @@ static void many_runs_take_no_square(void **state)
     push_runs(filter, RUNS, 4, 4, 1);
     push_runs(filter, RUNS, 2, 4, 1);
     roost_info info;
-    roost_filter_info(filter, &info);
+    roost_filter_get_info(filter, &info);
     assert_int_equal(info.dots, 2 * RUNS);
     assert_int_equal(info.gaps, 2 * RUNS);
     roost_filter_free(filter);
@@ -602,7 +602,7 @@ static void answer_or_fail(roost_filter *filter, roost_buffer *reply, const roos
 {
     roost_digest before = roost_filter_digest(filter);
     bool changed;
-    roost_status status = roost_sync_answer(filter, reply, &changed, request->data, request->size);
+    roost_status status = roost_sync_reply(filter, reply, &changed, request->data, request->size);
     roost_digest after = roost_filter_digest(filter);
     assert_true(status == ROOST_OK || status == ROOST_NO_MEMORY);
     bool same = memcmp(&before, &after, sizeof before) == 0;
@@ -638,7 +638,7 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
     }
     assert_int_equal(request.size, 0);
     assert_true(status == ROOST_OK || status == ROOST_NO_MEMORY || status == ROOST_PROTOCOL);
-    if (roost_sync_memory(sync, memory) != ROOST_OK)
+    if (roost_sync_save_memory(sync, memory) != ROOST_OK)
         assert_null(memory->data);
     roost_sync_free(sync);
     return status == ROOST_OK;

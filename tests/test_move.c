@@ -45,7 +45,7 @@ static roost_config config_of(uint64_t number)
 /* The same for both, so that they stay equal but for their dots. */
 static void change(roost_filter *filter, uint32_t from)
 {
-    bool removes = roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    bool removes = roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
     for (uint32_t key = from; key < from + 60; key++) {
         roost_status status = roost_filter_add_hash(filter, NULL, hash_for_key(key % KEYS));
         assert_true(status == ROOST_OK || status == ROOST_FULL);
@@ -68,21 +68,21 @@ static void test_moves(void **state)
         bool more = true;
         assert_ok(roost_filter_new(&filter, &config, &environment));
         if (number % 2)
-            assert_ok(roost_filter_cursor(filter, &cursor));
+            assert_ok(roost_filter_get_cursor(filter, &cursor));
         moving.of = 1 + number % 4;
         for (uint32_t i = 0; i < 6 || more; i++) {
             change(filter, 60 * i);
-            assert_ok(roost_filter_cursor(filter, &cursor));
+            assert_ok(roost_filter_get_cursor(filter, &cursor));
             behind = clone_of(filter);
             change(filter, 60 * i + 30);
             copy = clone_of(filter);
-            more = roost_filter_move(&filter, move_some, &moving, &place);
+            more = roost_filter_defragment(&filter, &place, move_some, &moving);
             place = more ? place : 0;
             places++;
             assert_ok(roost_filter_check(filter));
             assert_same_frame(filter, copy);
             assert_same_digest(filter, copy);
-            assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
             assert_ok(roost_filter_merge_frame(behind, NULL, frame.data, frame.size));
             assert_same_frame(filter, behind);
             for (uint32_t key = 0; key < KEYS; key++)
@@ -101,11 +101,11 @@ static void windows_stay(void **state)
 {
     (void)state;
     struct moving moving = {.of = 1};
-    roost_config config = roost_window_config(ROOST_WINDOW, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(ROOST_WINDOW, 60 * ROOST_SECOND);
     config.capacity = 100;
     roost_filter *window = new_filter(&config);
     uint64_t place = 0;
-    assert_false(roost_filter_move(&window, move_some, &moving, &place));
+    assert_false(roost_filter_defragment(&window, &place, move_some, &moving));
     assert_int_equal(moving.moved, 0);
     roost_filter_free(window);
 }

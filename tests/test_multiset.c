@@ -92,7 +92,7 @@ static roost_order model_compare(struct model *a, struct model *b)
 static void assert_like_model(const roost_multiset *multiset, struct model *model, uint64_t keys)
 {
     uint64_t entries = 0, sum = 0, largest = 0;
-    roost_multiset_report info;
+    roost_multiset_info info;
     for (size_t i = 0; i < model->size; i++) {
         entries += model->counts[i] > 0;
         sum += model->counts[i];
@@ -100,7 +100,7 @@ static void assert_like_model(const roost_multiset *multiset, struct model *mode
     }
     for (uint64_t key = 0; key < keys; key++)
         assert_int_equal(roost_multiset_count_hash(multiset, hash_for_key(key)), model_least(model, hash_for_key(key)));
-    roost_multiset_info(multiset, &info);
+    roost_multiset_get_info(multiset, &info);
     assert_int_equal(info.entries, entries);
     assert_int_equal(info.cardinality, sum);
     assert_int_equal(info.largest, largest);
@@ -142,12 +142,12 @@ static void counts_follow_the_model(void **state)
         roost_multiset_config config = some_multiset_config(number, keys);
         roost_multiset *multiset = new_multiset(&config, number);
         struct model *model = calloc(1, sizeof *model);
-        model->config = *roost_multiset_config_of(multiset);
+        model->config = *roost_multiset_get_config(multiset);
         for (unsigned step = 0; step < 300; step++)
             change_both(multiset, model, &random, keys);
         assert_like_model(multiset, model, keys + 20);
-        roost_multiset_report info;
-        roost_multiset_info(multiset, &info);
+        roost_multiset_info info;
+        roost_multiset_get_info(multiset, &info);
         overflowed += info.overflow;
         free(model);
         roost_multiset_free(multiset);
@@ -184,12 +184,12 @@ static void copies_of_one_element_take_one_slot(void **state)
     for (uint32_t size = 1; size <= 8; size *= 2) {
         roost_multiset_config config = ccf_config(8, size, 100);
         roost_multiset *multiset = new_multiset(&config, size);
-        roost_multiset_report info;
+        roost_multiset_info info;
         for (uint64_t copies = 1; copies <= 2000; copies++) {
             assert_ok(roost_multiset_add_hash(multiset, NULL, hash_for_key(7), 1));
             assert_int_equal(roost_multiset_count_hash(multiset, hash_for_key(7)), copies);
             if (copies == 2 * size || copies == 2000) {
-                roost_multiset_info(multiset, &info);
+                roost_multiset_get_info(multiset, &info);
                 assert_int_equal(info.entries, 1);
                 assert_int_equal(info.overflow, 0);
                 assert_ok(roost_multiset_check(multiset));
@@ -211,13 +211,13 @@ static void counts_widen_and_never_wrap(void **state)
         roost_multiset *multiset = new_multiset(&config, bits), *back;
         const uint64_t slot = UINT64_C(1) << ((bits <= 24 ? 32 : 64) - bits);
         uint64_t count;
-        roost_multiset_report info;
+        roost_multiset_info info;
         assert_ok(roost_multiset_add_hash(multiset, &count, hash_for_key(1), slot - 1));
-        roost_multiset_info(multiset, &info);
+        roost_multiset_get_info(multiset, &info);
         assert_int_equal(info.overflow, 0);
         assert_ok(roost_multiset_add_hash(multiset, &count, hash_for_key(1), 1));
         assert_int_equal(count, slot);
-        roost_multiset_info(multiset, &info);
+        roost_multiset_get_info(multiset, &info);
         assert_int_equal(info.overflow, 1); /* where it has a word */
         assert_ok(roost_multiset_check(multiset));
         assert_ok(roost_multiset_add_hash(multiset, &count, hash_for_key(1), ROOST_MOST_COPIES - slot));
@@ -267,8 +267,8 @@ static void a_full_table_refuses_and_loses_nothing(void **state)
     roost_multiset *multiset = new_multiset(&config, 3);
     for (uint64_t key = 0; key < 400; key++)
         assert_ok(roost_multiset_add_hash(multiset, NULL, hash_for_key(key), key + 1));
-    roost_multiset_report info;
-    roost_multiset_info(multiset, &info);
+    roost_multiset_info info;
+    roost_multiset_get_info(multiset, &info);
     assert_true(info.overflow > 100);
     unsigned refused = 0;
     for (uint64_t key = 400; key < 700; key++) {
@@ -306,8 +306,8 @@ static void promises_are_kept(void **state)
         for (uint64_t key = 100000; key < 200000; key++)
             wrong += roost_multiset_count_hash(multiset, hash_for_key(key)) > 0;
         double rate = (double)wrong / 100000;
-        roost_multiset_report info;
-        roost_multiset_info(multiset, &info);
+        roost_multiset_info info;
+        roost_multiset_get_info(multiset, &info);
         printf("%s %.4f: %.5f measured, %.5f due\n", i % 2 ? "cbf" : "ccf", rates[i / 2], rate, info.fpr_now);
         assert_true(rate < rates[i / 2] * 1.1 + 0.0003 && info.fpr_now < rates[i / 2] * 1.05);
         roost_multiset_free(multiset);
@@ -360,7 +360,7 @@ static void three_open(struct case_of_three *three, uint64_t number, struct rand
     for (int i = 0; i < 3; i++) {
         three->multisets[i] = new_multiset(&config, number * 3 + (uint64_t)i);
         three->models[i] = calloc(1, sizeof **three->models);
-        three->models[i]->config = *roost_multiset_config_of(three->multisets[i]);
+        three->models[i]->config = *roost_multiset_get_config(three->multisets[i]);
         unsigned steps = random_choice(random, 80);
         for (unsigned step = 0; step < steps; step++)
             change_both(three->multisets[i], three->models[i], random, LAW_KEYS);
@@ -443,8 +443,8 @@ static void merge_never_refuses(void **state)
         }
         for (uint64_t key = 0; key < 600; key++)
             assert_true(roost_multiset_count_hash(all, hash_for_key(key)) >= 1 + key % 100);
-        roost_multiset_report report;
-        roost_multiset_info(all, &report);
+        roost_multiset_info report;
+        roost_multiset_get_info(all, &report);
         assert_true(report.entries > 550 && report.overflow > 400);
         roost_buffer frame = frame_of(all);
         assert_ok(roost_multiset_decode(&back, frame.data, frame.size, NULL));
@@ -523,7 +523,7 @@ static roost_status call_new(roost_multiset *multiset, const roost_multiset *oth
                              const roost_environment *environment)
 {
     roost_multiset *made;
-    roost_multiset_config config = *roost_multiset_config_of(other);
+    roost_multiset_config config = *roost_multiset_get_config(other);
     roost_status status = roost_multiset_new(&made, &config, environment);
     assert_int_equal(made == NULL, status != ROOST_OK);
     (void)multiset;

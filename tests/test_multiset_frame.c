@@ -30,7 +30,7 @@ static void frames_come_back(void **state)
         assert_ok(roost_multiset_decode(&back, frame.data, frame.size, NULL));
         assert_alike(multiset, back);
         assert_ok(roost_multiset_check(back));
-        assert_same_config(roost_multiset_config_of(back), roost_multiset_config_of(multiset));
+        assert_same_config(roost_multiset_get_config(back), roost_multiset_get_config(multiset));
         roost_filter *filter;
         assert_int_equal(roost_filter_decode(&filter, frame.data, frame.size, NULL), ROOST_CORRUPT);
         roost_buffer_release(&frame);

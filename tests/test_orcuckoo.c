@@ -197,11 +197,11 @@ static void add_returns_its_dot(void **state)
     for (uint64_t number = 0; number < 3; number++) {
         roost_config config = some_orcuckoo_config(number, 1000);
         roost_filter *filter = new_filter(&config);
-        assert_int_equal(roost_filter_actor(filter), 0);
+        assert_int_equal(roost_filter_get_actor(filter), 0);
         for (uint64_t i = 1; i <= 500; i++) {
             roost_dot dot = add(filter, hash_for_key(i));
             assert_int_equal(dot.counter, i);
-            assert_int_equal(dot.actor, roost_filter_actor(filter));
+            assert_int_equal(dot.actor, roost_filter_get_actor(filter));
             assert_true(dot.actor != 0);
         }
         assert_int_equal(info_of(filter).dots, 500);
@@ -470,8 +470,8 @@ static void lineage_step(struct lineage *lineage, struct random_source *random, 
     lineage->live_count++;
     lineage->dots++;
     if (!restored && lineage->live[victim] && random_choice(random, 4) == 0) {
-        assert_true(roost_filter_config(replica)->multiset ? removes_one(replica, hash_for_key(victim))
-                                                           : removes(replica, hash_for_key(victim)));
+        assert_true(roost_filter_get_config(replica)->multiset ? removes_one(replica, hash_for_key(victim))
+                                                               : removes(replica, hash_for_key(victim)));
         lineage->live[victim] = false;
         lineage->live_count--;
     }
@@ -489,13 +489,13 @@ static void lineage_check(struct lineage *lineage)
     for (uint32_t element = 0; element < lineage->elements; element++)
         if (lineage->live[element])
             assert_true(holds(lineage->hub, hash_for_key(element)));
-        else if (!roost_filter_config(lineage->hub)->multiset)
+        else if (!roost_filter_get_config(lineage->hub)->multiset)
             assert_false(holds(lineage->hub, hash_for_key(element)));
     roost_filter *back = through_bytes(lineage->hub);
     assert_true(roost_filter_equal(back, lineage->hub));
     assert_ok(roost_filter_check(back));
     assert_ok(roost_filter_encode(lineage->hub, &frame));
-    double an_entry = roost_filter_config(lineage->hub)->multiset ? 3 : 5.2;
+    double an_entry = roost_filter_get_config(lineage->hub)->multiset ? 3 : 5.2;
     printf("%u incarnations, %u live, %zu bytes, %llu in the stash\n", (unsigned)lineage->dots, lineage->live_count,
            frame.size, (unsigned long long)info.overflow);
     assert_true((double)frame.size <= 12 * (double)info.actors + an_entry * lineage->live_count + 100);
@@ -575,7 +575,7 @@ static void a_full_table_refuses_and_stays(void **state)
         roost_buffer frame;
         assert_ok(roost_filter_new(&filter, &config, &environment));
         if (number % 2) {
-            assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
             roost_buffer_release(&frame);
         }
         uint64_t refused = assert_full(filter);
@@ -631,7 +631,7 @@ static void an_overfull_table_still_supersedes(void **state)
     assert_true(spread_of(filter) > 2 && info_of(filter).overflow < 40);
     struct portrait before = portrait_of(filter);
     assert_int_equal(roost_filter_add_hash(filter, NULL, hash_for_key(1000)), ROOST_FULL);
-    assert_int_equal(roost_filter_actor(filter), 0);
+    assert_int_equal(roost_filter_get_actor(filter), 0);
     assert_still(&before, filter);
     sleeper = clone_of(filter);
     for (uint64_t key = 0; key < 400; key++) { /* each wherever it is, in slots and stash */

@@ -251,7 +251,7 @@ static void converse(roost_reconcile *asking, roost_reconcile **answering, const
         if (disturbs)
             disturbs(&request, number, context);
         if (!*answering) {
-            outcome->answering = roost_reconcile_answer(answering, request.data, request.size, NULL);
+            outcome->answering = roost_reconcile_new_responder(answering, request.data, request.size, NULL);
             if (outcome->answering != ROOST_OK)
                 break;
             assert_ok(add_side(*answering, world, true));
@@ -278,17 +278,17 @@ static struct outcome reconcile(const struct world *world, disturb *disturbs, vo
     uint64_t drawn = world->seed;
     roost_environment environment = environment_of(&drawn);
     roost_reconcile *asking, *answering = NULL;
-    assert_ok(roost_reconcile_ask(&asking, &world->config, &environment));
+    assert_ok(roost_reconcile_new_initiator(&asking, &world->config, &environment));
     assert_ok(add_side(asking, world, false));
     converse(asking, &answering, world, &outcome, disturbs, context);
-    outcome.over = answering && roost_reconcile_over(asking) && roost_reconcile_over(answering);
-    outcome.right = (!roost_reconcile_over(asking) || result_is_right(world, asking, false)) &&
-                    (!answering || !roost_reconcile_over(answering) || result_is_right(world, answering, true));
-    roost_reconcile_result result = roost_reconcile_result_of(asking);
+    outcome.over = answering && roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering);
+    outcome.right = (!roost_reconcile_is_done(asking) || result_is_right(world, asking, false)) &&
+                    (!answering || !roost_reconcile_is_done(answering) || result_is_right(world, answering, true));
+    roost_reconcile_result result = roost_reconcile_get_result(asking);
     outcome.bytes = result.sent + result.received;
     outcome.messages = result.messages;
     if (answering && !disturbs) {
-        roost_reconcile_result there = roost_reconcile_result_of(answering);
+        roost_reconcile_result there = roost_reconcile_get_result(answering);
         assert_int_equal(there.sent, result.received);
         assert_int_equal(there.received, result.sent);
     }
@@ -449,11 +449,11 @@ struct errors {
 /* What one side says beside the model; the session is over. */
 static void count_errors(const struct world *world, const roost_reconcile *session, bool there, struct errors *errors)
 {
-    roost_reconcile_result result = roost_reconcile_result_of(session);
+    roost_reconcile_result result = roost_reconcile_get_result(session);
     roost_difference *differences = calloc(result.only_here + 1, sizeof *differences);
     uint64_t next = 0, index = 0;
     assert_non_null(differences);
-    roost_reconcile_differences(session, differences);
+    roost_reconcile_get_differences(session, differences);
     for (size_t i = 0; i < world->count; i++) {
         uint64_t here = there ? world->keys[i].there : world->keys[i].here;
         uint64_t far = there ? world->keys[i].here : world->keys[i].there;
@@ -480,13 +480,13 @@ static void reconcile_approximately(const struct world *world, struct errors *er
     uint64_t drawn = world->seed, missed = errors->missed;
     roost_environment environment = environment_of(&drawn);
     roost_reconcile *asking, *answering = NULL;
-    assert_ok(roost_reconcile_ask(&asking, &world->config, &environment));
+    assert_ok(roost_reconcile_new_initiator(&asking, &world->config, &environment));
     assert_ok(add_side(asking, world, false));
     converse(asking, &answering, world, &outcome, NULL, NULL);
     assert_ok(outcome.asking);
     assert_ok(outcome.answering);
-    assert_true(roost_reconcile_over(asking) && roost_reconcile_over(answering));
-    roost_reconcile_result here = roost_reconcile_result_of(asking), there = roost_reconcile_result_of(answering);
+    assert_true(roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering));
+    roost_reconcile_result here = roost_reconcile_get_result(asking), there = roost_reconcile_get_result(answering);
     assert_int_equal(here.messages, 4);
     assert_int_equal(here.only_here, there.only_there);
     assert_int_equal(here.only_there, there.only_here);
@@ -555,9 +555,9 @@ static void counting_filters_have_limits(void **state)
     roost_reconcile *asking, *answering;
     roost_reconcile_config config = {ROOST_RECONCILE_CCF_QUERY, true};
     roost_buffer opening, reply;
-    assert_ok(roost_reconcile_ask(&asking, &config, NULL));
+    assert_ok(roost_reconcile_new_initiator(&asking, &config, NULL));
     assert_ok(roost_reconcile_next(asking, &opening, NULL, 0));
-    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, NULL));
+    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, NULL));
     assert_ok(roost_reconcile_add(answering, "key", 3, ROOST_MOST_COPIES + 1));
     assert_int_equal(roost_reconcile_next(answering, &reply, opening.data, opening.size), ROOST_TOO_LARGE);
     roost_buffer_release(&opening);
@@ -575,7 +575,7 @@ static void own_keys_are_counted(void **state)
         roost_reconcile *session;
         roost_reconcile_config config = {.multiset = multiset};
         roost_buffer message;
-        assert_ok(roost_reconcile_ask(&session, &config, NULL));
+        assert_ok(roost_reconcile_new_initiator(&session, &config, NULL));
         for (uint64_t key = 0; key < 100; key++)
             assert_ok(roost_reconcile_add(session, &key, sizeof key, key + 1));
         assert_ok(roost_reconcile_next(session, &message, NULL, 0));
@@ -747,7 +747,7 @@ static roost_reconcile *asking_side(roost_reconcile_method method, roost_buffer 
 {
     roost_reconcile *session;
     roost_reconcile_config config = {.method = method};
-    assert_ok(roost_reconcile_ask(&session, &config, NULL));
+    assert_ok(roost_reconcile_new_initiator(&session, &config, NULL));
     for (uint64_t key = 0; key < 100; key++)
         assert_ok(roost_reconcile_add(session, &key, sizeof key, 1));
     assert_ok(roost_reconcile_next(session, opening, NULL, 0));
@@ -783,7 +783,7 @@ static roost_status say_sealed(roost_reconcile *session, const roost_buffer *ope
 {
     roost_buffer reply;
     static const uint8_t seal[8];
-    uint32_t number = roost_reconcile_result_of(session).messages;
+    uint32_t number = roost_reconcile_get_result(session).messages;
     write_bytes(said, seal, sizeof seal);
     assert_false(said->failed);
     seal_message(said->buffer.data, said->buffer.size - 8, opening->data, number, session->last_seal);
@@ -820,7 +820,7 @@ static void endless_filters_end(void **state)
         assert_true(filters < 100);
     }
     assert_int_equal(status, ROOST_CORRUPT);
-    assert_false(roost_reconcile_over(session));
+    assert_false(roost_reconcile_is_done(session));
     roost_buffer_release(&opening);
     roost_reconcile_free(session);
 }
@@ -901,7 +901,7 @@ static void use_out_of_order_is_refused(void **state)
     roost_buffer opening, reply;
     roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
     assert_int_equal(roost_reconcile_add(asking, "late", 4, 1), ROOST_INVALID);
-    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, NULL));
+    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, NULL));
     assert_int_equal(roost_reconcile_add(answering, "none", 4, 0), ROOST_INVALID);
     assert_int_equal(roost_reconcile_next(answering, &reply, NULL, 0), ROOST_PROTOCOL);
     assert_int_equal(reply.data[0], FAILED);
@@ -913,11 +913,11 @@ static void use_out_of_order_is_refused(void **state)
     roost_reconcile_free(asking);
     roost_reconcile_free(answering);
     roost_reconcile_config config = {.method = (roost_reconcile_method)99};
-    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_INVALID);
+    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_INVALID);
     config = (roost_reconcile_config){ROOST_RECONCILE_RIBLT, true};
-    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_UNSUPPORTED);
     config = (roost_reconcile_config){ROOST_RECONCILE_DBF, true};
-    assert_int_equal(roost_reconcile_ask(&asking, &config, NULL), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_UNSUPPORTED);
 }
 
 static void counts_beyond_a_word_are_refused(void **state)
@@ -926,7 +926,7 @@ static void counts_beyond_a_word_are_refused(void **state)
     roost_reconcile *session;
     roost_reconcile_config config = {.multiset = true};
     roost_buffer message;
-    assert_ok(roost_reconcile_ask(&session, &config, NULL));
+    assert_ok(roost_reconcile_new_initiator(&session, &config, NULL));
     assert_ok(roost_reconcile_add(session, "key", 3, UINT64_MAX));
     assert_ok(roost_reconcile_add(session, "key", 3, 1));
     assert_int_equal(roost_reconcile_next(session, &message, NULL, 0), ROOST_TOO_LARGE);
@@ -969,13 +969,13 @@ static bool session_with_failure(const struct world *world, int64_t allowed, boo
     metered.allocator = (roost_allocator){&meter, metered_allocate, metered_release};
     roost_reconcile *asking = NULL, *answering = NULL;
     roost_buffer request = {0}, reply = {0};
-    roost_status status = roost_reconcile_ask(&asking, &world->config, there ? &plain : &metered);
+    roost_status status = roost_reconcile_new_initiator(&asking, &world->config, there ? &plain : &metered);
     if (status == ROOST_OK)
         status = add_side(asking, world, false);
     if (status == ROOST_OK)
         status = roost_reconcile_next(asking, &request, NULL, 0);
     if (status == ROOST_OK)
-        status = roost_reconcile_answer(&answering, request.data, request.size, there ? &metered : &plain);
+        status = roost_reconcile_new_responder(&answering, request.data, request.size, there ? &metered : &plain);
     if (status == ROOST_OK)
         status = add_side(answering, world, true);
     while (status == ROOST_OK && request.size > 0) {
@@ -1029,7 +1029,7 @@ static void hear_claims(uint8_t type, const uint64_t claims[3])
     roost_environment environment = {.allocator = {&meter, metered_allocate, metered_release}};
     roost_buffer opening, reply;
     roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
-    assert_ok(roost_reconcile_answer(&answering, opening.data, opening.size, &environment));
+    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, &environment));
     assert_ok(roost_reconcile_next(answering, &reply, opening.data, opening.size));
     roost_buffer_release(&reply);
     struct bit_writer writer;
@@ -1063,13 +1063,13 @@ static void keys_are_bytes(void **state)
     (void)state;
     roost_reconcile *asking, *answering;
     roost_buffer request, reply;
-    assert_ok(roost_reconcile_ask(&asking, NULL, NULL));
+    assert_ok(roost_reconcile_new_initiator(&asking, NULL, NULL));
     assert_ok(roost_reconcile_add(asking, "", 0, 1));
     assert_ok(roost_reconcile_add(asking, "a\0b", 3, 1));
     assert_ok(roost_reconcile_add(asking, "a", 1, 1));
     assert_ok(roost_reconcile_next(asking, &request, NULL, 0));
-    assert_ok(roost_reconcile_answer(&answering, request.data, request.size, NULL));
-    assert_false(roost_reconcile_config_of(answering)->multiset);
+    assert_ok(roost_reconcile_new_responder(&answering, request.data, request.size, NULL));
+    assert_false(roost_reconcile_get_config(answering)->multiset);
     assert_ok(roost_reconcile_add(answering, "a", 1, 1));
     assert_ok(roost_reconcile_add(answering, "", 0, 7));
     assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
@@ -1078,11 +1078,11 @@ static void keys_are_bytes(void **state)
     roost_buffer_release(&reply);
     assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
     assert_int_equal(reply.size, 0);
-    assert_true(roost_reconcile_over(asking) && roost_reconcile_over(answering));
+    assert_true(roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering));
     roost_difference difference;
-    assert_int_equal(roost_reconcile_result_of(asking).only_here, 1);
-    assert_int_equal(roost_reconcile_result_of(answering).only_here, 0);
-    roost_reconcile_differences(asking, &difference);
+    assert_int_equal(roost_reconcile_get_result(asking).only_here, 1);
+    assert_int_equal(roost_reconcile_get_result(answering).only_here, 0);
+    roost_reconcile_get_differences(asking, &difference);
     assert_int_equal(difference.index, 1);
     roost_buffer_release(&request);
     roost_reconcile_free(asking);

@@ -14,7 +14,7 @@
 
 static bool removable(const roost_filter *filter)
 {
-    return roost_filter_config(filter)->kind == ROOST_ORCUCKOO;
+    return roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
 }
 
 static roost_order order_of(const roost_filter *a, const roost_filter *b)
@@ -27,7 +27,7 @@ static roost_order order_of(const roost_filter *a, const roost_filter *b)
 static uint64_t allowance(const roost_filter *filter, uint32_t index)
 {
     struct table_plan plan;
-    assert_true(series_plan_table(&plan, roost_filter_config(filter), as_const_series(filter)->buckets, index));
+    assert_true(series_plan_table(&plan, roost_filter_get_config(filter), as_const_series(filter)->buckets, index));
     return plan.capacity;
 }
 
@@ -66,7 +66,7 @@ static void kill_all(struct world *world, uint32_t peer, uint32_t element)
 
 static void model_add(struct world *world, uint32_t peer, uint32_t element)
 {
-    const roost_config *config = roost_filter_config(world->peers[peer]);
+    const roost_config *config = roost_filter_get_config(world->peers[peer]);
     if (!config->multiset)
         kill_all(world, peer, element);
     uint32_t i = world->additions++;
@@ -84,7 +84,7 @@ static void step(struct world *world, struct random_source *random)
     uint32_t choice = random_choice(random, 16);
     if (choice < 9) {
         assert_ok(roost_filter_add_hash(filter, &changed, hash));
-        if (!roost_filter_config(filter)->multiset)
+        if (!roost_filter_get_config(filter)->multiset)
             assert_int_equal(changed, !was);
         model_add(world, peer, element);
         assert_true(roost_filter_contains_hash(filter, hash));
@@ -242,7 +242,8 @@ static void rows_are_single_calls(void **state)
 
 /* ---- removal ----------------------------------------------------------------------------------------------------- */
 
-/* DESIGN 2, fault 3: what was seen, removed and shrunk away stays away. */
+/* A table that was emptied gives its memory back and keeps its causal context: a peer that still holds a removed
+   element does not bring it back. */
 static void removed_stays_removed_when_tables_sleep(void **state)
 {
     (void)state;
@@ -751,7 +752,7 @@ static void growth_goes_far(void **state)
             struct table_plan plan = {0}, before = {0};
             assert_true(limit >= rates[i].least[config.kind - 1]);
             for (uint32_t index = 0; index < MOST_TABLES; index++, before = plan) {
-                if (!series_plan_table(&plan, roost_filter_config(filter), as_series(filter)->buckets, index))
+                if (!series_plan_table(&plan, roost_filter_get_config(filter), as_series(filter)->buckets, index))
                     break;
                 if (sum == limit && config.kind == ROOST_BLOOM) /* no array keeps such a rate */
                     break;
@@ -980,7 +981,7 @@ static roost_filter *victim_of(const roost_config *config, roost_cursor *cursor)
     roost_buffer frame;
     assert_ok(roost_filter_new(&filter, config, &environment));
     *cursor = (roost_cursor){0, 0};
-    assert_ok(roost_filter_delta(filter, &frame, cursor, cursor));
+    assert_ok(roost_filter_encode_delta(filter, &frame, cursor, cursor));
     roost_buffer_release(&frame);
     put_many(filter, 0, 60);
     take_many(filter, 10, 5);
@@ -1114,7 +1115,7 @@ static void actors_of_other_tables_are_refused(void **state)
         roost_cursor cursor = {0, 0};
         roost_filter *liar = new_filter(&config), *victim = fresh_victim(&config);
         roost_buffer frame;
-        assert_ok(roost_filter_delta(liar, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(liar, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         put(liar, 1);
         take_many(liar, 1, 1);
@@ -1245,7 +1246,7 @@ static void broken_frames_are_refused(void **state)
             roost_status decoded;
             uint8_t bytes[CONFIGURATION_ROOM];
             if (delta)
-                assert_ok(roost_filter_delta(teller, &frame, &cursor, &cursor));
+                assert_ok(roost_filter_encode_delta(teller, &frame, &cursor, &cursor));
             else
                 assert_ok(roost_filter_encode(teller, &frame));
             assert_int_equal(frame.data[5], delta ? 2 : 1);
@@ -1303,10 +1304,10 @@ static void replicas_that_grow_keep_in_touch(void **state)
                 roost_buffer_release(&memory);
             if (random_choice(&random, 2)) { /* sleeps, and goes on as the same */
                 struct asleep asleep = put_to_sleep(a);
-                uint64_t actor = roost_filter_actor(a);
+                uint64_t actor = roost_filter_get_actor(a);
                 roost_filter_free(a);
                 a = wake(&asleep, &environment, true);
-                assert_int_equal(roost_filter_actor(a), actor);
+                assert_int_equal(roost_filter_get_actor(a), actor);
                 assert_ok(roost_filter_check(a));
                 asleep_release(&asleep);
             }
@@ -1323,7 +1324,7 @@ static void replicas_that_grow_keep_in_touch(void **state)
             memory = exchange.memory;
             bool lost = random_choice(&random, 4) == 0;
             roost_cursor later;
-            assert_ok(roost_filter_delta(a, &frame, &later, &cursor));
+            assert_ok(roost_filter_encode_delta(a, &frame, &later, &cursor));
             if (!lost) {
                 assert_ok(roost_filter_merge_frame(c, NULL, frame.data, frame.size));
                 assert_ok(roost_filter_merge_frame(c, NULL, frame.data, frame.size));
@@ -1353,13 +1354,13 @@ static void replicas_wake_as_the_same(void **state)
         put_many(a, 0, 500);
         struct asleep asleep = put_to_sleep(a);
         roost_filter *same = wake(&asleep, NULL, true), *copy = wake(&asleep, NULL, false), *clone = clone_of(a);
-        assert_int_equal(roost_filter_actor(same), roost_filter_actor(a));
-        assert_int_equal(roost_filter_actor(copy), 0);
-        assert_int_equal(roost_filter_actor(clone), 0);
+        assert_int_equal(roost_filter_get_actor(same), roost_filter_get_actor(a));
+        assert_int_equal(roost_filter_get_actor(copy), 0);
+        assert_int_equal(roost_filter_get_actor(clone), 0);
         for (size_t cut = 1; cut < asleep.replica.size; cut++) {
             roost_filter *half = wake(&asleep, NULL, false);
             assert_int_not_equal(roost_filter_restore_replica(half, asleep.replica.data, cut), ROOST_OK);
-            assert_int_equal(roost_filter_actor(half), 0);
+            assert_int_equal(roost_filter_get_actor(half), 0);
             assert_ok(roost_filter_check(half));
             roost_filter_free(half);
         }
@@ -1386,15 +1387,15 @@ static void journals_grow_along(void **state)
         roost_cursor start, cursor;
         roost_buffer frame;
         roost_filter *filter = new_filter(&config), *peer = new_filter(&config), *small;
-        assert_ok(roost_filter_cursor(filter, &start));
+        assert_ok(roost_filter_get_cursor(filter, &start));
         put_many(filter, 0, 3000);
         put_many(peer, 0, 100000);
         uint64_t most = filter->journal->room;
         merge(filter, peer);
-        assert_ok(roost_filter_cursor(filter, &cursor));
+        assert_ok(roost_filter_get_cursor(filter, &cursor));
         put_many(filter, 200000, 5000);
         assert_true(filter->journal->room > most && filter->journal->room >= 5000);
-        assert_ok(roost_filter_delta(filter, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
         assert_int_equal(frame.data[5], 2);
         roost_filter *follower = clone_of(peer);
         assert_ok(roost_filter_merge_frame(follower, NULL, frame.data, frame.size));
@@ -1402,7 +1403,7 @@ static void journals_grow_along(void **state)
             assert_true(holds(follower, hash_for_key(key)));
         roost_buffer_release(&frame);
         assert_ok(roost_filter_new(&small, &config, &limited));
-        assert_ok(roost_filter_cursor(small, &cursor));
+        assert_ok(roost_filter_get_cursor(small, &cursor));
         for (uint64_t key = 0; key < 4000 && roost_filter_add_hash(small, NULL, hash_for_key(key)) == ROOST_OK; key++)
             assert_true(info_of(small).bytes_memory <= limited.memory_limit);
         assert_true(small->journal->room > 100);
@@ -1484,7 +1485,7 @@ static roost_status call(enum call which, roost_filter *a, roost_filter *b, cons
         status = roost_filter_transfer_shares(a, NULL);
         break;
     case ASK_DELTA:
-        status = roost_filter_delta(a, &out, cursor, cursor);
+        status = roost_filter_encode_delta(a, &out, cursor, cursor);
         break;
     default:
         status = roost_filter_merge_frame(a, NULL, delta->data, delta->size);
@@ -1509,9 +1510,9 @@ static bool survives(uint64_t number, enum call which, int64_t allowed)
     roost_cursor cursor = {0, 0}, own = {0, 0};
     assert_ok(roost_filter_new(&a, &config, &environment));
     assert_ok(roost_filter_new(&b, &config, &environment));
-    assert_ok(roost_filter_delta(b, &frame, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(b, &frame, &cursor, &cursor));
     roost_buffer_release(&frame);
-    assert_ok(roost_filter_delta(a, &frame, &own, &own));
+    assert_ok(roost_filter_encode_delta(a, &frame, &own, &own));
     roost_buffer_release(&frame);
     put_many(a, 0, config.kind == ROOST_BLOOM ? 5 : 20); /* to the brim */
     put_many(b, 100, which == MERGE_LARGE ? 2500 : 70);
@@ -1519,7 +1520,7 @@ static bool survives(uint64_t number, enum call which, int64_t allowed)
     if (which == LEND)
         merge(a, b);
     assert_ok(roost_filter_encode(b, &frame));
-    assert_ok(roost_filter_delta(b, &delta, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(b, &delta, &cursor, &cursor));
     struct portrait before = portrait_of(a);
     meter.allowed = allowed;
     roost_status status = call(which, a, b, &frame, &delta, &own);

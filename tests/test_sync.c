@@ -309,14 +309,14 @@ static void turn(struct asker *asker, roost_filter *answering)
     roost_buffer_release(&asker->reply);
     asker->over = request.size == 0;
     if (!asker->over)
-        assert_ok(roost_sync_answer(answering, &asker->reply, NULL, request.data, request.size));
+        assert_ok(roost_sync_reply(answering, &asker->reply, NULL, request.data, request.size));
     roost_buffer_release(&request);
 }
 
 static void asker_leaves(struct asker *asker, struct world *world, int who, int answering)
 {
     roost_buffer memory;
-    assert_ok(roost_sync_memory(asker->sync, &memory));
+    assert_ok(roost_sync_save_memory(asker->sync, &memory));
     assert_ok(roost_filter_check(asker->filter));
     assert_memory_is_sound(asker->filter, world->filters[answering], &memory);
     remember(world, who, answering, memory);
@@ -445,7 +445,7 @@ static bool crash(struct scene *scene, enum crash crash, roost_filter **b, roost
                   const roost_buffer *request)
 {
     struct asleep stored = put_to_sleep(*b);
-    assert_ok(roost_sync_answer(*b, reply, NULL, request->data, request->size));
+    assert_ok(roost_sync_reply(*b, reply, NULL, request->data, request->size));
     if (crash == ANSWER_UNDONE) {
         roost_filter_free(*b);
         *b = wake(&stored, &scene->environment, true);
@@ -474,11 +474,11 @@ static bool crash_at(struct scene *scene, enum crash kind, unsigned when)
         if (message++ == when)
             goes_on = crash(scene, kind, &b, &reply, &request);
         else
-            assert_ok(roost_sync_answer(b, &reply, NULL, request.data, request.size));
+            assert_ok(roost_sync_reply(b, &reply, NULL, request.data, request.size));
         roost_buffer_release(&request);
     }
     roost_buffer_release(&reply);
-    assert_ok(roost_sync_memory(sync, &memory));
+    assert_ok(roost_sync_save_memory(sync, &memory));
     roost_sync_free(sync);
     if (!goes_on && kind == ASKING_DIES) {
         roost_filter_free(a);
@@ -790,13 +790,13 @@ static void contexts_full_of_holes(void **state)
         roost_filter *source = new_filter(&config);
         roost_cursor cursor = {0, 0};
         roost_buffer frame;
-        assert_ok(roost_filter_delta(source, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(source, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         for (uint64_t i = 0; i < 4000; i++) {
             put(source, i);
             if (i % 5 == 0)
                 take(source, i / 2, true);
-            assert_ok(roost_filter_delta(source, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(source, &frame, &cursor, &cursor));
             if (i % 3 != 0)
                 assert_ok(roost_filter_merge_frame(pair.a, NULL, frame.data, frame.size));
             if (i % 7 < 4)
@@ -804,7 +804,7 @@ static void contexts_full_of_holes(void **state)
             roost_buffer_release(&frame);
         }
         roost_info info;
-        roost_filter_info(pair.a, &info);
+        roost_filter_get_info(pair.a, &info);
         assert_true(info.gaps > 1000);
         sync_alone(pair.a, pair.b, NULL);
         take_many(pair.a, 500, 40);
@@ -930,7 +930,7 @@ static void no_place_in_a_journal_is_wrong(void **state)
         struct pair pair = {new_filter(&config), new_filter(&config)};
         roost_cursor cursor = {0, 0};
         roost_buffer frame;
-        assert_ok(roost_filter_delta(pair.a, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(pair.a, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         put_many(pair.a, 0, 20);
         put_many(pair.b, 50, 30);
@@ -945,7 +945,7 @@ static void no_place_in_a_journal_is_wrong(void **state)
         for (cursor.sequence = 1; cursor.sequence <= pair.a->journal->next; cursor.sequence++) {
             roost_filter *empty = new_filter(&config);
             roost_cursor next;
-            assert_ok(roost_filter_delta(pair.a, &frame, &next, &cursor));
+            assert_ok(roost_filter_encode_delta(pair.a, &frame, &next, &cursor));
             assert_ok(roost_filter_merge_frame(empty, NULL, frame.data, frame.size));
             assert_true(included(empty, pair.a));
             roost_buffer_release(&frame);
@@ -1036,7 +1036,7 @@ static void thousands_of_actors(void **state)
         }
     }
     roost_info info;
-    roost_filter_info(pair.a, &info);
+    roost_filter_get_info(pair.a, &info);
     assert_int_equal(info.actors, ACTORS);
     uint64_t all = encoded_size(pair.a);
     assert_bytes("to an empty one", bytes_of(sync_alone(pair.b, pair.a, &memory)), all + all / 20 + 12 * ACTORS);

@@ -66,7 +66,7 @@ static roost_filter *large_filter(const roost_config *config)
     roost_filter *filter;
     assert_ok(roost_filter_new(&filter, config, &environment));
     roost_info info;
-    roost_filter_brief(filter, &info);
+    roost_filter_get_brief_info(filter, &info);
     if (!config->scalable)
         assert_true(info.bytes_memory > UINT64_C(1) << 29);
     return filter;
@@ -108,16 +108,16 @@ static void exchange(roost_filter *filter, roost_filter *other)
 
 static void in_parts(roost_filter *filter, const roost_filter *other)
 {
-    roost_merging *merging;
+    roost_merge_job *merging;
     roost_buffer frame;
     roost_bytes told;
     bool changed, done = false;
     assert_ok(roost_filter_encode(other, &frame));
-    assert_ok(roost_merging_new(&merging, filter, &environment));
-    few_faults(assert_ok(roost_merging_read(merging, frame.data, frame.size, 4096)));
+    assert_ok(roost_merge_job_new(&merging, filter, &environment));
+    few_faults(assert_ok(roost_merge_job_read(merging, frame.data, frame.size, 4096)));
     while (!done)
-        few_faults(assert_ok(roost_merging_step(merging, filter, &changed, &done, &told)));
-    roost_merging_free(merging);
+        few_faults(assert_ok(roost_merge_job_step(merging, filter, &changed, &done, &told)));
+    roost_merge_job_free(merging);
     roost_buffer_release(&frame);
 }
 
@@ -134,7 +134,7 @@ static void test_config(roost_config config)
     in_parts(third, other);
     few_faults(assert_true(roost_filter_equal(third, other)));
     few_faults(roost_filter_digest(third));
-    few_faults(roost_filter_info(third, &info));
+    few_faults(roost_filter_get_info(third, &info));
     few_faults(assert_false(roost_filter_precompute_digest(third, 1000)));
     roost_filter_free(filter);
     roost_filter_free(other);

@@ -5,6 +5,7 @@
 #include "windows.h"
 
 #include <math.h>
+#include "roost/evaluation.h"
 
 /* ---- never early, and not for ever ----------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ struct timed_model {
 static void assert_agrees(const roost_filter *window, const struct timed_model *model, uint64_t *kept, uint64_t *gone)
 {
     roost_window_info info;
-    roost_window_info_of(window, &info);
+    roost_window_get_info(window, &info);
     for (uint64_t key = 0; key < MODEL_KEYS; key++) {
         bool there = roost_window_contains_hash(window, hash_for_key(key), model->now);
         uint64_t age = model->now - model->last[key];
@@ -55,7 +56,7 @@ static void windows_keep_what_came_and_nothing_else(void **state)
             assert_int_equal(seen, expected);
             /* A clock that is behind loses what it is behind the newest addition, and no more. */
             roost_window_info info;
-            roost_window_info_of(window, &info);
+            roost_window_get_info(window, &info);
             model.last[key] = model.now - behind > info.newest ? model.now - behind : info.newest;
             if (i % 100 == 0)
                 assert_agrees(window, &model, &kept, &gone);
@@ -74,7 +75,7 @@ static void check_example(roost_layout layout)
     roost_window_info info;
     uint64_t noon = SECONDS(3600) * 12;
     bool seen = true;
-    roost_window_info_of(window, &info);
+    roost_window_get_info(window, &info);
     assert_int_equal(info.slot, SECONDS(15));
     assert_int_equal(info.window, SECONDS(60));
     assert_ok(roost_window_add(window, &seen, "swift", 5, noon + SECONDS(20)));
@@ -85,7 +86,7 @@ static void check_example(roost_layout layout)
     assert_true(roost_filter_contains(window, "swift", 5)); /* as of the newest slot */
     assert_ok(roost_window_add(window, &seen, "heron", 5, noon + SECONDS(90)));
     assert_false(roost_filter_contains(window, "swift", 5));
-    roost_window_info_of(window, &info);
+    roost_window_get_info(window, &info);
     assert_int_equal(info.slots, 1);
     assert_int_equal(info.newest, noon + SECONDS(90));
     roost_filter_free(window);
@@ -117,7 +118,7 @@ static void a_window_is_never_shorter_than_asked(void **state)
         config.window = 1 + random_next(&random) % (UINT64_C(1) << 50);
         roost_filter *window = new_filter(&config);
         roost_window_info info;
-        roost_window_info_of(window, &info);
+        roost_window_get_info(window, &info);
         assert_true(info.window >= config.window && info.window <= config.window + past);
         roost_filter_free(window);
     }
@@ -205,7 +206,7 @@ static void merges_lose_nothing(void **state)
         live(b, &random, &other, 150);
         roost_filter *sum = merged(a, b);
         roost_window_info info;
-        roost_window_info_of(sum, &info);
+        roost_window_get_info(sum, &info);
         for (uint64_t key = 0; key < 500; key++) {
             bool here = roost_window_contains_hash(a, hash_for_key(key), info.newest) ||
                         roost_window_contains_hash(b, hash_for_key(key), info.newest);
@@ -320,9 +321,9 @@ static void the_papers_checks_come_out_as_in_the_paper(void **state)
                 bool fresh = probe >= 300;
                 roost_hash hash = hash_for_key(fresh ? UINT64_C(1) << 40 | random_next(&random) >> 30
                                                      : key - 1 - random_choice(&random, (uint32_t)key));
-                bool any = roost_window_check_hash(window, ROOST_CHECK_ANY, hash, time);
-                bool pairs = roost_window_check_hash(window, ROOST_CHECK_PAIRS, hash, time);
-                bool slots = roost_window_check_hash(window, ROOST_CHECK_SLOTS, hash, time);
+                bool any = roost_overlap_contains_hash(window, ROOST_OVERLAP_ANY, hash, time);
+                bool pairs = roost_overlap_contains_hash(window, ROOST_OVERLAP_PAIRS, hash, time);
+                bool slots = roost_overlap_contains_hash(window, ROOST_OVERLAP_SLOTS, hash, time);
                 assert_int_equal(any, paper_any(&paper, hash));
                 assert_int_equal(pairs, paper_optimised(&paper, hash, false));
                 assert_true((!slots || pairs) && (!pairs || any));
@@ -332,7 +333,7 @@ static void the_papers_checks_come_out_as_in_the_paper(void **state)
                 mistakes += fresh && slots;
             }
             /* An element may share all its bits with one before it, and is then not counted. */
-            double estimate = roost_window_estimate(window, ROOST_CHECK_PAIRS, time),
+            double estimate = roost_overlap_estimate_fpr(window, ROOST_OVERLAP_PAIRS, time),
                    theirs = paper_estimate(&paper, held);
             assert_true(estimate <= theirs + 1e-12 && estimate > theirs * 0.75);
         }
@@ -370,11 +371,11 @@ static void the_promise_holds_for_even_loads_and_bursts(void **state)
                 add_evenly(window, time, &key, config.capacity, burst ? 1000 : SECONDS(60));
                 assert_true(info_of(window).promise_holds);
             }
-            roost_window_info_of(window, &info);
+            roost_window_get_info(window, &info);
             time = info.newest;
             uint64_t mistakes = count_mistakes(window, time, 200000);
             assert_true(mistakes < 200 + 5 * 15); /* 0.1 % and five standard errors */
-            assert_true(roost_window_estimate(window, ROOST_CHECK_SLOTS, time) <= config.fpr);
+            assert_true(roost_overlap_estimate_fpr(window, ROOST_OVERLAP_SLOTS, time) <= config.fpr);
             assert_int_equal(info.shortest_slot < info.slot, burst);
             for (uint64_t i = key - config.capacity; i < key; i++)
                 assert_true(roost_window_contains_hash(window, hash_for_key(i), time));
@@ -392,13 +393,13 @@ static void slots_follow_the_load(void **state)
     uint64_t key = 0, time = EPOCH;
     for (uint32_t round = 0; round < 3; round++, time += SECONDS(60))
         add_evenly(window, time, &key, 3000, SECONDS(60));
-    roost_window_info_of(window, &calm);
+    roost_window_get_info(window, &calm);
     for (uint32_t round = 0; round < 3; round++, time += SECONDS(60))
         add_evenly(window, time, &key, 12000, SECONDS(60));
-    roost_window_info_of(window, &busy);
+    roost_window_get_info(window, &busy);
     for (uint32_t round = 0; round < 4; round++, time += SECONDS(60))
         add_evenly(window, time, &key, 400, SECONDS(60));
-    roost_window_info_of(window, &calm_again);
+    roost_window_get_info(window, &calm_again);
     assert_int_equal(calm.shortest_slot, calm.slot);
     assert_true(busy.shortest_slot < busy.slot && busy.slots >= 2 * calm.slots);
     assert_int_equal(calm_again.shortest_slot, calm.slot);
@@ -462,13 +463,13 @@ static void assert_rate(const roost_filter *window, uint64_t elements)
 {
     enum { PROBES = 200000 };
     roost_window_info info;
-    roost_window_info_of(window, &info);
+    roost_window_get_info(window, &info);
     double rate = (double)elements / (1 << 24);
     uint64_t mistakes = count_mistakes(window, info.newest, PROBES);
     assert_true((double)mistakes <= most_mistakes(rate, PROBES));
     assert_true(rate < 4e-4 || mistakes > 0);
     assert_true(info_of(window).promise_holds && fabs(info_of(window).fpr_now - rate) < 2e-6);
-    assert_true(roost_window_estimate(window, ROOST_CHECK_SLOTS, info.newest) <= 0.001);
+    assert_true(roost_overlap_estimate_fpr(window, ROOST_OVERLAP_SLOTS, info.newest) <= 0.001);
 }
 
 /* From what was planned to fifty times as much, in one moment or evenly, at one replica or at two. */
@@ -618,7 +619,7 @@ static void assert_clock_refused(roost_filter *window, uint64_t time)
 {
     bool seen, applied;
     struct portrait before = portrait_of(window);
-    if (roost_filter_config(window)->kind == ROOST_WINDOW)
+    if (roost_filter_get_config(window)->kind == ROOST_WINDOW)
         assert_int_equal(roost_window_add(window, &seen, "x", 1, time), ROOST_CLOCK);
     else
         assert_int_equal(roost_counter_increment(window, &applied, NULL, "x", 1, 1, time), ROOST_CLOCK);
@@ -648,10 +649,10 @@ static void clocks_that_go_wrong_change_nothing(void **state)
         assert_still(&before, window);
         roost_buffer frame;
         roost_cursor cursor = {0};
-        assert_ok(roost_filter_delta(later, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(later, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);
         live(later, &random, &ahead, 5);
-        assert_ok(roost_filter_delta(later, &frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(later, &frame, &cursor, &cursor));
         assert_int_equal(frame.data[5], 2);
         before = portrait_of(window);
         assert_int_equal(roost_filter_merge_frame(window, NULL, frame.data, frame.size), ROOST_CLOCK);
@@ -715,7 +716,7 @@ static void configurations_that_make_no_sense_are_refused(void **state)
     }
     for (uint32_t layout = GROWING; layout <= ROOST_CLASSIC; layout++) {
         roost_config config = window_config(ROOST_WINDOW, layout, 3, 500, 1e-4);
-        roost_filter *window = new_filter(&config), *again = new_filter(roost_filter_config(window));
+        roost_filter *window = new_filter(&config), *again = new_filter(roost_filter_get_config(window));
         assert_same_frame(window, again);
         FREE_ALL(window, again);
     }
@@ -799,7 +800,7 @@ static void forge(roost_buffer *frame, const roost_filter *like, uint8_t type, u
         write_byte(&bits, 1);
         write_varint(&bits, slots[i].bits);
         for (uint32_t bit = 0; bit < slots[i].bits; bit++)
-            write_rice(&bits, 5, rice_parameter(roost_filter_config(like)->slot_bits, slots[i].bits));
+            write_rice(&bits, 5, rice_parameter(roost_filter_get_config(like)->slot_bits, slots[i].bits));
         write_alignment(&bits);
         write_byte(&body, slots[i].level);
         write_varint(&body, slots[i].index);
@@ -1025,7 +1026,7 @@ static void deltas_tell_what_changed(void **state)
             roost_buffer frame;
             live(a, &random, &clock, random_choice(&random, 12));
             clock += random_choice(&random, 30000000);
-            assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
             deltas += frame.data[5] == 2;
             assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
             assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
@@ -1033,7 +1034,7 @@ static void deltas_tell_what_changed(void **state)
             assert_same_digest(a, b);
             roost_buffer_release(&frame);
             if (round % 40 == 0) {
-                assert_ok(roost_filter_delta(a, &frame, &old, &old));
+                assert_ok(roost_filter_encode_delta(a, &frame, &old, &old));
                 assert_ok(roost_filter_merge_frame(slow, NULL, frame.data, frame.size));
                 assert_same_frame(a, slow);
                 roost_buffer_release(&frame);
@@ -1060,14 +1061,14 @@ static void a_replica_that_slept_goes_on(void **state)
             live(a, &random, &clock, random_choice(&random, 20));
             if (round % 3 == 0) {
                 struct asleep asleep = put_to_sleep(a);
-                uint64_t actor = roost_filter_actor(a);
+                uint64_t actor = roost_filter_get_actor(a);
                 roost_filter_free(a);
                 a = wake(&asleep, &environment, true);
-                assert_int_equal(roost_filter_actor(a), actor);
+                assert_int_equal(roost_filter_get_actor(a), actor);
                 asleep_release(&asleep);
             }
             live(a, &random, &clock, random_choice(&random, 5));
-            assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+            assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
             assert_int_equal(frame.data[5], round == 0 ? 1 : 2);
             assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
             assert_same_frame(a, b);
@@ -1086,7 +1087,7 @@ static void damaged_replicas_are_refused(void **state)
     roost_cursor cursor = {0};
     roost_buffer frame;
     uint64_t clock = EPOCH, refused = 0;
-    assert_ok(roost_filter_delta(a, &frame, &cursor, &cursor));
+    assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
     roost_buffer_release(&frame);
     live(a, &random, &clock, 60);
     struct asleep asleep = put_to_sleep(a);
@@ -1098,10 +1099,10 @@ static void damaged_replicas_are_refused(void **state)
         roost_status status = roost_filter_restore_replica(woken, forged.data, forged.size);
         assert_same_frame(woken, a);
         if (status != ROOST_OK)
-            assert_true(roost_filter_actor(woken) == 0 && !journal_is_on(woken->journal));
+            assert_true(roost_filter_get_actor(woken) == 0 && !journal_is_on(woken->journal));
         else /* whatever it tells, it can be told */
-            assert_ok(roost_filter_delta(woken, &frame, &cursor,
-                                         &(roost_cursor){woken->journal->incarnation, woken->journal->oldest}));
+            assert_ok(roost_filter_encode_delta(woken, &frame, &cursor,
+                                                &(roost_cursor){woken->journal->incarnation, woken->journal->oldest}));
         if (status == ROOST_OK)
             roost_buffer_release(&frame);
         refused += status != ROOST_OK;
@@ -1186,7 +1187,7 @@ static roost_status call_add(roost_filter *filter, void *context)
 {
     bool flag;
     uint64_t time = ((struct peer_and_frame *)context)->time;
-    return roost_filter_config(filter)->kind == ROOST_WINDOW
+    return roost_filter_get_config(filter)->kind == ROOST_WINDOW
                ? roost_window_add(filter, &flag, "news", 4, time)
                : roost_counter_increment(filter, &flag, NULL, "news", 4, -7, time);
 }
@@ -1214,7 +1215,7 @@ static roost_status call_delta(roost_filter *filter, void *context)
 {
     roost_buffer frame;
     roost_cursor next;
-    roost_status status = roost_filter_delta(filter, &frame, &next, &((struct peer_and_frame *)context)->cursor);
+    roost_status status = roost_filter_encode_delta(filter, &frame, &next, &((struct peer_and_frame *)context)->cursor);
     roost_buffer_release(&frame);
     return status;
 }
@@ -1242,10 +1243,10 @@ static void every_allocation_may_fail(void **state)
         assert_ok(roost_filter_new(&a, &config, &environment));
         assert_ok(roost_filter_new(&b, &config, &environment));
         roost_cursor cursor = {0};
-        assert_ok(roost_filter_delta(b, &peer.frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(b, &peer.frame, &cursor, &cursor));
         roost_buffer_release(&peer.frame);
         live(a, &random, &clock, 60);
-        assert_ok(roost_filter_delta(a, &peer.frame, &peer.cursor, &peer.cursor));
+        assert_ok(roost_filter_encode_delta(a, &peer.frame, &peer.cursor, &peer.cursor));
         roost_buffer_release(&peer.frame);
         live(a, &random, &clock, 20);
         live(b, &random, &other, 60);
@@ -1260,7 +1261,7 @@ static void every_allocation_may_fail(void **state)
         survive(a, &meter, call_decode, &peer);
         survive(a, &meter, call_merge_frame, &peer);
         roost_buffer_release(&peer.frame);
-        assert_ok(roost_filter_delta(b, &peer.frame, &cursor, &cursor));
+        assert_ok(roost_filter_encode_delta(b, &peer.frame, &cursor, &cursor));
         assert_int_equal(peer.frame.data[5], 2);
         survive(listener, &meter, call_merge_frame, &peer);
         roost_buffer_release(&peer.frame);
@@ -1287,15 +1288,15 @@ static void a_recyclable_filter_is_cleared_whole(void **state)
     assert_ok(roost_recyclable_new(&filter, 1500, 3, 0.01, NULL));
     uint64_t held = 0, most = 0;
     for (uint64_t key = 0; key < 2000; key++) {
-        uint64_t recycled = roost_recyclable_recycled(filter);
+        uint64_t recycled = roost_recyclable_get_cycles(filter);
         assert_ok(roost_recyclable_add_hash(filter, &seen, hash_for_key(key)));
-        held = roost_recyclable_recycled(filter) > recycled ? 1 : held + !seen;
+        held = roost_recyclable_get_cycles(filter) > recycled ? 1 : held + !seen;
         most = held > most ? held : most;
         assert_true(roost_recyclable_contains_hash(filter, hash_for_key(key)));
     }
     /* (1 - exp(-3 l / 1500))^3 passes 0.01 at l = 121.4 */
     assert_int_equal(most, 122);
-    assert_true(roost_recyclable_recycled(filter) >= 16);
+    assert_true(roost_recyclable_get_cycles(filter) >= 16);
     assert_false(roost_recyclable_contains_hash(filter, hash_for_key(0)) &&
                  roost_recyclable_contains_hash(filter, hash_for_key(1)));
     roost_recyclable_free(filter);

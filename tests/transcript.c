@@ -102,7 +102,7 @@ static struct key key_of(uint64_t number)
 
 static bool is_timed(const roost_filter *filter)
 {
-    roost_kind kind = roost_filter_config(filter)->kind;
+    roost_kind kind = roost_filter_get_config(filter)->kind;
     return kind == ROOST_WINDOW || kind == ROOST_COUNTER;
 }
 
@@ -110,7 +110,7 @@ static void add_timed(roost_filter *filter, const struct key *key, uint64_t numb
 {
     uint64_t time = START + number * (ROOST_SECOND / 50);
     bool applied;
-    if (roost_filter_config(filter)->kind == ROOST_WINDOW)
+    if (roost_filter_get_config(filter)->kind == ROOST_WINDOW)
         must(roost_window_add(filter, NULL, key->text, key->size, time), "window");
     else
         must(roost_counter_increment(filter, &applied, NULL, key->text, key->size, (int64_t)(number % 7) - 2, time),
@@ -160,13 +160,13 @@ static void say_sync(const char *name, const char *what, roost_filter *asking, r
         if (request.size == 0)
             break;
         note(&record, request.data, request.size);
-        must(roost_sync_answer(answering, &reply, NULL, request.data, request.size), "answer");
+        must(roost_sync_reply(answering, &reply, NULL, request.data, request.size), "answer");
         note(&record, reply.data, reply.size);
         roost_buffer_release(&request);
     }
     roost_buffer_release(&request);
     roost_buffer_release(memory);
-    must(roost_sync_memory(sync, memory), "memory");
+    must(roost_sync_save_memory(sync, memory), "memory");
     roost_sync_free(sync);
     say(name, what, record);
 }
@@ -182,7 +182,7 @@ static void filter_lines(const char *name, const roost_config *config, uint64_t 
     must(roost_filter_new(&other, config, &of_both), name);
     say_filter(name, "empty", one);
     add(one, 0, keys);
-    must(roost_filter_delta(one, &delta, &cursor, &cursor), "delta");
+    must(roost_filter_encode_delta(one, &delta, &cursor, &cursor), "delta");
     roost_buffer_release(&delta);
     add(other, keys / 2, keys + keys / 2);
     remove_some(other, keys / 2, keys);
@@ -190,7 +190,7 @@ static void filter_lines(const char *name, const roost_config *config, uint64_t 
     say_filter(name, "other", other);
     add(one, keys, keys + 5);
     remove_some(one, 0, 10);
-    must(roost_filter_delta(one, &delta, &next, &cursor), "delta");
+    must(roost_filter_encode_delta(one, &delta, &next, &cursor), "delta");
     say_buffer(name, "delta", &delta);
     say_sync(name, "first sync", one, other, &memory);
     add(one, keys + keys / 2, keys + keys / 2 + 9);
@@ -290,14 +290,14 @@ static void large_series_lines(void)
 
 static void window_lines(void)
 {
-    roost_config config = roost_window_config(ROOST_WINDOW, 60 * ROOST_SECOND);
+    roost_config config = roost_window_config_default(ROOST_WINDOW, 60 * ROOST_SECOND);
     config.capacity = 2000;
     filter_lines("window", &config, 2000);
     config.layout = ROOST_CLASSIC;
     config.fpr = 0.001;
     config.past = 7;
     filter_lines("window classic", &config, 2000);
-    config = roost_window_config(ROOST_COUNTER, 60 * ROOST_SECOND);
+    config = roost_window_config_default(ROOST_COUNTER, 60 * ROOST_SECOND);
     config.capacity = 2000;
     filter_lines("counter", &config, 2000);
 }
@@ -386,7 +386,7 @@ static void add_keys(roost_reconcile *session, bool there, uint64_t count, uint6
     for (uint64_t i = 0; i < count; i++) {
         bool other = there && i < differing;
         struct key key = key_of(other ? i + 10 * count : i);
-        uint64_t copies = roost_reconcile_config_of(session)->multiset ? 1 + (i + (there && i % 50 == 0)) % 4 : 1;
+        uint64_t copies = roost_reconcile_get_config(session)->multiset ? 1 + (i + (there && i % 50 == 0)) % 4 : 1;
         must(roost_reconcile_add(session, key.text, key.size, copies), "key");
     }
 }
@@ -398,10 +398,10 @@ static void reconcile_lines(const char *name, roost_reconcile_config config, uin
     roost_buffer message, reply;
     struct record record = nothing();
     char what[64];
-    must(roost_reconcile_ask(&side[0], &config, &own), name);
+    must(roost_reconcile_new_initiator(&side[0], &config, &own), name);
     add_keys(side[0], false, count, differing);
     must(roost_reconcile_next(side[0], &message, NULL, 0), "opening");
-    must(roost_reconcile_answer(&side[1], message.data, message.size, &own), name);
+    must(roost_reconcile_new_responder(&side[1], message.data, message.size, &own), name);
     add_keys(side[1], true, count, differing);
     for (int turn = 1; message.size; turn ^= 1) {
         note(&record, message.data, message.size);
@@ -410,7 +410,7 @@ static void reconcile_lines(const char *name, roost_reconcile_config config, uin
         message = reply;
     }
     roost_buffer_release(&message);
-    roost_reconcile_result result = roost_reconcile_result_of(side[0]);
+    roost_reconcile_result result = roost_reconcile_get_result(side[0]);
     snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 ", found %" PRIu64 " and %" PRIu64, differing, count,
              (uint64_t)result.only_here, (uint64_t)result.only_there);
     say(name, what, record);

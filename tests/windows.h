@@ -17,7 +17,7 @@
 static inline roost_config window_config(roost_kind kind, roost_layout layout, uint32_t past, uint64_t capacity,
                                          double fpr)
 {
-    roost_config config = roost_window_config(kind, SECONDS(60));
+    roost_config config = roost_window_config_default(kind, SECONDS(60));
     config.layout = layout;
     config.scalable = layout == GROWING;
     config.past = past;
@@ -41,11 +41,11 @@ static inline void step(roost_filter *filter, struct random_source *random, uint
     roost_hash hash = hash_for_key(random_choice(random, (uint32_t)keys));
     *clock += random_choice(random, 40) == 0 ? random_choice(random, 90000000) : random_choice(random, 1500000);
     uint64_t time = *clock - random_choice(random, 3000000);
-    roost_status status = roost_filter_config(filter)->kind == ROOST_WINDOW
+    roost_status status = roost_filter_get_config(filter)->kind == ROOST_WINDOW
                               ? roost_window_add_hash(filter, NULL, hash, time)
                               : roost_counter_increment(filter, &applied, NULL, &hash, sizeof hash,
                                                         (int64_t)random_choice(random, 9) - 3, time);
-    assert_true(status == ROOST_OK || (status == ROOST_FULL && !roost_filter_config(filter)->scalable));
+    assert_true(status == ROOST_OK || (status == ROOST_FULL && !roost_filter_get_config(filter)->scalable));
 }
 
 static inline void live(roost_filter *filter, struct random_source *random, uint64_t *clock, uint32_t steps)
@@ -76,20 +76,20 @@ static inline void live_on(roost_filter *filter, uint64_t first, uint64_t count)
     for (uint64_t key = first; key < first + count; key++) {
         uint64_t time = EPOCH + key * 1000;
         roost_status status = ROOST_OK;
-        if (roost_filter_config(filter)->kind == ROOST_WINDOW)
+        if (roost_filter_get_config(filter)->kind == ROOST_WINDOW)
             status = roost_window_add_hash(filter, NULL, hash_for_key(key), time);
-        else if (roost_filter_config(filter)->kind == ROOST_COUNTER)
+        else if (roost_filter_get_config(filter)->kind == ROOST_COUNTER)
             status = roost_counter_increment(filter, &applied, NULL, &key, sizeof key, 3, time);
         else
             put(filter, key);
-        assert_true(status == ROOST_OK || (status == ROOST_FULL && !roost_filter_config(filter)->scalable));
+        assert_true(status == ROOST_OK || (status == ROOST_FULL && !roost_filter_get_config(filter)->scalable));
     }
 }
 
 static inline roost_cursor cursor_of(roost_filter *filter)
 {
     roost_cursor cursor;
-    assert_ok(roost_filter_cursor(filter, &cursor));
+    assert_ok(roost_filter_get_cursor(filter, &cursor));
     return cursor;
 }
 

@@ -146,7 +146,7 @@ static roost_status encode_delta(const struct replicas *replicas, uint32_t index
     const struct replica *replica = &replicas->all[index];
     roost_filter *delta;
     *frame = (roost_buffer){0};
-    roost_status status = roost_filter_new(&delta, roost_filter_config(replica->filter), NULL);
+    roost_status status = roost_filter_new(&delta, roost_filter_get_config(replica->filter), NULL);
     if (status == ROOST_OK)
         status = add_keys(delta, replicas->seed, index, first, replica->own);
     if (status == ROOST_OK)

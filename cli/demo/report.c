@@ -32,7 +32,7 @@ static void print_replicas(const struct demo_figures *figures, const struct demo
     for (uint32_t i = 0; i < demo->replicas.count; i++) {
         roost_info info;
         char elements[COUNT_ROOM], label[32];
-        roost_filter_info(demo->replicas.all[i].filter, &info);
+        roost_filter_get_info(demo->replicas.all[i].filter, &info);
         format_count(elements, (uint64_t)llround(info.elements));
         snprintf(label, sizeof label, "replica %u", i + 1);
         printf(LABEL "about %s elements, digest %s\n", label, elements, figures->states[i].digest);

@@ -172,7 +172,7 @@ static void draw_replica(struct demo_view *view, const struct demo *demo, uint32
     roost_info info;
     char elements[COUNT_ROOM], sent[COUNT_ROOM], letter[] = {(char)('A' + state->group % 26), '\0'};
     int colour = groups == 1 ? GREEN : group_colours[state->group % GROUP_COLOURS];
-    roost_filter_info(replica->filter, &info);
+    roost_filter_get_info(replica->filter, &info);
     format_count(elements, (uint64_t)llround(info.elements));
     format_bytes(sent, replica->bytes_sent);
     printf(" %2u ", index + 1);

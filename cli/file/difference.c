@@ -64,10 +64,10 @@ static bool differ_in_seed(struct difference *difference, uint64_t ours, uint64_
 static bool differ_in_size(struct difference *difference, const roost_filter *ours, const roost_filter *theirs)
 {
     roost_info a, b;
-    if (roost_filter_config(ours)->scalable)
+    if (roost_filter_get_config(ours)->scalable)
         return false;
-    roost_filter_info(ours, &a);
-    roost_filter_info(theirs, &b);
+    roost_filter_get_info(ours, &a);
+    roost_filter_get_info(theirs, &b);
     return differ_in_count(difference, "size in bits", a.bits, b.bits) ||
            differ_in_count(difference, "number of probes", a.probes, b.probes) ||
            differ_in_count(difference, "number of buckets", a.buckets, b.buckets);
@@ -75,7 +75,7 @@ static bool differ_in_size(struct difference *difference, const roost_filter *ou
 
 static bool find_difference(struct difference *difference, const roost_filter *ours, const roost_filter *theirs)
 {
-    const roost_config *a = roost_filter_config(ours), *b = roost_filter_config(theirs);
+    const roost_config *a = roost_filter_get_config(ours), *b = roost_filter_get_config(theirs);
     return differ_in_word(difference, "kind", kind_name(a->kind), kind_name(b->kind)) ||
            differ_in_word(difference, "size", a->scalable ? "scalable" : "fixed", b->scalable ? "scalable" : "fixed") ||
            differ_in_word(difference, "layout", layout_name(a->layout), layout_name(b->layout)) ||

@@ -22,7 +22,7 @@ roost_environment filter_environment(void)
 roost_status filter_like(roost_filter **filter, const roost_filter *other)
 {
     roost_environment environment = filter_environment();
-    roost_config config = *roost_filter_config(other);
+    roost_config config = *roost_filter_get_config(other);
     if (config.scalable && config.kind == ROOST_CUCKOO)
         config.fingerprint_bits = 0; /* derived, cannot be asked for */
     return roost_filter_new(filter, &config, &environment);
@@ -49,13 +49,13 @@ bool complain_of_file(const char *name, const roost_file *file, roost_status sta
 {
     if (status == ROOST_TOO_LARGE)
         return complain_of_status(name, status);
-    return complain(name, "%s", roost_file_error(file));
+    return complain(name, "%s", roost_file_get_error(file));
 }
 
 /* A copy becomes a new replica without a message: that is the normal case. */
 static void report_replica(const struct filter_file *file)
 {
-    switch (roost_file_replica(file->handle)) {
+    switch (roost_file_get_replica_status(file->handle)) {
     case ROOST_REPLICA_NEW:
     case ROOST_REPLICA_RESTORED:
     case ROOST_REPLICA_COPY:
@@ -91,7 +91,7 @@ roost_file *file_object(const char *name)
    holds. */
 static void distrust_the_future(roost_filter *filter)
 {
-    roost_kind kind = roost_filter_config(filter)->kind;
+    roost_kind kind = roost_filter_get_config(filter)->kind;
     if (kind == ROOST_WINDOW || kind == ROOST_COUNTER)
         roost_window_set_latest(filter, machine_time() + MOST_AHEAD);
 }
@@ -121,7 +121,7 @@ bool filter_file_refresh(struct filter_file *file)
 {
     bool reread;
     roost_status status = roost_file_load(file->handle, &reread);
-    file->filter = roost_file_filter(file->handle);
+    file->filter = roost_file_get_filter(file->handle);
     if (status != ROOST_OK)
         return complain_of_file(file->name, file->handle, status);
     if (reread) {

@@ -16,7 +16,7 @@
 
 roost_config timed_config(const struct timed_settings *settings, roost_kind kind, uint64_t capacity)
 {
-    roost_config config = roost_window_config(kind, settings->window);
+    roost_config config = roost_window_config_default(kind, settings->window);
     config.capacity = settings->capacity ? settings->capacity : capacity;
     config.fpr = settings->fpr > 0 ? settings->fpr : config.fpr;
     config.past = settings->past ? (uint32_t)settings->past : config.past;
@@ -49,7 +49,7 @@ static bool differs(const struct filter_file *file, const char *option)
 
 bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
 {
-    const roost_config *config = roost_filter_config(file->filter);
+    const roost_config *config = roost_filter_get_config(file->filter);
     if (config->kind != kind)
         return complain(file->name, "not a %s, its kind is %s", kind_name(kind), kind_name(config->kind));
     if (settings->window && settings->window != config->window)

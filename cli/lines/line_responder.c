@@ -18,7 +18,7 @@ static bool reply_to_session_message(struct line_side *side, struct byte_buffer 
 static bool begin_session(struct line_side *side, struct byte_buffer *reply, bool *understood, roost_bytes message)
 {
     roost_environment environment = line_environment();
-    roost_status status = roost_reconcile_answer(&side->session, message.data, message.size, &environment);
+    roost_status status = roost_reconcile_new_responder(&side->session, message.data, message.size, &environment);
     if (status != ROOST_OK)
         return complain_of_session(side->file.name, status);
     return line_side_load(side) && reply_to_session_message(side, reply, understood, message);
@@ -33,7 +33,7 @@ static bool end_session(struct line_side *side, struct byte_reader *reader)
     if (!reader->failed && last.size > 0 && !side->differences)
         status = roost_reconcile_next(side->session, &nothing, last.data, last.size);
     roost_buffer_release(&nothing);
-    if (status == ROOST_OK && (reader->failed || !roost_reconcile_over(side->session)))
+    if (status == ROOST_OK && (reader->failed || !roost_reconcile_is_done(side->session)))
         status = ROOST_PROTOCOL;
     if (status != ROOST_OK)
         return complain_of_session(side->file.name, status);
@@ -52,7 +52,7 @@ static bool send_lines(struct line_side *side, struct byte_buffer *reply)
 
 static bool take_lines(struct line_side *side, struct byte_reader *reader)
 {
-    bool multiset = roost_reconcile_config_of(side->session)->multiset;
+    bool multiset = roost_reconcile_get_config(side->session)->multiset;
     struct line_record record;
     while (take_record(reader, &record, multiset))
         if (!line_side_take(side, &record))

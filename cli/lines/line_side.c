@@ -66,11 +66,11 @@ bool line_side_load(struct line_side *side)
 
 bool line_side_conclude(struct line_side *side)
 {
-    side->count = roost_reconcile_result_of(side->session).only_here;
+    side->count = roost_reconcile_get_result(side->session).only_here;
     side->differences = malloc((side->count + 1) * sizeof *side->differences);
     if (!side->differences)
         return complain_of_session(side->file.name, ROOST_NO_MEMORY);
-    roost_reconcile_differences(side->session, side->differences);
+    roost_reconcile_get_differences(side->session, side->differences);
     return side->count == 0 || line_picker_open(&side->picker, &side->file);
 }
 
@@ -91,7 +91,7 @@ bool line_side_next(struct line_side *side, roost_difference *difference, roost_
 
 bool line_side_write(struct line_side *side, struct byte_buffer *message)
 {
-    bool multiset = roost_reconcile_config_of(side->session)->multiset;
+    bool multiset = roost_reconcile_get_config(side->session)->multiset;
     size_t before = message->size;
     while (line_side_has_more(side) && message->size - before < RECORDS_AT_ONCE && !interrupted()) {
         roost_difference difference;

@@ -19,7 +19,7 @@ static bool is_what_was_read(const struct line_union *united, const struct line_
     struct stat now;
     if (file->is_copy)
         return complain(file->name, "is not a regular file; lines cannot be added to it");
-    bool same = roost_file_exists(united->file) && fstat(roost_file_descriptor(united->file), &now) == 0 &&
+    bool same = roost_file_exists(united->file) && fstat(roost_file_get_descriptor(united->file), &now) == 0 &&
                 now.st_dev == file->version.st_dev && now.st_ino == file->version.st_ino;
     return (same && line_file_is_unchanged(file)) ||
            (!same && complain(file->name, "was replaced meanwhile; it is unchanged, try again"));

@@ -17,7 +17,7 @@ static bool reply_locked(struct filter_file *file, roost_buffer *reply, roost_st
     bool changed = false, gave;
     if (!filter_file_refresh(file) || !transfer_idle_shares(file, &gave))
         return false;
-    *verdict = roost_sync_answer(file->filter, reply, &changed, request.data, request.size);
+    *verdict = roost_sync_reply(file->filter, reply, &changed, request.data, request.size);
     if (!changed && !gave)
         return true;
     if (*verdict != ROOST_OK) { /* what was transferred, or merged before memory ran out, is not to be saved */

@@ -5,7 +5,7 @@
 #include "cli/file/filter_file.h"
 
 /*
- * Makes the reply to one request (roost_sync_answer) from what the file holds now. What the request changed is on the
+ * Makes the reply to one request (roost_sync_reply) from what the file holds now. What the request changed is on the
  * disk when this returns. Complains and returns false if the file cannot be read or written; if the request is invalid,
  * *verdict and the reply say so.
  */

@@ -11,7 +11,7 @@
 bool transfer_idle_shares(struct filter_file *file, bool *gave)
 {
     *gave = false;
-    if (!roost_filter_actor(file->filter))
+    if (!roost_filter_get_actor(file->filter))
         return true;
     roost_status status = roost_filter_transfer_shares(file->filter, gave);
     return status == ROOST_OK || complain_of_status(file->name, status);

@@ -1,7 +1,8 @@
 /*
- * Work on large filters in steps, for those who must not be away for long: servers with one thread.
+ * Incremental jobs on large filters, for servers with one thread: merge, copy, digest, info and defragmentation, cut
+ * into time slices.
  *
- * Everything here has a call elsewhere that does the same at once (filter.h).
+ * Everything here has a call in filter.h that does the same at once. Conventions are those of filter.h.
  */
 #ifndef ROOST_INCREMENTAL_H
 #define ROOST_INCREMENTAL_H
@@ -12,103 +13,126 @@
 extern "C" {
 #endif
 
-/* ---- merge ------------------------------------------------------------------------------------------------------- */
+/* ---- merge ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A merge of a frame in three stages, of which only the first and the last need the filter:
+ * A merge of a frame in three stages, of which only the first and the last use the filter:
  *
- *     roost_merging_new     notes what the filter has seen: costs what its history is long
- *     roost_merging_read    reads the frame and cuts it into parts: long, on any thread, without the filter
- *     roost_merging_step    merges one part; between two steps the filter may be used in any way
+ *     roost_merge_job_new     notes what the filter has seen: takes time in proportion to its causal context
+ *     roost_merge_job_read    reads the frame and cuts it into chunks: takes long; on any thread, without the filter
+ *     roost_merge_job_step    merges one chunk; between two steps the filter may be used in any way
  *
- * Each part is a delta and right by itself, so a merge that is given up half-way leaves a filter that holds some of
- * what the frame brings, and is made good by any later merge. Removals that the filter has not heard of come last, so
- * that no element is missing meanwhile that is in the filter before and after.
+ * Each chunk is a delta, so a merge that is abandoned leaves a filter that holds a part of the frame, and any later
+ * merge adds the rest. Removals that the filter has not seen come last: an element that is in the filter before and
+ * after the merge is never missing in between.
  *
- * In each step what was brought is told as a frame: whoever merges these, in any order, has what the filter has got.
+ * Each step returns the changes that it made as a frame: a replica that merges these frames, in any order, has what
+ * the filter got.
  */
-typedef struct roost_merging roost_merging;
+typedef struct roost_merge_job roost_merge_job;
 
-/* `filter` may be NULL for one that is yet to be made from the frame. `environment`, for what is read; NULL: default.
+/*
+ * Makes a merge job for a filter; `filter` may be NULL where the filter will be made from the frame
+ * (roost_merge_job_new_filter). `environment` is that of the frame's content. On failure `*merging` is NULL.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_merging_new(roost_merging **merging, const roost_filter *filter,
-                                                          const roost_environment *environment);
-ROOST_API void roost_merging_free(roost_merging *merging); /* NULL is fine */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_new(roost_merge_job **merging, const roost_filter *filter,
+                                                            const roost_environment *environment);
 
-/* Once. Parts are of about so many bytes. As roost_filter_decode, and ROOST_MISMATCH for another configuration. */
-ROOST_API ROOST_MUST_CHECK roost_status roost_merging_read(roost_merging *merging, const void *frame, size_t size,
-                                                           size_t part_bytes);
+/* Frees a merge job, finished or not. NULL is fine. */
+ROOST_API void roost_merge_job_free(roost_merge_job *merging);
 
-/* An empty filter of the configuration of the frame that was read. */
-ROOST_API ROOST_MUST_CHECK roost_status roost_merging_open(const roost_merging *merging, roost_filter **filter,
+/*
+ * Reads the frame, once, and cuts it into chunks of about `chunk_bytes` bytes. The frame may be released afterwards.
+ *
+ * Errors: as roost_filter_decode, and ROOST_MISMATCH for a frame of another configuration.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_read(roost_merge_job *merging, const void *frame, size_t size,
+                                                             size_t chunk_bytes);
+
+/* As roost_merge_job_read, for a filter instead of a frame. `other` belongs to the job from now on, also on failure. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_read_filter(roost_merge_job *merging, roost_filter *other,
+                                                                    size_t chunk_bytes);
+
+/* Makes an empty filter with the configuration of the frame that was read. On failure `*filter` is NULL. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_new_filter(const roost_merge_job *merging,
+                                                                   roost_filter **filter,
+                                                                   const roost_environment *environment);
+
+/*
+ * Merges the next chunk into the filter: the object that the job was made for, or an empty one. `*changed` tells
+ * whether this step changed the state, `*done` whether it was the last one. `*delta` is the frame of the changes that
+ * it made; it belongs to the job and is valid until its next call. After a failure the step can be tried again.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_step(roost_merge_job *merging, roost_filter *filter,
+                                                             bool *changed, bool *done, roost_bytes *delta);
+
+/*
+ * Returns the memory that an empty filter of a frame's configuration takes, in bytes that nothing has touched yet; 0
+ * where the bytes are no frame. Takes microseconds, whatever the size.
+ */
+ROOST_API uint64_t roost_frame_get_memory(const void *frame, size_t size);
+
+/* Returns whether the first bytes are those of a delta and not of a state. It validates nothing else. */
+ROOST_API bool roost_frame_is_delta(const void *frame, size_t size);
+
+/* ---- copy ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A copy of a filter that may be used in any way between two steps. The copy has the state that the filter has at the
+ * last step. As roost_filter_clone, in another environment. A filter has one copy job at a time; free a job that is
+ * not needed any more, before or after the filter.
+ */
+typedef struct roost_copy_job roost_copy_job;
+
+/* Makes a copy job for a filter; `environment` is that of the copy. On failure `*copying` is NULL. */
+ROOST_API ROOST_MUST_CHECK roost_status roost_copy_job_new(roost_copy_job **copying, const roost_filter *filter,
                                                            const roost_environment *environment);
 
 /*
- * `filter` is the very object that the merging was made for, or an empty one. *changed tells whether this step brought
- * anything, *told what, until the next call; *done whether it was the last one. A step that fails (memory) can be
- * tried again.
+ * Copies at most `effort` pages of 4 KiB, about a microsecond each; where the filter changes faster than that, later
+ * steps take longer. `*done` tells whether it was the last step. Windows and counters are copied in one step. After a
+ * failure the job can only be freed.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed,
-                                                           bool *done, roost_bytes *told);
+ROOST_API ROOST_MUST_CHECK roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, bool *done,
+                                                            uint64_t effort);
 
-/* What an empty filter of a frame's configuration takes, in bytes of memory that nothing has touched; 0: it is no
-   frame. In microseconds, whatever the size. */
-ROOST_API uint64_t roost_frame_memory(const void *frame, size_t size);
+/* Returns the copy, which belongs to the caller, and frees the job. Call it once the job is done. */
+ROOST_API roost_filter *roost_copy_job_finish(roost_copy_job *copying);
 
-/* Whether a frame holds a delta and not a state, as far as its first bytes tell. */
-ROOST_API bool roost_frame_is_delta(const void *frame, size_t size);
+/* Frees a copy job together with its copy. NULL is fine. */
+ROOST_API void roost_copy_job_free(roost_copy_job *copying);
 
-/* As roost_merging_read, for a filter instead of a frame: it belongs to the merging from now on, whatever comes of it.
- */
-ROOST_API ROOST_MUST_CHECK roost_status roost_merging_take(roost_merging *merging, roost_filter *other,
-                                                           size_t part_bytes);
-
-/* ---- copy -------------------------------------------------------------------------------------------------------- */
+/* ---- digest and info ------------------------------------------------------------------------------------------- */
 
 /*
- * A copy of a filter that may be used in any way between two steps; it is what the filter was during the last one. As
- * roost_filter_clone, in another environment (NULL: default). One at a time for a filter; one that is not wanted any
- * more is freed, before or after the filter.
- *
- * A step copies at most `effort` pages of 4 KiB, about a microsecond each; where others write faster than that, later
- * steps take longer. *done tells whether it was the last one. Windows and counters are copied in one step. After a step
- * that fails (memory) the copy cannot be had.
- */
-typedef struct roost_copying roost_copying;
-
-ROOST_API ROOST_MUST_CHECK roost_status roost_copying_new(roost_copying **copying, const roost_filter *filter,
-                                                          const roost_environment *environment);
-ROOST_API ROOST_MUST_CHECK roost_status roost_copying_step(roost_copying *copying, roost_filter *filter,
-                                                           uint64_t effort, bool *done);
-/* The copy, when it is done; frees the rest. */
-ROOST_API roost_filter *roost_copying_take(roost_copying *copying);
-ROOST_API void roost_copying_free(roost_copying *copying); /* NULL is fine */
-
-/* ---- digest and report ------------------------------------------------------------------------------------------- */
-
-/*
- * A Bloom filter leaves work for the next digest whenever it changes. This does some of it: `effort` chunks of 4 KiB, a
- * microsecond each or less. Whether there is more; where there is not, a digest costs nothing.
+ * Computes a part of the next digest ahead: a Bloom filter defers that work whenever it changes. Takes `effort` chunks
+ * of 4 KiB, a microsecond each or less. Returns whether there is more; once there is not, roost_filter_digest takes
+ * constant time until the filter changes.
  */
 ROOST_API bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort);
 
 /*
- * As roost_filter_info, in a time that does not grow with the filter: of an array of more than two megabytes, half a
- * megabyte is read. `elements` and `entries` then err by about 0.2 %, `fpr_now` by about 1 %; `promise_holds` allows
- * for it.
+ * As roost_filter_get_info, in a time that does not grow with the filter: of an array of more than two megabytes it
+ * reads half a megabyte. `elements` and `entries` then err by about 0.2 %, `fpr_now` by about 1 %; `promise_holds`
+ * allows for it.
  */
-ROOST_API void roost_filter_estimate(const roost_filter *filter, roost_info *info);
+ROOST_API void roost_filter_estimate_info(const roost_filter *filter, roost_info *info);
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 /*
- * For servers that move memory about, so that what is free lies together. Each call offers some of the pieces that the
- * filter got from its allocator; `move` answers NULL, and a piece stays where it is, or where its bytes are now: it has
- * copied as many as the allocator gave, and released the old ones. *place is 0 at first and says how far it has come.
- * Whether there is more; the filter may be used in between. The filter itself may move. Windows and counters stay.
+ * Moves one block of memory. Returns its new address, after copying as many bytes as the allocator gave and releasing
+ * the old block; or NULL where the block stays.
  */
 typedef void *roost_mover(void *context, void *memory);
-ROOST_API bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place);
+
+/*
+ * Supports active defragmentation: each call offers some of the blocks that the filter got from its allocator to
+ * `move`, which gets `context`. `*place` is 0 at first and tells how far the job has come. Returns whether there is
+ * more; the filter may be used between two calls. The filter object itself may move: `*filter` is then its new address.
+ * Windows and counters are not moved.
+ */
+ROOST_API bool roost_filter_defragment(roost_filter **filter, uint64_t *place, roost_mover *move, void *context);
 
 #ifdef __cplusplus
 }

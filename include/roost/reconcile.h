@@ -1,27 +1,29 @@
 /*
- * Reconcile: two sides hold sets of keys, and find out which of their own keys the other lacks, for few bytes.
+ * Reconcile: two sides hold sets of keys, and each finds out which of its own keys the other lacks, for few bytes.
  *
- * Unlike a sync (sync.h), which makes two filters equal, this is about real sets or multisets, and the answer is exact,
- * unless the caller asks for one of the two approximate methods.
- * One side asks, the other answers; messages go to and fro until both know. How they travel is the caller's business:
- * a pipe, a socket, a command of a server. They carry no length, and are checked as hostile input.
+ * Unlike a sync (sync.h), which makes two filters equal, this is about real sets or multisets, and the result is exact,
+ * unless the caller chooses one of the two approximate methods. One side is the initiator, the other the responder;
+ * messages go back and forth until both are done. The caller carries them: over a pipe, a socket, or as a command of a
+ * server. They do not contain their length, and are validated as hostile input.
  *
- *     asking                                        answering
- *     roost_reconcile_ask(&session, &config)
+ *     initiator                                     responder
+ *     roost_reconcile_new_initiator(&session, &config)
  *     roost_reconcile_add(session, key) ...
- *     roost_reconcile_next(&message, NULL, 0)  -->  roost_reconcile_answer(&session, message)
+ *     roost_reconcile_next(&message, NULL, 0)  -->  roost_reconcile_new_responder(&session, message)
  *                                                   roost_reconcile_add(session, key) ...
  *     roost_reconcile_next(&message, reply)   <--   roost_reconcile_next(&reply, message)
- *     ... each hands what came to `next` and sends what that gives, until it gives nothing
+ *     ... each passes what it receives to roost_reconcile_next and sends the result, until that is empty
  *
- * Then roost_reconcile_differences tells each side which of its keys the other lacks. To send the keys themselves is up
- * to the caller: both know by then what the other wants.
+ * Then roost_reconcile_get_differences tells each side which of its keys the other lacks. The caller sends the keys
+ * themselves: both sides know by then what the other needs.
  *
- * Keys are known by 128-bit hashes that are keyed by a number drawn for each session, so that nobody can prepare keys
- * that collide. Both sides compare hashes of all that they believe to have in common before they say that they are
- * done: a wrong answer has a chance of about 2^-64, whatever happens on the way. A peer that lies about its own keys
- * gets the answer for those that it claims to have. What a session allocates stays within the memory limit of its
- * environment, and is in proportion to its own keys and to the bytes that came.
+ * Keys are represented by 128-bit hashes that are keyed by a number drawn for each session, so that nobody can prepare
+ * keys that collide. Both sides compare hashes of all that they believe to have in common before they are done: a wrong
+ * result has a chance of about 2^-64, whatever happens on the way. A peer that lies about its own keys gets the result
+ * for the keys that it claims to have. The memory of a session stays within the memory limit of its environment, and is
+ * in proportion to its own keys and to the bytes that it received.
+ *
+ * Conventions are those of filter.h.
  */
 #ifndef ROOST_RECONCILE_H
 #define ROOST_RECONCILE_H
@@ -32,91 +34,122 @@
 extern "C" {
 #endif
 
+/* One side of a session. */
 typedef struct roost_reconcile roost_reconcile;
 
+/* How the difference is found. The initiator chooses. */
 typedef enum roost_reconcile_method {
-    ROOST_RECONCILE_AUTO = 0,  /* the one with the fewest bytes: partitioned sketches */
-    ROOST_RECONCILE_RIBLT = 1, /* rateless invertible Bloom look-up table; sets only */
-    ROOST_RECONCILE_DBF = 2, /* distributed Bloom filters, another mapping each round, until all is found; sets only */
+    ROOST_RECONCILE_AUTO = 0,       /* the one with the fewest bytes: partitioned sketches */
+    ROOST_RECONCILE_RIBLT = 1,      /* rateless invertible Bloom look-up table; sets only */
+    ROOST_RECONCILE_DBF = 2,        /* distributed Bloom filters, another mapping each round, until all is found; sets
+                                       only */
     ROOST_RECONCILE_CCF_QUERY = 3,  /* counting cuckoo filters, one each way; may miss differences, and name others */
     ROOST_RECONCILE_CCF_DECODE = 4, /* the same by decoding, which errs more often */
 } roost_reconcile_method;
 
+/* The configuration of a session. All zero: the best method, for sets. */
 typedef struct roost_reconcile_config {
-    roost_reconcile_method method;
-    bool multiset; /* counts matter: a key that is there three times here and five times there is a difference */
+    roost_reconcile_method method; /* how the difference is found */
+    bool multiset;                 /* counts matter: a key with three copies here and five there is a difference */
 } roost_reconcile_config;
 
 /*
- * The asking side. NULL for a configuration or an environment: all zero. Of the environment the allocator, the entropy
- * and the memory limit matter. ROOST_EXHAUSTED: the entropy has no number for this session. ROOST_UNSUPPORTED: the
- * method is for sets.
+ * Makes the initiator of a session. `config` may be NULL for all zero. Of the environment the allocator, the entropy
+ * and the memory limit matter. On failure `*session` is NULL.
+ *
+ * Errors: ROOST_INVALID for an unknown method, ROOST_UNSUPPORTED for a method that is for sets only, ROOST_EXHAUSTED
+ * where the entropy has no number for this session.
  */
-ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_ask(roost_reconcile **session,
-                                                            const roost_reconcile_config *config,
-                                                            const roost_environment *environment);
+ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_new_initiator(roost_reconcile **session,
+                                                                      const roost_reconcile_config *config,
+                                                                      const roost_environment *environment);
 
-/* The answering side, made from the first message; which is given to roost_reconcile_next as well once the keys are
-   added. ROOST_PROTOCOL: it is no such message, or of a later version, or of a method that is not known here. */
-ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_answer(roost_reconcile **session, const void *message,
-                                                               size_t size, const roost_environment *environment);
+/*
+ * Makes the responder of a session from the first message. Add the keys, then pass the same message to
+ * roost_reconcile_next. On failure `*session` is NULL.
+ *
+ * Errors: ROOST_PROTOCOL where the bytes are no first message, or of a later version or an unknown method;
+ * ROOST_CORRUPT.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_new_responder(roost_reconcile **session, const void *message,
+                                                                      size_t size,
+                                                                      const roost_environment *environment);
 
-ROOST_API void roost_reconcile_free(roost_reconcile *session); /* NULL is fine */
+/* Frees a session, finished or not. NULL is fine. */
+ROOST_API void roost_reconcile_free(roost_reconcile *session);
 
-ROOST_API const roost_reconcile_config *roost_reconcile_config_of(const roost_reconcile *session);
+/* Returns the configuration of a session: the initiator's. It belongs to the session and lives as long as it does. */
+ROOST_API const roost_reconcile_config *roost_reconcile_get_config(const roost_reconcile *session);
 
-/* The hash of a key in this session. */
+/* Returns the hash of a key in this session, for roost_reconcile_add_hash. */
 ROOST_API roost_hash roost_reconcile_hash(const roost_reconcile *session, const void *key, size_t size);
 
 /*
- * Adds a key, `count` times (1 or more); before the first call of `next`. In a set a key that comes again changes
- * nothing; in a multiset the counts add up. Keys are numbered from 0 in the order of these calls. ROOST_TOO_LARGE:
- * more than 2^32 - 1 calls, or the memory limit.
+ * Adds a key with `count` copies (1 or more), before the first call of roost_reconcile_next. In a set a key that comes
+ * again changes nothing; in a multiset the counts add up. Keys are numbered from 0 in the order of these calls.
+ *
+ * Errors: ROOST_INVALID after the first call of roost_reconcile_next, or for a count of 0; ROOST_TOO_LARGE also for
+ * more than 2^32 - 1 calls.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add(roost_reconcile *session, const void *key, size_t size,
                                                             uint64_t count);
+
+/* As roost_reconcile_add, for the hash of a key. */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_add_hash(roost_reconcile *session, roost_hash hash,
                                                                  uint64_t count);
 
 /*
- * The next message to send, given the one that came (NULL, 0 for the first one of the asking side). An empty one: there
- * is nothing more to send or to expect; see roost_reconcile_over. The caller releases it. After a failure the session
- * only repeats it; where a message came out nevertheless, it tells the peer.
- * ROOST_PROTOCOL, ROOST_CORRUPT: what came makes no sense, or more came than any honest peer would send.
- * ROOST_TOO_LARGE: the memory limit; for counting cuckoo filters, more than 2^22 keys (fewer if their counts are large)
+ * Takes the message that was received (NULL and 0 for the first one of the initiator) and makes the next one to send,
+ * which the caller releases. An empty one means that there is nothing more to send or to expect; see
+ * roost_reconcile_is_done. After a failure the session only returns the same status again; a message that is made
+ * nevertheless tells the peer, and should be sent.
+ *
+ * Errors: ROOST_PROTOCOL, ROOST_CORRUPT where the message makes no sense, or the peer sent more than any honest peer
+ * would; ROOST_TOO_LARGE also, with counting cuckoo filters, for more than 2^22 keys (fewer if their counts are large)
  * or more than ROOST_MOST_COPIES of one.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *message,
                                                              const void *received, size_t size);
 
-/* Both sides know all, and have verified it; of an approximate method, all that it finds. */
-ROOST_API bool roost_reconcile_over(const roost_reconcile *session);
+/*
+ * Returns whether the session is done: this side knows its differences, and has verified them; with an approximate
+ * method, all that it finds.
+ */
+ROOST_API bool roost_reconcile_is_done(const roost_reconcile *session);
 
+/* What a session found. */
 typedef struct roost_reconcile_result {
-    uint64_t keys;       /* different ones on this side */
+    uint64_t keys;       /* distinct keys on this side */
     uint64_t only_here;  /* of these, the ones that the other side lacks, or has another count of */
-    uint64_t only_there; /* and the other way round */
-    uint64_t changed;    /* in a multiset: those on both sides with different counts; they are in both of the above */
+    uint64_t only_there; /* keys of the other side that this side lacks, or has another count of */
+    uint64_t changed;    /* in a multiset: keys on both sides with different counts; they are in both of the above */
     uint32_t messages;   /* sent and received */
-    uint64_t sent, received; /* bytes of messages */
-    bool exact;    /* once over: all of the above is right. False for an approximate method, whatever it found */
-    bool complete; /* once over: no difference was missed; an exact method never misses one */
+    uint64_t sent;       /* bytes of messages that were sent */
+    uint64_t received;   /* bytes of messages that were received */
+    bool exact;          /* once done: all of the above is right. False for an approximate method, whatever it found */
+    bool complete;       /* once done: no difference was missed; an exact method never misses one */
 } roost_reconcile_result;
 
-ROOST_API roost_reconcile_result roost_reconcile_result_of(const roost_reconcile *session);
+/* Returns what the session has found so far. */
+ROOST_API roost_reconcile_result roost_reconcile_get_result(const roost_reconcile *session);
 
-/* A key of this side: `index` is the number of the call that first added it. */
+/* A key of this side that the other side lacks, or has another count of. */
 typedef struct roost_difference {
-    uint64_t index;
+    uint64_t index;       /* the number of the call that first added the key */
     uint64_t count_here;  /* 1 in a set */
-    uint64_t count_there; /* 0: the other side lacks it */
+    uint64_t count_there; /* 0: the other side lacks the key */
 } roost_difference;
 
-/* Once the session is over: as many as `only_here` says, by ascending index. */
-ROOST_API void roost_reconcile_differences(const roost_reconcile *session, roost_difference *differences);
+/*
+ * Writes the differences, by ascending index, once the session is done: as many as `only_here` of its result, for which
+ * `differences` has the places.
+ */
+ROOST_API void roost_reconcile_get_differences(const roost_reconcile *session, roost_difference *differences);
 
-/* How often this side has the key, once `next` was called; 1 in a set. For one who takes in what the other side sends:
-   after an approximate method that may be there already. */
+/*
+ * Returns how many copies of the key this side has, once roost_reconcile_next was called; in a set, 1 or 0. Use it
+ * before you take in a key of the other side: after an approximate method this side may have it already.
+ */
 ROOST_API uint64_t roost_reconcile_count(const roost_reconcile *session, const void *key, size_t size);
 
 #ifdef __cplusplus

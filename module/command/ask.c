@@ -165,7 +165,7 @@ static void go_on(struct target *target, struct session *session, roost_bytes re
     asked->status = target_ask(target, session->sync, &request, reply.data, reply.size);
     asked->request = outcome_bytes(&request);
     if (asked->status == ROOST_OK && !asked->request) {
-        asked->equal = roost_sync_result_of(session->sync).equal;
+        asked->equal = roost_sync_get_result(session->sync).equal;
         asked->digest = roost_filter_digest(target->filter->filter);
         asked->placed = filter_value_cursor(target->filter, &asked->cursor) == ROOST_OK;
     }

@@ -352,7 +352,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct filter_value *filter = target.filter;
-    roost_filter_brief(filter->filter, &info);
+    roost_filter_get_brief_info(filter->filter, &info);
     reply_map_begin(ctx, 8);
     reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
     reply_number_pair(ctx, "Number of buckets", info.buckets);
@@ -388,7 +388,7 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
-    roost_filter_brief(target.filter->filter, &info);
+    roost_filter_get_brief_info(target.filter->filter, &info);
     if (info.entries > 0 || iterator != 0)
         return reply_chunk(&target, iterator, "Invalid position");
     target_close(&target);

@@ -17,7 +17,7 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    roost_status status = roost_filter_delta(target.filter->filter, &frame, &cursor, &cursor);
+    roost_status status = roost_filter_encode_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
         if (!target.filter->replicated.incarnation)
             target.filter->replicated = cursor; /* everything so far was replicated */

@@ -183,7 +183,7 @@ static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
 struct dump_job {
     struct key_job job;
     struct value memory; /* counts and limits the memory of the copy */
-    roost_copying *copying;
+    roost_copy_job *copying;
     roost_filter *copy;
     uint8_t header[HEADER_BYTES];
     pthread_t thread;
@@ -224,14 +224,14 @@ static roost_status copy_some(struct dump_job *dump, struct filter_value *filter
     roost_status status = ROOST_OK;
     bool done = false;
     if (!dump->copying)
-        status = roost_copying_new(&dump->copying, filter->filter, &environment);
+        status = roost_copy_job_new(&dump->copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(dump->copying, filter->filter, PAGES_A_STEP, &done);
+        status = roost_copy_job_step(dump->copying, filter->filter, &done, PAGES_A_STEP);
     if (status != ROOST_OK || done)
         filter->copier = NULL;
     if (status != ROOST_OK || !done)
         return status;
-    dump->copy = roost_copying_take(dump->copying);
+    dump->copy = roost_copy_job_finish(dump->copying);
     dump->copying = NULL;
     filter_value_header(filter, dump->header, ENCODE_COPY);
     dump->begun = pthread_create(&dump->thread, NULL, encode, dump) == 0;
@@ -295,7 +295,7 @@ static void free_dump(struct job *job)
     struct dump_job *dump = (struct dump_job *)job;
     key_job_release(&dump->job);
     at_work = at_work == dump ? NULL : at_work;
-    roost_copying_free(dump->copying);
+    roost_copy_job_free(dump->copying);
     roost_filter_free(dump->copy);
     RedisModule_Free(dump->bytes);
     RedisModule_Free(dump);

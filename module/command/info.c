@@ -48,7 +48,7 @@ static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
 static void reply_state(RedisModuleCtx *ctx, struct filter_value *filter)
 {
     roost_info info;
-    roost_filter_brief(filter->filter, &info);
+    roost_filter_get_brief_info(filter->filter, &info);
     reply_number_pair(ctx, "inserted", (long long)filter_value_inserted(filter));
     reply_number_pair(ctx, "tables", filter_value_tables(filter));
     reply_number_pair(ctx, "buckets", info.buckets);
@@ -66,7 +66,7 @@ static void reply_seconds_pair(RedisModuleCtx *ctx, const char *name, uint64_t m
 static void reply_window(RedisModuleCtx *ctx, const struct filter_value *filter)
 {
     roost_window_info info;
-    roost_window_info_of(filter->filter, &info);
+    roost_window_get_info(filter->filter, &info);
     reply_seconds_pair(ctx, "window_seconds", info.window);
     reply_seconds_pair(ctx, "slot_seconds", info.slot);
     reply_seconds_pair(ctx, "shortest_slot_seconds", info.shortest_slot);
@@ -81,9 +81,9 @@ static void reply_counter(RedisModuleCtx *ctx, const struct filter_value *filter
 {
     roost_info info;
     int64_t value;
-    roost_filter_brief(filter->filter, &info);
+    roost_filter_get_brief_info(filter->filter, &info);
     reply_name(ctx, "value");
-    if (roost_counter_value(filter->filter, &value) == ROOST_OK)
+    if (roost_counter_get_value(filter->filter, &value) == ROOST_OK)
         RedisModule_ReplyWithLongLong(ctx, value);
     else
         RedisModule_ReplyWithNull(ctx);
@@ -95,8 +95,8 @@ static void reply_object(RedisModuleCtx *ctx, const struct filter_value *filter)
 {
     roost_info info;
     char actor[20];
-    roost_filter_brief(filter->filter, &info);
-    snprintf(actor, sizeof actor, "%016llx", (unsigned long long)roost_filter_actor(filter->filter));
+    roost_filter_get_brief_info(filter->filter, &info);
+    snprintf(actor, sizeof actor, "%016llx", (unsigned long long)roost_filter_get_actor(filter->filter));
     reply_number_pair(ctx, "journal", (long long)info.journal);
     reply_number_pair(ctx, "bytes_memory", (long long)filter->value.bytes);
     reply_number_pair(ctx, "generation", (long long)filter->value.generation);
@@ -107,7 +107,7 @@ static void reply_object(RedisModuleCtx *ctx, const struct filter_value *filter)
 static void reply_full(RedisModuleCtx *ctx, struct filter_value *filter)
 {
     roost_info info;
-    roost_filter_estimate(filter->filter, &info);
+    roost_filter_estimate_info(filter->filter, &info);
     reply_double_pair(ctx, "elements", info.elements);
     reply_number_pair(ctx, "entries", (long long)info.entries);
     reply_number_pair(ctx, "overflow", (long long)info.overflow);

@@ -74,7 +74,7 @@ static roost_status frame_of(struct filter_value *filter, roost_buffer *frame, c
 {
     roost_cursor next;
     return pull->since.incarnation
-               ? roost_filter_delta_without(filter->filter, frame, &next, &pull->since, pull->spans, pull->count)
+               ? roost_filter_encode_delta_without(filter->filter, frame, &next, &pull->since, pull->spans, pull->count)
                : roost_filter_encode(filter->filter, frame);
 }
 

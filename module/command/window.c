@@ -200,7 +200,7 @@ static roost_status count(struct target *target, bool *applied, roost_bytes id, 
 static int reply_value(RedisModuleCtx *ctx, const roost_filter *counter)
 {
     int64_t value;
-    roost_status status = roost_counter_value(counter, &value);
+    roost_status status = roost_counter_get_value(counter, &value);
     return status == ROOST_OK ? RedisModule_ReplyWithLongLong(ctx, value)
                               : RedisModule_ReplyWithError(ctx, ERROR_NO_INTEGER);
 }

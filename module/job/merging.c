@@ -48,8 +48,8 @@ struct sources {
     uint64_t *objects;
     roost_filter **copies;
     int count, copied;
-    roost_copying *copying; /* of the next one */
-    struct shown shown;     /* of the first one */
+    roost_copy_job *copying; /* of the next one */
+    struct shown shown;      /* of the first one */
 };
 
 struct merge_job {
@@ -57,7 +57,7 @@ struct merge_job {
     struct sources *sources; /* NULL: a frame */
     struct value memory;     /* counts and limits the memory of the decoded frame */
     const struct merge_verb *verb;
-    roost_merging *merging;
+    roost_merge_job *merging;
     RedisModuleString *frame;
     roost_bytes bytes;
     pthread_t thread;
@@ -75,7 +75,7 @@ struct merge_job {
 static size_t long_for(const struct target *target, roost_bytes frame)
 {
     uint64_t bytes = target->filter             ? target->filter->value.bytes
-                     : frame.size > LONG_SPARSE ? roost_frame_memory(frame.data, frame.size)
+                     : frame.size > LONG_SPARSE ? roost_frame_get_memory(frame.data, frame.size)
                                                 : 0;
     bool words = target->filter && is_bloom(target->filter);
     return bytes > LARGE_FILTER ? LONG_SPARSE : words ? LONG_WORDS : LONG_FRAME;
@@ -106,7 +106,7 @@ static roost_status join_sources(struct merge_job *merge)
         return status;
     roost_filter *joined = sources->copies[0];
     sources->copies[0] = NULL;
-    return roost_merging_take(merge->merging, joined, PART_BYTES);
+    return roost_merge_job_read_filter(merge->merging, joined, PART_BYTES);
 }
 
 static void *read_frame(void *context)
@@ -114,7 +114,7 @@ static void *read_frame(void *context)
     struct merge_job *merge = context;
     merge->merged.status = merge->sources
                                ? join_sources(merge)
-                               : roost_merging_read(merge->merging, merge->bytes.data, merge->bytes.size, PART_BYTES);
+                               : roost_merge_job_read(merge->merging, merge->bytes.data, merge->bytes.size, PART_BYTES);
     atomic_store(&merge->read, true);
     return NULL;
 }
@@ -123,7 +123,7 @@ static void free_sources(struct sources *sources)
 {
     if (!sources)
         return;
-    roost_copying_free(sources->copying);
+    roost_copy_job_free(sources->copying);
     for (int i = 0; i < sources->count; i++)
         roost_filter_free(sources->copies[i]);
     RedisModule_Free(sources->copies);
@@ -134,7 +134,7 @@ static void free_sources(struct sources *sources)
 static void *release(void *context)
 {
     struct merge_job *merge = context;
-    roost_merging_free(merge->merging);
+    roost_merge_job_free(merge->merging);
     free_sources(merge->sources);
     RedisModule_Free(merge);
     return NULL;
@@ -291,9 +291,9 @@ static roost_status copy_pages(struct merge_job *merge, struct filter_value *fil
     roost_status status = ROOST_OK;
     *done = false;
     if (!sources->copying)
-        status = roost_copying_new(&sources->copying, filter->filter, &environment);
+        status = roost_copy_job_new(&sources->copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(sources->copying, filter->filter, PAGES_A_STEP, done);
+        status = roost_copy_job_step(sources->copying, filter->filter, done, PAGES_A_STEP);
     if (*done || status != ROOST_OK)
         filter->copier = NULL;
     return status;
@@ -311,7 +311,7 @@ static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
         merge->merged.status = copy_pages(merge, source.filter, &done);
     target_close(&source);
     if (done && merge->merged.status == ROOST_OK) {
-        sources->copies[sources->copied++] = roost_copying_take(sources->copying);
+        sources->copies[sources->copied++] = roost_copy_job_finish(sources->copying);
         sources->copying = NULL;
     }
     return merge->merged.error || merge->merged.status != ROOST_OK ? ALL_DONE : waits ? NOTHING_TO_DO_NOW : MORE_TO_DO;
@@ -368,7 +368,7 @@ static roost_status begin(struct merge_job *merge, struct target *target)
         status = filter_value_cursor(target->filter, &merge->so_far);
     merge->merged.from = merge->so_far;
     if (status == ROOST_OK)
-        status = roost_merging_new(&merge->merging, merge->begins ? NULL : target->filter->filter, &environment);
+        status = roost_merge_job_new(&merge->merging, merge->begins ? NULL : target->filter->filter, &environment);
     if (status == ROOST_OK && !merge->sources) {
         merge->begun = begin_thread(merge);
         status = merge->begun ? ROOST_OK : ROOST_NO_MEMORY;

@@ -65,7 +65,7 @@ static bool replicate_delta(struct target *target)
     struct filter_value *filter = target->filter;
     roost_cursor sent = filter->replicated;
     roost_buffer frame;
-    roost_status status = roost_filter_delta(filter->filter, &frame, &filter->replicated, &filter->replicated);
+    roost_status status = roost_filter_encode_delta(filter->filter, &frame, &filter->replicated, &filter->replicated);
     bool unsent = memcmp(&sent, &filter->replicated, sizeof sent) != 0;
     if (status != ROOST_OK)
         RedisModule_Log(target->ctx, "warning", "a change cannot be replicated: %s", roost_status_text(status));
@@ -232,11 +232,11 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
 }
 
 /* Replicates what the step merged. */
-roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging)
+roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merge_job *merging)
 {
     roost_bytes merged;
     set_limit(target);
-    roost_status status = roost_merging_step(merging, target->filter->filter, changed, done, &merged);
+    roost_status status = roost_merge_job_step(merging, target->filter->filter, changed, done, &merged);
     lift_limit(target);
     if (!*changed)
         return status;
@@ -265,7 +265,7 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     if (status != ROOST_OK)
         return status;
     set_limit(target);
-    status = roost_sync_answer(filter->filter, reply, &changed, message, size);
+    status = roost_sync_reply(filter->filter, reply, &changed, message, size);
     lift_limit(target);
     if (changed)
         replicate_synced(target);
@@ -276,7 +276,7 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {
     roost_cursor now;
-    return roost_filter_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
+    return roost_filter_get_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
            now.incarnation != since.incarnation;
 }
 

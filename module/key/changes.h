@@ -38,7 +38,7 @@ roost_status target_remove(struct target *target, bool *changed, const roost_byt
 /* Merges a frame. */
 roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size);
 /* One step of an incremental merge (roost/incremental.h). */
-roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merging *merging);
+roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merge_job *merging);
 /* One message of a sync, as responder. The caller releases the reply. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);
 /* One step of a sync, as initiator. The caller releases the request. */

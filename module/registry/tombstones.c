@@ -573,7 +573,7 @@ static roost_status tombstones_take_in(struct value *value, const uint8_t *heade
     struct tombstone entry, before = {0};
     uint64_t count = 0, expected = header_read(&place, 8), form = header_read(&place, 8);
     if (form > FORM)
-        return ROOST_VERSION;
+        return ROOST_UNSUPPORTED_VERSION;
     for (size_t done = 0, length; done < size; done += length, count++, before = entry) {
         length = read_entry(&entry, (const uint8_t *)body + done, size - done, form);
         if (!length || (count > 0 && compare_keys(&before, &entry) >= 0) ||

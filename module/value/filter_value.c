@@ -152,11 +152,11 @@ roost_status filter_value_decode(struct filter_value **filter, const void *frame
     return made_or_freed(filter, made, roost_filter_decode(&made->filter, frame, size, &environment));
 }
 
-roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging)
+roost_status filter_value_open(struct filter_value **filter, const roost_merge_job *merging)
 {
     roost_environment environment;
     struct filter_value *made = make_for_frame(&environment);
-    return made_or_freed(filter, made, roost_merging_open(merging, &made->filter, &environment));
+    return made_or_freed(filter, made, roost_merge_job_new_filter(merging, &made->filter, &environment));
 }
 
 bool filter_value_identify(struct filter_value *filter)
@@ -183,7 +183,7 @@ roost_status filter_value_add(struct filter_value *filter, bool *changed, size_t
 static roost_info brief_of(const struct filter_value *filter)
 {
     roost_info info;
-    roost_filter_brief(filter->filter, &info);
+    roost_filter_get_brief_info(filter->filter, &info);
     return info;
 }
 
@@ -193,7 +193,7 @@ uint64_t filter_value_inserted(struct filter_value *filter)
     if (!is_bloom(filter) || spends_shares(filter))
         return brief_of(filter).inserted;
     if (!filter->inserted_known) {
-        roost_filter_estimate(filter->filter, &info);
+        roost_filter_estimate_info(filter->filter, &info);
         filter->inserted = (uint64_t)llround(info.elements);
         filter->inserted_known = true;
     }
@@ -219,7 +219,7 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
 
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
 {
-    roost_status status = roost_filter_cursor(filter->filter, cursor);
+    roost_status status = roost_filter_get_cursor(filter->filter, cursor);
     filter->replicated = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
     return status;
 }
@@ -290,7 +290,7 @@ static roost_status filter_decode(struct value *value, const uint8_t *header, co
 roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
-    roost_copying *copying = NULL;
+    roost_copy_job *copying = NULL;
     bool decided = is_decided_elsewhere(), done = false;
     made->shown = filter->shown;
     made->inserted = filter->inserted;
@@ -298,13 +298,13 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
     made->identity = encodes_identity(filter, ENCODE_COPY) ? filter->identity : 0;
     made->value.limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(made);
-    roost_status status = roost_copying_new(&copying, filter->filter, &environment);
+    roost_status status = roost_copy_job_new(&copying, filter->filter, &environment);
     if (status == ROOST_OK)
-        status = roost_copying_step(copying, filter->filter, decided ? UINT64_MAX >> 1 : pages, &done);
+        status = roost_copy_job_step(copying, filter->filter, &done, decided ? UINT64_MAX >> 1 : pages);
     if (status == ROOST_OK && done)
-        made->filter = roost_copying_take(copying);
+        made->filter = roost_copy_job_finish(copying);
     else
-        roost_copying_free(copying);
+        roost_copy_job_free(copying);
     made->value.limit = 0;
     if (status == ROOST_OK)
         status = !done ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
@@ -342,7 +342,7 @@ static roost_status filter_cursor(struct value *value, roost_cursor *cursor)
 static bool filter_move(struct value *value, roost_mover *move, void *context, uint64_t *place)
 {
     struct filter_value *filter = (struct filter_value *)value;
-    return roost_filter_move(&filter->filter, move, context, place);
+    return roost_filter_defragment(&filter->filter, place, move, context);
 }
 
 static bool filter_precompute_digest(struct value *value, uint64_t effort)

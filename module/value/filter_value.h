@@ -41,7 +41,7 @@ extern const struct value_class filter_class;
 
 static inline const roost_config *config_of(const struct filter_value *filter)
 {
-    return roost_filter_config(filter->filter);
+    return roost_filter_get_config(filter->filter);
 }
 
 static inline bool is_bloom(const struct filter_value *filter)
@@ -68,7 +68,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
 void filter_value_header(const struct filter_value *filter, uint8_t header[HEADER_BYTES], enum encoding encoding);
 
 /* An empty filter with the configuration of a frame. */
-roost_status filter_value_open(struct filter_value **filter, const roost_merging *merging);
+roost_status filter_value_open(struct filter_value **filter, const roost_merge_job *merging);
 
 /* Draws an identity if there is none; returns whether it did. */
 bool filter_value_identify(struct filter_value *filter);

@@ -13,7 +13,7 @@
 
 roost_config timed_config(roost_kind kind, long long window)
 {
-    roost_config config = roost_window_config(kind, (uint64_t)window * MICROSECONDS);
+    roost_config config = roost_window_config_default(kind, (uint64_t)window * MICROSECONDS);
     config.capacity = (uint64_t)settings.window_capacity;
     config.fpr = settings.window_fpr;
     return config;
@@ -44,7 +44,7 @@ uint64_t timed_now(void)
 /* The latest time that may be merged. */
 static uint64_t latest_of(const roost_filter *filter)
 {
-    uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = roost_filter_config(filter)->window;
+    uint64_t ahead = (uint64_t)settings.window_ahead * MICROSECONDS, window = roost_filter_get_config(filter)->window;
     return timed_now() + (ahead < window ? ahead : window);
 }
 
@@ -59,7 +59,7 @@ bool timed_is_ahead(const roost_filter *filter)
     roost_window_info info;
     if (!is_timed(filter))
         return false;
-    roost_window_info_of(filter, &info);
+    roost_window_get_info(filter, &info);
     return info.newest > latest_of(filter);
 }
 
@@ -67,7 +67,7 @@ const char *timed_clock_error(const roost_filter *filter)
 {
     static char text[160];
     roost_window_info info;
-    roost_window_info_of(filter, &info);
+    roost_window_get_info(filter, &info);
     uint64_t now = timed_now(), ahead = info.newest > now ? (info.newest - now) / MICROSECONDS / 1000 : 0;
     snprintf(text, sizeof text,
              "ERR the clock is wrong: the key holds times that are %llu s ahead of it, which is more than its window",
@@ -77,7 +77,7 @@ const char *timed_clock_error(const roost_filter *filter)
 
 uint64_t timed_grant(const roost_filter *filter)
 {
-    const roost_config *config = roost_filter_config(filter);
+    const roost_config *config = roost_filter_get_config(filter);
     if (!is_timed(filter) || config->scalable)
         return 0;
     uint64_t bits = config->slot_bits / 8, slot = bits + bits / SLOT_OVERHEAD + SLOT_BASE_BYTES;

@@ -32,7 +32,7 @@
 
 static inline bool is_timed(const roost_filter *filter)
 {
-    roost_kind kind = roost_filter_config(filter)->kind;
+    roost_kind kind = roost_filter_get_config(filter)->kind;
     return kind == ROOST_WINDOW || kind == ROOST_COUNTER;
 }
 

@@ -60,7 +60,7 @@ struct value_class {
     bool (*precompute_digest)(struct value *value, uint64_t effort);
     /* Another object for COPY; returns NULL if COPY is refused. Without it COPY encodes and decodes. */
     struct value *(*copy)(struct value *value);
-    /* As roost_filter_move, for active defragmentation. */
+    /* As roost_filter_defragment, for active defragmentation. */
     bool (*move)(struct value *value, roost_mover *move, void *context, uint64_t *place);
     /* Whether the contents may be kept at this key, which is reserved for the class. */
     bool (*fits)(const struct value *value, const RedisModuleString *key);

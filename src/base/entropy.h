@@ -2,7 +2,7 @@
 #ifndef BASE_ENTROPY_H
 #define BASE_ENTROPY_H
 
-#include "roost/filter.h"
+#include "roost/types.h"
 
 /* The operating system's source where the caller passes none. */
 roost_entropy entropy_or_default(roost_entropy entropy);

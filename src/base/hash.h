@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "roost/filter.h"
+#include "roost/types.h"
 #include "bits.h"
 
 static inline roost_hash hash_bytes(uint64_t seed, const void *bytes, size_t size)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "roost/filter.h"
+#include "roost/types.h"
 
 #define CACHE_LINE 64
 

@@ -1,4 +1,5 @@
 #include "roost/status.h"
+#include "roost/version.h"
 
 static const char *const texts[] = {
     [ROOST_OK] = "fine",
@@ -9,7 +10,7 @@ static const char *const texts[] = {
     [ROOST_MISMATCH] = "the filters have different configurations",
     [ROOST_UNSUPPORTED] = "not supported by this kind of filter",
     [ROOST_NOT_FRAME] = "not a Roost filter",
-    [ROOST_VERSION] = "made by a later version of Roost",
+    [ROOST_UNSUPPORTED_VERSION] = "made by a later version of Roost",
     [ROOST_TRUNCATED] = "truncated",
     [ROOST_CORRUPT] = "corrupt",
     [ROOST_EXHAUSTED] = "no actor left for one more addition",
@@ -24,10 +25,13 @@ static const char *const texts[] = {
 const char *roost_status_text(roost_status status)
 {
     unsigned index = (unsigned)status;
-    return index < sizeof texts / sizeof *texts ? texts[index] : "unknown status";
+    return index < sizeof texts / sizeof *texts && texts[index] ? texts[index] : "unknown status";
 }
+
+#define TEXT_OF(number)             #number
+#define DOTTED(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 const char *roost_version(void)
 {
-    return ROOST_VERSION_TEXT; /* given by the build */
+    return DOTTED(ROOST_VERSION_MAJOR, ROOST_VERSION_MINOR, ROOST_VERSION_PATCH);
 }

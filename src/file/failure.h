@@ -1,4 +1,4 @@
-/* Why a call with a file failed: the status, the errno and a phrase for roost_file_error. */
+/* Why a call with a file failed: the status, the errno and a phrase for roost_file_get_error. */
 #ifndef FILE_FAILURE_H
 #define FILE_FAILURE_H
 

@@ -78,12 +78,12 @@ void roost_file_set_interrupt(roost_file *file, bool (*requested)(void *context)
     file->place.interrupt = (struct interrupt){requested, context};
 }
 
-const char *roost_file_error(const roost_file *file)
+const char *roost_file_get_error(const roost_file *file)
 {
     return file->place.failure.text;
 }
 
-int roost_file_errno(const roost_file *file)
+int roost_file_get_errno(const roost_file *file)
 {
     return file->place.failure.number;
 }
@@ -133,7 +133,7 @@ bool roost_file_exists(const roost_file *file)
     return file->place.lock >= 0;
 }
 
-int roost_file_descriptor(const roost_file *file)
+int roost_file_get_descriptor(const roost_file *file)
 {
     return file->place.lock;
 }
@@ -246,17 +246,17 @@ roost_status roost_file_read(roost_file *file, roost_filter **filter)
     return status;
 }
 
-roost_filter *roost_file_filter(const roost_file *file)
+roost_filter *roost_file_get_filter(const roost_file *file)
 {
     return file->filter;
 }
 
-roost_replica_status roost_file_replica(const roost_file *file)
+roost_replica_status roost_file_get_replica_status(const roost_file *file)
 {
     return file->replica;
 }
 
-uint64_t roost_file_frame_size(const roost_file *file)
+uint64_t roost_file_get_frame_size(const roost_file *file)
 {
     return file->frame_size;
 }
@@ -289,7 +289,7 @@ void roost_file_discard(roost_file *file)
     file->on_disk = false;
 }
 
-roost_status roost_file_new_replica(roost_file *file)
+roost_status roost_file_reset_replica(roost_file *file)
 {
     roost_filter *fresh;
     forget_failure(file);
@@ -301,7 +301,7 @@ roost_status roost_file_new_replica(roost_file *file)
     return fail_with(file, status, NULL);
 }
 
-roost_bytes roost_file_peer_cursor(const roost_file *file, const char *peer)
+roost_bytes roost_file_get_peer_cursor(const roost_file *file, const char *peer)
 {
     return peer_cursors_get(&file->peers, peer);
 }
@@ -312,7 +312,7 @@ roost_status roost_file_set_peer_cursor(roost_file *file, const char *peer, cons
     return fail_with(file, peer_cursors_set(&file->peers, peer, strlen(peer), (roost_bytes){cursor, size}), NULL);
 }
 
-size_t roost_file_peers(const roost_file *file)
+size_t roost_file_get_peer_count(const roost_file *file)
 {
     return file->peers.count;
 }

@@ -1,4 +1,4 @@
-/* The cursors that a file keeps, one for each peer that it synced with: bytes of roost_sync_memory. */
+/* The cursors that a file keeps, one for each peer that it synced with: bytes of roost_sync_save_memory. */
 #ifndef FILE_PEER_CURSORS_H
 #define FILE_PEER_CURSORS_H
 

@@ -27,7 +27,7 @@ roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
     return filter->kind->lifecycle.clone(filter, copy);
 }
 
-const roost_config *roost_filter_config(const roost_filter *filter)
+const roost_config *roost_filter_get_config(const roost_filter *filter)
 {
     return &filter->config;
 }
@@ -217,7 +217,7 @@ roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
     return status;
 }
 
-uint64_t roost_filter_actor(const roost_filter *filter)
+uint64_t roost_filter_get_actor(const roost_filter *filter)
 {
     return filter->kind->replica.actor ? filter->kind->replica.actor(filter) : 0;
 }
@@ -250,7 +250,7 @@ bool roost_filter_precompute_digest(roost_filter *filter, uint64_t effort)
     return filter->kind->lattice.precompute_digest && filter->kind->lattice.precompute_digest(filter, &effort);
 }
 
-bool roost_filter_move(roost_filter **filter, roost_mover *move, void *context, uint64_t *place)
+bool roost_filter_defragment(roost_filter **filter, uint64_t *place, roost_mover *move, void *context)
 {
     const struct memory_mover mover = {move, context};
     if (!(*filter)->kind->incremental.move)
@@ -271,7 +271,7 @@ void roost_digest_text(roost_digest digest, char text[33])
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
-void roost_filter_info(const roost_filter *filter, roost_info *info)
+void roost_filter_get_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     filter->kind->report.info(filter, info);
@@ -279,7 +279,7 @@ void roost_filter_info(const roost_filter *filter, roost_info *info)
         info->inserted = info->entries;
 }
 
-void roost_filter_estimate(const roost_filter *filter, roost_info *info)
+void roost_filter_estimate_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->report.estimate ? filter->kind->report.estimate : filter->kind->report.info)(filter, info);
@@ -287,7 +287,7 @@ void roost_filter_estimate(const roost_filter *filter, roost_info *info)
         info->inserted = info->entries;
 }
 
-void roost_filter_brief(const roost_filter *filter, roost_info *info)
+void roost_filter_get_brief_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->report.brief ? filter->kind->report.brief : filter->kind->report.info)(filter, info);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "roost/filter.h"
 #include "../base/memory.h"
 
 struct journal;

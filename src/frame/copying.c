@@ -21,22 +21,22 @@
 
 #define MOST_DOUBLED 16
 
-struct roost_copying {
+struct roost_copy_job {
     roost_environment environment;
     roost_filter *copy;
     uint64_t copied; /* pages, so far */
     uint32_t doubled;
 };
 
-roost_status roost_copying_new(roost_copying **copying, const roost_filter *filter,
-                               const roost_environment *environment)
+roost_status roost_copy_job_new(roost_copy_job **copying, const roost_filter *filter,
+                                const roost_environment *environment)
 {
     roost_environment complete = environment_or_default(environment);
-    roost_copying *made = memory_allocate(&complete.allocator, sizeof *made);
+    roost_copy_job *made = memory_allocate(&complete.allocator, sizeof *made);
     roost_status status = made ? ROOST_OK : ROOST_NO_MEMORY;
     *copying = NULL;
     if (made)
-        *made = (struct roost_copying){.environment = complete};
+        *made = (struct roost_copy_job){.environment = complete};
     if (made && filter->kind->incremental.copy_open)
         status = filter->kind->incremental.copy_open(filter, &made->copy, &complete);
     if (status == ROOST_OK)
@@ -46,7 +46,7 @@ roost_status roost_copying_new(roost_copying **copying, const roost_filter *filt
     return status;
 }
 
-static roost_status copy_at_once(roost_copying *copying, const roost_filter *filter)
+static roost_status copy_at_once(roost_copy_job *copying, const roost_filter *filter)
 {
     roost_buffer frame;
     roost_status status = roost_filter_encode(filter, &frame);
@@ -57,7 +57,7 @@ static roost_status copy_at_once(roost_copying *copying, const roost_filter *fil
 }
 
 /* Slices get longer once all pages were copied twice, and again after each further round. */
-static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, uint64_t effort)
+static uint64_t effort_for(roost_copy_job *copying, const roost_filter *filter, uint64_t effort)
 {
     uint64_t pages = filter->kind->report.memory(filter) / 4096 + 1;
     if (copying->copied > 2 * pages && copying->doubled < MOST_DOUBLED) {
@@ -67,7 +67,7 @@ static uint64_t effort_for(roost_copying *copying, const roost_filter *filter, u
     return effort << copying->doubled;
 }
 
-roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, uint64_t effort, bool *done)
+roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, bool *done, uint64_t effort)
 {
     const struct filter_kind *kind = filter->kind;
     *done = true;
@@ -79,15 +79,15 @@ roost_status roost_copying_step(roost_copying *copying, roost_filter *filter, ui
     return status == ROOST_OK && *done ? kind->incremental.copy_rest(filter, copying->copy) : status;
 }
 
-roost_filter *roost_copying_take(roost_copying *copying)
+roost_filter *roost_copy_job_finish(roost_copy_job *copying)
 {
     roost_filter *copy = copying->copy;
     copying->copy = NULL;
-    roost_copying_free(copying);
+    roost_copy_job_free(copying);
     return copy;
 }
 
-void roost_copying_free(roost_copying *copying)
+void roost_copy_job_free(roost_copy_job *copying)
 {
     if (!copying)
         return;

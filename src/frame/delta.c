@@ -14,7 +14,7 @@ static roost_cursor cursor_of_now(const roost_filter *filter)
     return (roost_cursor){filter->journal->incarnation, filter->journal->next};
 }
 
-roost_status roost_filter_cursor(roost_filter *filter, roost_cursor *cursor)
+roost_status roost_filter_get_cursor(roost_filter *filter, roost_cursor *cursor)
 {
     roost_status status = begin_journal(filter);
     if (status == ROOST_OK)
@@ -29,8 +29,8 @@ static roost_status write_selected(const roost_filter *filter, roost_buffer *fra
     return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, selection));
 }
 
-roost_status roost_filter_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
-                                const roost_cursor *since)
+roost_status roost_filter_encode_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
+                                       const roost_cursor *since)
 {
     const roost_cursor from = *since;
     const bool journalled = journal_is_on(filter->journal);
@@ -68,8 +68,8 @@ static roost_span *sort_spans(const roost_allocator *allocator, const roost_span
     return sorted;
 }
 
-roost_status roost_filter_delta_without(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
-                                        const roost_cursor *since, const roost_span *spans, size_t count)
+roost_status roost_filter_encode_delta_without(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
+                                               const roost_cursor *since, const roost_span *spans, size_t count)
 {
     const roost_cursor from = *since;
     const roost_allocator *allocator = &filter->environment.allocator;

@@ -97,7 +97,7 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
     uint8_t version = read_byte(reader), type = read_byte(reader);
     uint64_t length = read_varint(reader);
     if (version > FRAME_VERSION)
-        return ROOST_VERSION;
+        return ROOST_UNSUPPORTED_VERSION;
     if (reader->failed)
         return size < LARGEST_HEADER ? ROOST_TRUNCATED : ROOST_CORRUPT;
     if (version == 0 || type < first || type > last)
@@ -109,7 +109,7 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
     if (length < size - header - CHECKSUM_BYTES)
         return ROOST_CORRUPT;
     if (version > version_of(type, frame + header, (size_t)length))
-        return ROOST_VERSION;
+        return ROOST_UNSUPPORTED_VERSION;
     if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES) ||
         version < version_of(type, frame + header, (size_t)length))
         return ROOST_CORRUPT;
@@ -137,7 +137,7 @@ bool roost_frame_is_delta(const void *frame, size_t size)
     return size > MAGIC_BYTES + 1 && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0 && bytes[MAGIC_BYTES + 1] == DELTA_FRAME;
 }
 
-uint64_t roost_frame_memory(const void *frame, size_t size)
+uint64_t roost_frame_get_memory(const void *frame, size_t size)
 {
     struct bit_reader reader;
     enum frame_type type;

@@ -28,7 +28,7 @@
 #define MOST_ROWS   1024 /* of one slice of a sweep */
 #define FEWEST_ROWS 8
 
-struct roost_merging {
+struct roost_merge_job {
     roost_environment environment;
     uint8_t configuration[CONFIGURATION_ROOM]; /* of the receiver */
     size_t configuration_size;                 /* 0: there is none yet */
@@ -42,11 +42,11 @@ struct roost_merging {
     roost_buffer encoded;
 };
 
-roost_status roost_merging_new(roost_merging **merging, const roost_filter *filter,
-                               const roost_environment *environment)
+roost_status roost_merge_job_new(roost_merge_job **merging, const roost_filter *filter,
+                                 const roost_environment *environment)
 {
     roost_environment complete = environment_or_default(environment);
-    roost_merging *made = memory_allocate(&complete.allocator, sizeof *made);
+    roost_merge_job *made = memory_allocate(&complete.allocator, sizeof *made);
     *merging = NULL;
     if (!made)
         return ROOST_NO_MEMORY;
@@ -64,20 +64,20 @@ roost_status roost_merging_new(roost_merging **merging, const roost_filter *filt
         causal_release(&made->known, &filter->environment.allocator);
     made->known = copy;
     if (status != ROOST_OK)
-        roost_merging_free(made);
+        roost_merge_job_free(made);
     else
         *merging = made;
     return status;
 }
 
-static void release_deltas(roost_merging *merging)
+static void release_deltas(roost_merge_job *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
         roost_buffer_release(&merging->deltas[i]);
     memory_release(&merging->environment.allocator, merging->deltas);
 }
 
-void roost_merging_free(roost_merging *merging)
+void roost_merge_job_free(roost_merge_job *merging)
 {
     if (!merging)
         return;
@@ -91,7 +91,7 @@ void roost_merging_free(roost_merging *merging)
 
 /* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
-static bool make_room(roost_merging *merging)
+static bool make_room(roost_merge_job *merging)
 {
     const roost_allocator *allocator = &merging->environment.allocator;
     if (merging->count < merging->room)
@@ -110,12 +110,12 @@ static bool make_room(roost_merging *merging)
 
 struct frame_sink {
     struct delta_sink sink;
-    roost_merging *merging;
+    roost_merge_job *merging;
 };
 
 static roost_status take_delta(struct delta_sink *sink, const struct bit_writer *delta)
 {
-    roost_merging *merging = ((struct frame_sink *)sink)->merging;
+    roost_merge_job *merging = ((struct frame_sink *)sink)->merging;
     struct bit_writer writer;
     if (!make_room(merging))
         return ROOST_NO_MEMORY;
@@ -126,7 +126,7 @@ static roost_status take_delta(struct delta_sink *sink, const struct bit_writer 
     return status;
 }
 
-static roost_status take_whole(roost_merging *merging, const void *frame, size_t size)
+static roost_status take_whole(roost_merge_job *merging, const void *frame, size_t size)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, merging->environment.allocator);
@@ -139,7 +139,7 @@ static roost_status take_whole(roost_merging *merging, const void *frame, size_t
     return ROOST_OK;
 }
 
-static bool is_of_configuration(const roost_merging *merging)
+static bool is_of_configuration(const roost_merge_job *merging)
 {
     uint8_t bytes[CONFIGURATION_ROOM];
     size_t size = configuration_bytes(merging->other, bytes);
@@ -147,7 +147,7 @@ static bool is_of_configuration(const roost_merging *merging)
            (size == merging->configuration_size && memcmp(bytes, merging->configuration, size) == 0);
 }
 
-static roost_status cut_other(roost_merging *merging, size_t part_bytes)
+static roost_status cut_other(roost_merge_job *merging, size_t part_bytes)
 {
     struct frame_sink sink = {{take_delta, false}, merging};
     roost_status status =
@@ -156,7 +156,7 @@ static roost_status cut_other(roost_merging *merging, size_t part_bytes)
     return status;
 }
 
-roost_status roost_merging_read(roost_merging *merging, const void *frame, size_t size, size_t part_bytes)
+roost_status roost_merge_job_read(roost_merge_job *merging, const void *frame, size_t size, size_t part_bytes)
 {
     roost_status status = roost_filter_decode(&merging->other, frame, size, &merging->environment);
     if (status != ROOST_OK)
@@ -166,7 +166,7 @@ roost_status roost_merging_read(roost_merging *merging, const void *frame, size_
     return merging->other->kind->incremental.cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
 }
 
-roost_status roost_merging_take(roost_merging *merging, roost_filter *other, size_t part_bytes)
+roost_status roost_merge_job_read_filter(roost_merge_job *merging, roost_filter *other, size_t part_bytes)
 {
     roost_buffer frame;
     merging->other = other;
@@ -181,8 +181,8 @@ roost_status roost_merging_take(roost_merging *merging, roost_filter *other, siz
     return status;
 }
 
-roost_status roost_merging_open(const roost_merging *merging, roost_filter **filter,
-                                const roost_environment *environment)
+roost_status roost_merge_job_new_filter(const roost_merge_job *merging, roost_filter **filter,
+                                        const roost_environment *environment)
 {
     uint8_t bytes[CONFIGURATION_ROOM];
     struct bit_reader reader = bit_reader_over(bytes, configuration_bytes(merging->other, bytes));
@@ -193,7 +193,7 @@ roost_status roost_merging_open(const roost_merging *merging, roost_filter **fil
 
 /* ---- slices ------------------------------------------------------------------------------------------------------ */
 
-static roost_status step_delta(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
+static roost_status step_delta(roost_merge_job *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     const roost_buffer *delta = &merging->deltas[merging->next];
     roost_status status = roost_filter_merge_frame(filter, changed, delta->data, delta->size);
@@ -214,12 +214,12 @@ static uint32_t effort_for(const roost_filter *filter)
 }
 
 /* What was dropped is encoded from the journal; if there is no memory for that, the next slice encodes it. */
-static roost_status step_sweep(roost_merging *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
+static roost_status step_sweep(roost_merge_job *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     roost_cursor before, after;
     roost_status status = ROOST_OK;
     if (!merging->unencoded.incarnation) {
-        status = roost_filter_cursor(filter, &before);
+        status = roost_filter_get_cursor(filter, &before);
         if (status == ROOST_OK)
             status = filter->kind->incremental.sweep(filter, &merging->sweep, merging->other, effort_for(filter));
         if (status == ROOST_OK && filter->journal->next != before.sequence)
@@ -227,7 +227,7 @@ static roost_status step_sweep(roost_merging *merging, roost_filter *filter, boo
     }
     if (status != ROOST_OK || !merging->unencoded.incarnation)
         return status;
-    status = roost_filter_delta(filter, &merging->encoded, &after, &merging->unencoded);
+    status = roost_filter_encode_delta(filter, &merging->encoded, &after, &merging->unencoded);
     if (status != ROOST_OK)
         return status;
     *changed = true;
@@ -236,8 +236,8 @@ static roost_status step_sweep(roost_merging *merging, roost_filter *filter, boo
     return ROOST_OK;
 }
 
-roost_status roost_merging_step(roost_merging *merging, roost_filter *filter, bool *changed, bool *done,
-                                roost_bytes *encoded)
+roost_status roost_merge_job_step(roost_merge_job *merging, roost_filter *filter, bool *changed, bool *done,
+                                  roost_bytes *encoded)
 {
     roost_status status = ROOST_OK;
     *encoded = (roost_bytes){NULL, 0};

@@ -105,7 +105,7 @@ roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer 
 {
     struct bit_writer writer;
     bit_writer_init(&writer, filter->environment.allocator);
-    bool anything = roost_filter_actor(filter) != 0 || journal_is_on(filter->journal);
+    bool anything = roost_filter_get_actor(filter) != 0 || journal_is_on(filter->journal);
     if (anything) {
         write_byte(&writer, REPLICA_VERSION);
         if (filter->kind->replica.write)
@@ -130,7 +130,7 @@ static roost_status read_replica(roost_filter *filter, const uint8_t *bytes, siz
         return ROOST_CORRUPT;
     struct bit_reader reader = bit_reader_over(bytes, size - CHECKSUM_BYTES);
     if (read_byte(&reader) != REPLICA_VERSION)
-        return ROOST_VERSION;
+        return ROOST_UNSUPPORTED_VERSION;
     roost_status status = ROOST_OK;
     if (filter->kind->replica.read)
         status = filter->kind->replica.read(filter, &reader);
@@ -143,7 +143,7 @@ roost_status roost_filter_restore_replica(roost_filter *filter, const void *byte
 {
     if (size == 0)
         return ROOST_OK;
-    if (roost_filter_actor(filter) != 0 || journal_is_on(filter->journal))
+    if (roost_filter_get_actor(filter) != 0 || journal_is_on(filter->journal))
         return ROOST_INVALID;
     roost_status status = read_replica(filter, bytes, size);
     if (status != ROOST_OK) {

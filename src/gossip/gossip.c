@@ -93,12 +93,12 @@ bool roost_gossip_contains(const roost_gossip *gossip, const void *element, size
     return gossip_set_contains(&gossip->set, (roost_bytes){element, size});
 }
 
-uint64_t roost_gossip_count(const roost_gossip *gossip)
+uint64_t roost_gossip_get_cardinality(const roost_gossip *gossip)
 {
     return gossip->set.count;
 }
 
-roost_bytes roost_gossip_element(const roost_gossip *gossip, uint64_t number)
+roost_bytes roost_gossip_get_element(const roost_gossip *gossip, uint64_t number)
 {
     return gossip->set.elements[number];
 }

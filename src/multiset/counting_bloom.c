@@ -374,7 +374,7 @@ static roost_status counting_bloom_identify(const roost_multiset *here, roost_fi
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
-static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_report *info)
+static void counting_bloom_inspect(const roost_multiset *multiset, roost_multiset_info *info)
 {
     const struct counting_bloom *filter = as_const_counting_bloom(multiset);
     const roost_multiset_config *config = &multiset->config;

@@ -487,14 +487,14 @@ static roost_status counting_cuckoo_read_state(roost_multiset *multiset, struct 
 
 static bool count_up(void *context, const struct place *place, uint64_t count)
 {
-    roost_multiset_report *info = context;
+    roost_multiset_info *info = context;
     (void)place;
     info->cardinality += count < UINT64_MAX - info->cardinality ? count : UINT64_MAX - info->cardinality;
     info->largest = info->largest > count ? info->largest : count;
     return true;
 }
 
-static void counting_cuckoo_inspect(const roost_multiset *multiset, roost_multiset_report *info)
+static void counting_cuckoo_inspect(const roost_multiset *multiset, roost_multiset_info *info)
 {
     const struct counting_cuckoo *filter = as_const_counting_cuckoo(multiset);
     const struct cuckoo_geometry geometry = filter->table.geometry;

@@ -92,7 +92,7 @@ roost_status roost_multiset_clone(const roost_multiset *multiset, roost_multiset
     return multiset->kind->clone(multiset, copy);
 }
 
-const roost_multiset_config *roost_multiset_config_of(const roost_multiset *multiset)
+const roost_multiset_config *roost_multiset_get_config(const roost_multiset *multiset)
 {
     return &multiset->config;
 }
@@ -195,9 +195,9 @@ roost_status roost_multiset_identify(const roost_multiset *here, roost_finding *
     return here->kind->identify(here, findings, there, elements, count, method);
 }
 
-void roost_multiset_info(const roost_multiset *multiset, roost_multiset_report *info)
+void roost_multiset_get_info(const roost_multiset *multiset, roost_multiset_info *info)
 {
-    *info = (roost_multiset_report){0};
+    *info = (roost_multiset_info){0};
     multiset->kind->inspect(multiset, info);
 }
 

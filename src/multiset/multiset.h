@@ -37,7 +37,7 @@ struct multiset_kind {
 
     roost_status (*identify)(const roost_multiset *here, roost_finding *findings, const roost_multiset *there,
                              const roost_copies *elements, size_t count, roost_identification method);
-    void (*inspect)(const roost_multiset *multiset, roost_multiset_report *info);
+    void (*inspect)(const roost_multiset *multiset, roost_multiset_info *info);
     bool (*check)(const roost_multiset *multiset);
 };
 

@@ -114,9 +114,9 @@ static roost_bytes read_frame(struct bit_reader *reader)
 /* One like our own, and not much larger. */
 static roost_status decode_filter(struct roost_reconcile *session, roost_multiset **there, roost_bytes frame)
 {
-    roost_multiset_report own;
+    roost_multiset_info own;
     roost_environment environment = session->environment;
-    roost_multiset_info(ccf_of(session)->own, &own);
+    roost_multiset_get_info(ccf_of(session)->own, &own);
     uint64_t limit = 2 * own.bytes_memory + 64 * (uint64_t)frame.size;
     bool is_limited = environment.memory_limit != 0 && environment.memory_limit <= limit;
     if (!is_limited)

@@ -108,8 +108,8 @@ static roost_status make(struct roost_reconcile **made, const roost_reconcile_co
     return ROOST_OK;
 }
 
-roost_status roost_reconcile_ask(roost_reconcile **made, const roost_reconcile_config *config,
-                                 const roost_environment *environment)
+roost_status roost_reconcile_new_initiator(roost_reconcile **made, const roost_reconcile_config *config,
+                                           const roost_environment *environment)
 {
     roost_reconcile_config wanted = config ? *config : (roost_reconcile_config){0};
     *made = NULL;
@@ -155,8 +155,8 @@ static roost_status read_opening(struct bit_reader *reader, struct opening *open
     return opening->config.multiset && methods[opening->config.method]->sets_only ? ROOST_PROTOCOL : ROOST_OK;
 }
 
-roost_status roost_reconcile_answer(roost_reconcile **made, const void *message, size_t size,
-                                    const roost_environment *environment)
+roost_status roost_reconcile_new_responder(roost_reconcile **made, const void *message, size_t size,
+                                           const roost_environment *environment)
 {
     struct bit_reader reader = bit_reader_over(message, size);
     struct opening opening;
@@ -195,7 +195,7 @@ roost_status session_switch(struct roost_reconcile *session, const struct reconc
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
-const roost_reconcile_config *roost_reconcile_config_of(const roost_reconcile *session)
+const roost_reconcile_config *roost_reconcile_get_config(const roost_reconcile *session)
 {
     return &session->config;
 }
@@ -444,12 +444,12 @@ roost_status roost_reconcile_next(roost_reconcile *session, roost_buffer *messag
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
-bool roost_reconcile_over(const roost_reconcile *session)
+bool roost_reconcile_is_done(const roost_reconcile *session)
 {
     return session->over;
 }
 
-roost_reconcile_result roost_reconcile_result_of(const roost_reconcile *session)
+roost_reconcile_result roost_reconcile_get_result(const roost_reconcile *session)
 {
     return session->result;
 }
@@ -494,7 +494,7 @@ static roost_difference *find_difference(roost_difference *differences, size_t c
 }
 
 /* Elements are in the order of their hashes. */
-void roost_reconcile_differences(const roost_reconcile *session, roost_difference *differences)
+void roost_reconcile_get_differences(const roost_reconcile *session, roost_difference *differences)
 {
     size_t count = 0;
     for (size_t i = 0; i < session->set.count; i++) {

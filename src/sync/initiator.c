@@ -116,12 +116,12 @@ void roost_sync_free(roost_sync *sync)
     memory_release(&sync->filter->environment.allocator, sync);
 }
 
-roost_sync_result roost_sync_result_of(const roost_sync *sync)
+roost_sync_result roost_sync_get_result(const roost_sync *sync)
 {
     return sync->result;
 }
 
-roost_status roost_sync_memory(const roost_sync *sync, roost_buffer *memory)
+roost_status roost_sync_save_memory(const roost_sync *sync, roost_buffer *memory)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, sync->filter->environment.allocator);
@@ -581,7 +581,7 @@ static roost_status after_lost(struct roost_sync *sync, roost_buffer *request, s
         return ROOST_CORRUPT;
     if (!sync->filter->kind->sync.summarize) /* positions that come and go with time */
         return send_state(sync, request);
-    roost_filter_info(sync->filter, &info);
+    roost_filter_get_info(sync->filter, &info);
     return is_lopsided(info.entries, entries) ? send_state(sync, request) : request_all_ranges(sync, request);
 }
 

@@ -68,7 +68,7 @@ static roost_status delta(roost_filter *filter, roost_buffer *reply, uint64_t si
 static uint64_t entries_of(const roost_filter *filter)
 {
     roost_info info;
-    roost_filter_estimate(filter, &info);
+    roost_filter_estimate_info(filter, &info);
     return info.entries;
 }
 
@@ -334,7 +334,7 @@ struct differences {
 static struct differences no_differences(const roost_filter *filter, size_t size)
 {
     roost_info info;
-    roost_filter_brief(filter, &info);
+    roost_filter_get_brief_info(filter, &info);
     struct differences none = {.filter = filter, .dots = tracks_dots(filter)};
     uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
@@ -518,8 +518,8 @@ static roost_status answer(roost_filter *filter, roost_buffer *reply, const void
     }
 }
 
-roost_status roost_sync_answer(roost_filter *filter, roost_buffer *reply, bool *changed, const void *request,
-                               size_t size)
+roost_status roost_sync_reply(roost_filter *filter, roost_buffer *reply, bool *changed, const void *request,
+                              size_t size)
 {
     *reply = (roost_buffer){0};
     uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;

@@ -32,7 +32,7 @@ uint64_t counter_actor(const roost_filter *filter)
     return as_const_window(filter)->actor;
 }
 
-roost_status roost_counter_value(const roost_filter *filter, int64_t *value)
+roost_status roost_counter_get_value(const roost_filter *filter, int64_t *value)
 {
     assert(filter->config.kind == ROOST_COUNTER);
     __int128 sum = tally_value(&as_const_window(filter)->tally);
@@ -115,7 +115,7 @@ roost_status roost_counter_increment(roost_filter *filter, bool *applied, int64_
     if (!duplicate)
         count(window, &entry);
     *applied = !duplicate;
-    return value ? roost_counter_value(filter, value) : ROOST_OK;
+    return value ? roost_counter_get_value(filter, value) : ROOST_OK;
 }
 
 /* ---- replica --------------------------------------------------------------------------------------------------- */

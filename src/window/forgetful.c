@@ -536,7 +536,7 @@ static void window_contains(const roost_filter *filter, bool *found, const roost
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-roost_config roost_window_config(roost_kind kind, uint64_t window)
+roost_config roost_window_config_default(roost_kind kind, uint64_t window)
 {
     roost_config config = roost_config_default();
     config.kind = kind;
@@ -823,7 +823,7 @@ static void add_growing_slots(const struct window *window, roost_window_info *in
     info->oldest = info->slots ? oldest * window->slot_length : 0;
 }
 
-void roost_window_info_of(const roost_filter *filter, roost_window_info *info)
+void roost_window_get_info(const roost_filter *filter, roost_window_info *info)
 {
     assert(is_window(filter));
     const struct window *window = as_const_window(filter);

@@ -17,6 +17,7 @@
  * given; other neighbours share a slot, so that the estimate is on the low side.
  */
 #include "forgetful.h"
+#include "roost/evaluation.h"
 
 #include <assert.h>
 #include <math.h>
@@ -73,18 +74,18 @@ static bool pair_has(const struct window *window, const uint64_t *positions, uin
     return false;
 }
 
-bool roost_window_check_hash(const roost_filter *filter, roost_window_check check, roost_hash hash, uint64_t time)
+bool roost_overlap_contains_hash(const roost_filter *filter, roost_overlap_query check, roost_hash hash, uint64_t time)
 {
     assert(is_window(filter));
     const struct window *window = as_const_window(filter);
     uint64_t positions[MOST_PROBES], present = period_of(window, window_time(window, time));
-    if (check == ROOST_CHECK_SLOTS || window_grows(window))
+    if (check == ROOST_OVERLAP_SLOTS || window_grows(window))
         return window_holds(window, hash, time);
     if (window->count == 0)
         return false;
     uint32_t count = bloom_positions(window->slots[0].bits, positions, hash);
-    return check == ROOST_CHECK_PAIRS ? pair_has(window, positions, count, present)
-                                      : any_filter_has(window, positions, count, present);
+    return check == ROOST_OVERLAP_PAIRS ? pair_has(window, positions, count, present)
+                                        : any_filter_has(window, positions, count, present);
 }
 
 /* ---- estimates ------------------------------------------------------------------------------------------------- */
@@ -133,15 +134,15 @@ static double slots_rate(const struct window *window, uint64_t time)
     return 1 - right;
 }
 
-double roost_window_estimate(const roost_filter *filter, roost_window_check check, uint64_t time)
+double roost_overlap_estimate_fpr(const roost_filter *filter, roost_overlap_query check, uint64_t time)
 {
     assert(is_window(filter));
     const struct window *window = as_const_window(filter);
     time = window_time(window, time);
     if (window_grows(window))
         return ldexp((double)window->recent.live, -(int)window->recent.bits);
-    if (check == ROOST_CHECK_SLOTS)
+    if (check == ROOST_OVERLAP_SLOTS)
         return slots_rate(window, time);
     uint64_t present = period_of(window, time);
-    return check == ROOST_CHECK_PAIRS ? pairs_rate(window, present) : any_rate(window, present);
+    return check == ROOST_OVERLAP_PAIRS ? pairs_rate(window, present) : any_rate(window, present);
 }

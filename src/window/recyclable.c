@@ -78,7 +78,7 @@ bool roost_recyclable_contains_hash(const roost_recyclable *filter, roost_hash h
     return roost_filter_contains_hash(filter->bits, hash);
 }
 
-uint64_t roost_recyclable_recycled(const roost_recyclable *filter)
+uint64_t roost_recyclable_get_cycles(const roost_recyclable *filter)
 {
     return filter->recycled;
 }

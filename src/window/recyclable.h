@@ -2,7 +2,7 @@
 #ifndef WINDOW_RECYCLABLE_H
 #define WINDOW_RECYCLABLE_H
 
-#include "roost/window.h"
+#include "roost/evaluation.h"
 #include "../filter/bloom.h"
 
 struct roost_recyclable {

@@ -84,7 +84,7 @@ static void exchange(redisContext *server, const char *key, roost_sync *sync)
         freeReplyObject(reply);
     }
     roost_buffer_release(&request);
-    must(roost_sync_result_of(sync).equal, "both are equal");
+    must(roost_sync_get_result(sync).equal, "both are equal");
 }
 
 static void compare_digests(redisContext *server, const char *key, roost_filter *filter)
@@ -106,7 +106,7 @@ static void sync_once(redisContext *server, const char *key, roost_filter *filte
          "a sync");
     exchange(server, key, sync);
     roost_buffer_release(memory);
-    must(roost_sync_memory(sync, memory) == ROOST_OK, "its memory");
+    must(roost_sync_save_memory(sync, memory) == ROOST_OK, "its memory");
     roost_sync_free(sync);
     compare_digests(server, key, filter);
 }
