@@ -6,9 +6,6 @@
 
 typedef double measure(const struct outcome *outcome);
 
-/* How many of these the filter reports. */
-uint64_t count_found(const roost_filter *filter, const roost_hash *hashes, size_t count);
-
 /* Mean, smallest and largest of some repeats. */
 struct spread {
     double mean, least, most;

@@ -16,7 +16,6 @@
 
 #include "environment.h"
 #include "fatal.h"
-#include "measure.h"
 
 struct replica {
     roost_filter *filter;

@@ -59,3 +59,16 @@ void workload_release(struct workload *workload)
     free(workload->fresh);
     *workload = (struct workload){0};
 }
+
+uint64_t count_found(const roost_filter *filter, const roost_hash *hashes, size_t count)
+{
+    bool found[4096];
+    uint64_t total = 0;
+    for (size_t from = 0; from < count; from += sizeof found) {
+        size_t batch = count - from < sizeof found ? count - from : sizeof found;
+        roost_filter_contains_many_hash(filter, found, hashes + from, batch);
+        for (size_t i = 0; i < batch; i++)
+            total += found[i];
+    }
+    return total;
+}

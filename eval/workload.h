@@ -26,4 +26,7 @@ uint64_t next_number(uint64_t *state);
 void workload_draw(struct workload *workload, uint64_t seed, size_t count, size_t fresh_count);
 void workload_release(struct workload *workload);
 
+/* How many of these the filter reports. */
+uint64_t count_found(const roost_filter *filter, const roost_hash *hashes, size_t count);
+
 #endif
