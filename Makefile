@@ -149,7 +149,7 @@ fuzz-module: module
 simulate: all
 	@packaging/dependencies check
 	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
-	@tests/simulate_slices build $(SIMULATE_STEPS)
+	@tests/property/simulate_slices build $(SIMULATE_STEPS)
 
 format:
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }

@@ -416,7 +416,7 @@ static void writers_wait_for_each_other(void **state)
 {
     (void)state;
     enum { WRITERS = 4, KEYS = 12 };
-    char key[20];
+    char key[32];
     pid_t writers[WRITERS];
     create("shared");
     for (int writer = 0; writer < WRITERS; writer++) {
