@@ -192,12 +192,22 @@ static void gather(struct region *region)
 
 /* ---- outdated regions -------------------------------------------------------------------------------------------- */
 
+/* A node of a cluster knows of no region if it is new, or lost the slot of its record and was started anew. Its keys came
+   from its siblings, so they are judged by what those know. */
+static bool knows_regions(const struct listener *listener)
+{
+    return listener->greeting.answered && listener->greeting.count > 0;
+}
+
 /* Whether a region has missed tombstones that the other one has dropped. */
 static bool has_missed(const struct region *region, const struct region *other)
 {
+    bool any_knows = false;
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        any_knows |= knows_regions(listener);
     for (const struct listener *listener = region->listeners; listener; listener = listener->next) {
         const struct greeting *greeting = &listener->greeting;
-        if (greeting->answered && greeting->keys && !greeting->trusted &&
+        if (greeting->answered && greeting->keys && !greeting->trusted && (knows_regions(listener) || !any_knows) &&
             had_of(greeting, other->number) < other->dropped)
             return true;
     }
@@ -376,14 +386,25 @@ static void forget_rounds(struct engine *engine)
     agreement->unanswered = 0;
 }
 
+/* A node of a cluster that has no number may be new, or have lost it. Others of its region may have one: a second one
+   would make the region a stranger to all regions. */
+static bool all_replied(const struct region *region)
+{
+    for (const struct listener *listener = region->listeners; listener; listener = listener->next)
+        if (!listener->greeting.replied && !listener->greeting.done)
+            return false;
+    return true;
+}
+
 bool agree_take_greeting(struct listener *listener, const redisReply *reply)
 {
     struct region *region = listener->region;
     struct greeting *greeting = &listener->greeting;
     if (!read_greeting(greeting, reply))
         return false;
+    greeting->replied = true;
     if (greeting->number == 0) { /* HELLO is sent once more, with a number for it */
-        if (!region->number)
+        if (!region->number && all_replied(region))
             region->number = fresh_number();
         greeting->just_done = false;
         return true;

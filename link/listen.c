@@ -40,6 +40,7 @@
 #define PAGE           1000
 #define LARGEST_PAGE   (UINT64_C(1) << 40)
 #define SHORTEST_WAIT  1000 /* milliseconds */
+#define NUMBER_PAUSE   20   /* until other primaries of the region have said which number it has */
 #define LONGEST_WAIT   20000
 #define LONGEST_PAUSE  30000
 #define CALM_INTERVALS 50 /* that the server waits for changes */
@@ -336,7 +337,7 @@ static void answered_greeting(void *context, const redisReply *reply, const char
         return;
     if (reply && agree_take_greeting(listener, reply)) {
         listener->region->engine->events->region_changed(listener->region);
-        ask_later(listener, 0);
+        ask_later(listener, listener->region->number ? 0 : NUMBER_PAUSE);
         return;
     }
     if (reply)

@@ -13,7 +13,8 @@ struct greeting {
     char key[80];   /* the key for ROOST.LINK, from its summaries */
     uint64_t time;  /* by its clock, when it last had reported all changes */
     bool due;       /* it supports ROOST.LINK */
-    bool answered;  /* since it is up, or restarted */
+    bool replied;   /* whatever its number was */
+    bool answered;  /* with its number, since it is up, or restarted */
     bool done;      /* and it is decided whether the region may be merged */
     bool just_done; /* the last command was HELLO */
     uint64_t number, keys, dropped, retention;

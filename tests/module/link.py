@@ -569,6 +569,33 @@ def test_a_cluster_is_a_region():
             assert len(told) == 1 and not link.of("conflict"), (told, link.of("conflict"))
 
 
+def test_a_node_without_its_record_is_not_outdated():
+    """The slot of what a node knows of regions has moved, and it was started anew: its keys are those of its region."""
+    with servers(region(*DURABLE), cluster_node, cluster_node, cluster_node) as (a, *nodes):
+        make_cluster(nodes, 0)
+        cluster, keys = Cluster(nodes), items("key", 40)
+        for s in nodes:
+            s("CONFIG", "SET", "roost.tombstone-retention", 2)
+        for key in keys:
+            a("BF.ADD", key, "x")
+        with Link(a, cluster, options=(FAST,)):
+            wait_in_step([a, cluster], keys)
+            a.client.delete(*keys[:20])
+            wait_for(lambda: not any(cluster("EXISTS", key) for key in keys[:20]), "the deletions")
+            wait_for(lambda: tombstones(a, *nodes) == [0] * 4, "the dropping")
+        [record] = nodes[0].client.keys("roost:links*")
+        nodes[0]("DEL", record), nodes[0]("SAVE"), nodes[0].restart()
+        for s in nodes:
+            wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+        assert nodes[0]("DBSIZE") > 0 and not nodes[0].client.keys("roost:links*")
+        with Link(a, cluster, options=(FAST,)) as link:
+            a("BF.ADD", keys[20], "y"), cluster("BF.ADD", keys[21], "y")
+            wait_in_step([a, cluster], keys[20:])
+            wait_for(lambda: nodes[0].client.keys("roost:links*"), "a record")
+            wait_in_step([a, cluster], keys[20:])
+            assert cluster("BF.EXISTS", keys[20], "y") and a("BF.EXISTS", keys[21], "y"), link.events
+
+
 def test_once_tells_who_cannot_be_reached():
     with server(port=free_port()) as a:
         nobody = f"redis://127.0.0.1:{free_port()}"
