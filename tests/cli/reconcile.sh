@@ -195,7 +195,7 @@ answer_with "a message of no type" '\\325\\002\\377\\377'
 answer_with "the end at once" '\\325\\005eabcd'
 answer_with "trouble" '\\325\\002X\\012'
 answer_with "a count of keys beyond all" '\\325\\013\\005\\377\\377\\377\\377\\377\\377\\377\\377\\377\\001'
-printf '#!/bin/sh\nprintf "\\325\\100half"\n' >shells/liar
+printf '#!/bin/sh\nhead -c 1 >/dev/null\nprintf "\\325\\100half"\n' >shells/liar # once it was asked: who ends before that is no roost
 refuses "a peer that stops in a message" 'broke off' reconcile a host:b --fetch -q --rsh "$PWD/shells/liar"
 yes '' | head -c 3000000 | tr '\n' '\325' >flood
 printf '#!/bin/sh\ncat "%s"\n' "$PWD/flood" >shells/liar
