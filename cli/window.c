@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dedup.h"
+#include "window_dedup.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
 #include "cli/lines/keys.h"

@@ -59,7 +59,7 @@
 #include <string.h>
 
 #include "cli/base/interrupt.h"
-#include "agree.h"
+#include "tombstone_agreement.h"
 #include "ask.h"
 #include "clock.h"
 #include "engine_state.h"

@@ -4,7 +4,8 @@
  *     cli/link.c                      options
  *     engine.c                        the schedule: which key is worked on when, and when all is done
  *     listen.c     round.c            what each primary holds (ROOST.SUMMARY); the work on one key, in rounds
- *     agree.c      sync.c transfer.c  tombstones and links; the steps of a round: comparisons, frames
+ *                  sync.c transfer.c  the steps of a round: comparisons, frames
+ *     tombstone_agreement.c           which tombstones all regions have; which region is outdated
  *                  ask.c              a command about a key, and what its reply means
  *                  clock.c            whose clock is wrong
  *     report.c     metrics.c          messages, JSON events, status; the page for Prometheus

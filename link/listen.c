@@ -32,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agree.h"
+#include "tombstone_agreement.h"
 #include "glob.h"
 #include "replies.h"
 #include "report.h"

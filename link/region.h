@@ -64,7 +64,7 @@ struct region {
     uint32_t outstanding; /* commands without a reply */
     uint64_t answered_at; /* when the last one was answered, or the first of these was sent */
     uint64_t away_since;
-    uint64_t number, dropped; /* its number; the time before which it has dropped tombstones (agree.c) */
+    uint64_t number, dropped; /* its number; the time before which it has dropped tombstones (tombstone_agreement.c) */
     bool outdated;            /* it missed tombstones that others have dropped: it is not merged */
     struct complaint {
         uint32_t hash; /* of an error that was reported, and when */

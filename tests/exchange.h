@@ -124,21 +124,21 @@ static inline void assert_tells_all(roost_filter *teller, const roost_cursor *si
     roost_filter_free(copy);
 }
 
-static inline void assert_memory_is_sound(roost_filter *asking, roost_filter *answering, const roost_buffer *memory)
+static inline void assert_memory_is_sound(roost_filter *initiator, roost_filter *responder, const roost_buffer *memory)
 {
     struct cursors cursors;
-    if (!read_cursors(&cursors, memory) || cursors.peer.incarnation != answering->journal->incarnation)
+    if (!read_cursors(&cursors, memory) || cursors.peer.incarnation != responder->journal->incarnation)
         return;
-    if (journal_knows(answering->journal, &cursors.peer))
-        assert_tells_all(answering, &cursors.peer, asking);
-    if (journal_knows(asking->journal, &cursors.own))
-        assert_tells_all(asking, &cursors.own, answering);
+    if (journal_knows(responder->journal, &cursors.peer))
+        assert_tells_all(responder, &cursors.peer, initiator);
+    if (journal_knows(initiator->journal, &cursors.own))
+        assert_tells_all(initiator, &cursors.own, responder);
 }
 
 /* ---- an exchange ------------------------------------------------------------------------------------------------- */
 
 struct exchange {
-    roost_filter *asking, **answering;            /* the latter may be replaced on the way */
+    roost_filter *initiator, **responder;         /* the latter may be replaced on the way */
     void (*interfere)(struct exchange *, void *); /* before each answer; may be NULL */
     void *context;
     bool misled; /* by what it remembers: only the end counts */
@@ -165,20 +165,20 @@ static inline void count_reply(struct exchange *exchange, const roost_buffer *re
     tally.troubles += reply->data[0] == FAILURE;
 }
 
-/* After every message the asking side is valid, and could remember what it knows by now. */
+/* After every message the initiator is valid, and could remember what it knows by now. */
 static inline void watch(const struct exchange *exchange, const roost_sync *sync)
 {
     roost_buffer memory;
-    assert_ok(roost_filter_check(exchange->asking));
+    assert_ok(roost_filter_check(exchange->initiator));
     assert_ok(roost_sync_save_memory(sync, &memory));
     if (!exchange->misled)
-        assert_memory_is_sound(exchange->asking, *exchange->answering, &memory);
+        assert_memory_is_sound(exchange->initiator, *exchange->responder, &memory);
     roost_buffer_release(&memory);
 }
 
 static inline void answer_one(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
 {
-    roost_filter *filter = *exchange->answering;
+    roost_filter *filter = *exchange->responder;
     roost_digest before = roost_filter_digest(filter);
     uint64_t next = filter->journal->next, incarnation = filter->journal->incarnation;
     bool changed;
@@ -192,12 +192,12 @@ static inline void answer_one(struct exchange *exchange, roost_buffer *reply, co
     count_reply(exchange, reply);
 }
 
-/* To its end, or to the first failure of the asking side. */
+/* To its end, or to the first failure of the initiator. */
 static inline void run_exchange(struct exchange *exchange, const roost_buffer *memory)
 {
     roost_sync *sync;
     roost_buffer request, reply = {0};
-    assert_ok(roost_sync_new(&sync, exchange->asking, memory ? memory->data : NULL, memory ? memory->size : 0));
+    assert_ok(roost_sync_new(&sync, exchange->initiator, memory ? memory->data : NULL, memory ? memory->size : 0));
     tally.exchanges++;
     for (;;) {
         exchange->status = roost_sync_next(sync, &request, reply.data, reply.size);
@@ -223,21 +223,21 @@ static inline void run_exchange(struct exchange *exchange, const roost_buffer *m
 }
 
 /* Left alone: both become the merge of the two. `memory` (may be NULL) is used and set. */
-static inline struct exchange sync_alone(roost_filter *asking, roost_filter *answering, roost_buffer *memory)
+static inline struct exchange sync_alone(roost_filter *initiator, roost_filter *responder, roost_buffer *memory)
 {
-    struct exchange exchange = {.asking = asking, .answering = &answering};
-    roost_filter *expected = merged(asking, answering);
-    bool unseen = !included(answering, asking);
+    struct exchange exchange = {.initiator = initiator, .responder = &responder};
+    roost_filter *expected = merged(initiator, responder);
+    bool unseen = !included(responder, initiator);
     run_exchange(&exchange, memory);
     assert_ok(exchange.status);
     assert_true(exchange.result.equal);
     assert_int_equal(exchange.result.changed, unseen);
-    assert_true(roost_filter_equal(asking, expected));
-    assert_true(roost_filter_equal(answering, expected));
-    assert_same_frame(asking, expected);
-    assert_same_frame(answering, expected);
-    assert_same_digest(asking, answering);
-    assert_memory_is_sound(asking, answering, &exchange.memory);
+    assert_true(roost_filter_equal(initiator, expected));
+    assert_true(roost_filter_equal(responder, expected));
+    assert_same_frame(initiator, expected);
+    assert_same_frame(responder, expected);
+    assert_same_digest(initiator, responder);
+    assert_memory_is_sound(initiator, responder, &exchange.memory);
     roost_filter_free(expected);
     if (memory) {
         roost_buffer_release(memory);
@@ -248,36 +248,37 @@ static inline struct exchange sync_alone(roost_filter *asking, roost_filter *ans
     return exchange;
 }
 
-/* ---- replicas asleep --------------------------------------------------------------------------------------------- */
+/* ---- saved replicas --------------------------------------------------------------------------------------------- */
 
-struct asleep {
+struct saved_replica {
     roost_buffer frame, replica;
 };
 
-static inline struct asleep put_to_sleep(const roost_filter *filter)
+static inline struct saved_replica save_replica(const roost_filter *filter)
 {
-    struct asleep asleep;
-    assert_ok(roost_filter_encode(filter, &asleep.frame));
-    assert_ok(roost_filter_save_replica(filter, &asleep.replica));
-    return asleep;
+    struct saved_replica saved;
+    assert_ok(roost_filter_encode(filter, &saved.frame));
+    assert_ok(roost_filter_save_replica(filter, &saved.replica));
+    return saved;
 }
 
-static inline roost_filter *wake(const struct asleep *asleep, const roost_environment *environment, bool as_the_same)
+static inline roost_filter *restore_replica(const struct saved_replica *saved, const roost_environment *environment,
+                                            bool as_the_same)
 {
     roost_filter *filter;
-    assert_ok(roost_filter_decode(&filter, asleep->frame.data, asleep->frame.size, environment));
+    assert_ok(roost_filter_decode(&filter, saved->frame.data, saved->frame.size, environment));
     if (as_the_same)
-        assert_ok(roost_filter_restore_replica(filter, asleep->replica.data, asleep->replica.size));
+        assert_ok(roost_filter_restore_replica(filter, saved->replica.data, saved->replica.size));
     return filter;
 }
 
-static inline void asleep_release(struct asleep *asleep)
+static inline void saved_release(struct saved_replica *saved)
 {
-    roost_buffer_release(&asleep->frame);
-    roost_buffer_release(&asleep->replica);
+    roost_buffer_release(&saved->frame);
+    roost_buffer_release(&saved->replica);
 }
 
-/* ---- scenes: two replicas, asleep, in a certain relation --------------------------------------------------------- */
+/* ---- scenes: two replicas, saved, in a certain relation --------------------------------------------------------- */
 
 enum relation {
     FIRST_MEETING, /* never heard of each other */
@@ -291,7 +292,7 @@ enum relation {
 };
 
 struct scene {
-    struct asleep asking, answering;
+    struct saved_replica initiator, responder;
     roost_buffer memory;
     roost_environment environment;
     struct random_source entropy;
@@ -333,31 +334,31 @@ static inline void scene_open(struct scene *scene, uint64_t kind, enum relation 
     take_many(b, size * 3 / 4, 1 + size / 16);
     if (relation != BY_CURSOR)
         roost_buffer_release(&scene->memory);
-    scene->asking = put_to_sleep(a);
-    scene->answering = put_to_sleep(b);
+    scene->initiator = save_replica(a);
+    scene->responder = save_replica(b);
     roost_filter_free(a);
     roost_filter_free(b);
 }
 
 static inline void scene_close(struct scene *scene)
 {
-    asleep_release(&scene->asking);
-    asleep_release(&scene->answering);
+    saved_release(&scene->initiator);
+    saved_release(&scene->responder);
     roost_buffer_release(&scene->memory);
 }
 
 /* As they were; what is drawn from now on is the same each time. */
-static inline void scene_wake(struct scene *scene, roost_filter **asking, roost_filter **answering)
+static inline void scene_restore(struct scene *scene, roost_filter **initiator, roost_filter **responder)
 {
     scene->entropy = random_from_seed(UINT64_C(0x123456789));
-    *asking = wake(&scene->asking, &scene->environment, true);
-    *answering = wake(&scene->answering, &scene->environment, true);
+    *initiator = restore_replica(&scene->initiator, &scene->environment, true);
+    *responder = restore_replica(&scene->responder, &scene->environment, true);
 }
 
-static inline roost_sync *scene_begin(const struct scene *scene, roost_filter *asking)
+static inline roost_sync *scene_begin(const struct scene *scene, roost_filter *initiator)
 {
     roost_sync *sync;
-    assert_ok(roost_sync_new(&sync, asking, scene->memory.data, scene->memory.size));
+    assert_ok(roost_sync_new(&sync, initiator, scene->memory.data, scene->memory.size));
     return sync;
 }
 

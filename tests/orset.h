@@ -1,6 +1,6 @@
 /*
- * An exact observed-remove set, the model that filters are held against. It knows nothing of tables or histories: for
- * each dot one byte, unseen, live or dead, and merge is the larger of two bytes.
+ * An exact observed-remove set, the model that filters are held against. It knows nothing of tables or causal contexts:
+ * for each dot one byte, unseen, live or dead, and merge is the larger of two bytes.
  *
  * Dots are numbered from 0 in the order in which they were made. Each belongs to a *group*: that of the elements that
  * cannot be told apart. Where every element is its own group this is the textbook's set; where a group is a class of

@@ -147,20 +147,20 @@ static void say_filter(const char *name, const char *what, roost_filter *filter)
 }
 
 /* A sync with what is remembered of the last one. */
-static void say_sync(const char *name, const char *what, roost_filter *asking, roost_filter *answering,
+static void say_sync(const char *name, const char *what, roost_filter *initiator, roost_filter *responder,
                      roost_buffer *memory)
 {
     roost_sync *sync;
     roost_buffer request, reply = {0};
     struct record record = nothing();
-    must(roost_sync_new(&sync, asking, memory->data, memory->size), "sync");
+    must(roost_sync_new(&sync, initiator, memory->data, memory->size), "sync");
     for (;;) {
         must(roost_sync_next(sync, &request, reply.data, reply.size), "next");
         roost_buffer_release(&reply);
         if (request.size == 0)
             break;
         note(&record, request.data, request.size);
-        must(roost_sync_reply(answering, &reply, NULL, request.data, request.size), "answer");
+        must(roost_sync_reply(responder, &reply, NULL, request.data, request.size), "answer");
         note(&record, reply.data, reply.size);
         roost_buffer_release(&request);
     }

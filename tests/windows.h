@@ -1,4 +1,4 @@
-/* What tests of windows and counters share: small configurations, random histories, an allocator that fails. */
+/* What tests of windows and counters share: small configurations, random causal contexts, an allocator that fails. */
 #ifndef TESTS_WINDOWS_H
 #define TESTS_WINDOWS_H
 

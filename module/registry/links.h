@@ -24,7 +24,7 @@
  * Enforced. What a region dropped was written before its time `dropped`. Another region has missed nothing if it had
  * everything that was written before a later time. Both numbers are of the same clock and are kept with the data, so
  * they are right for a backup that is loaded and for a replica that is promoted. A link that sees a region which has
- * missed something does not merge it (link/agree.c). A region without keys has nothing to undo: it JOINs, and counts as
+ * missed something does not merge it (link/tombstone_agreement.c). A region without keys has nothing to undo: it JOINs, and counts as
  * having had everything.
  *
  * Regions do not drop a tombstone at the same moment. If one has dropped it and its clients create the key again, at

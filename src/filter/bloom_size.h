@@ -33,7 +33,7 @@ uint32_t bloom_nearest_probes(double rate);
    these are 2^62 or more. */
 uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate);
 
-/* bloom_block_rates.c */
+/* bloom_block_rate_table.c */
 #define BLOCK_RATES 5535
 extern const uint64_t bloom_block_rates[BLOCK_RATES];
 

@@ -12,7 +12,7 @@
  *     sync          ../sync, filter.c                          what two replicas without cursors compare
  *     replica       ../frame/replica.c                         what belongs to this very object
  *     journal       ../frame/replica.c, ../frame/delta.c       what records of the journal mean
- *     incremental   ../frame/merging.c, ../frame/copying.c     long work in slices
+ *     incremental   ../frame/merge_job.c, ../frame/copy_job.c     long work in slices
  *     table         series.c                                   filters that are tables of a series
  *     report        filter.c, journal_policy.c                 figures and checks
  *
@@ -185,7 +185,7 @@ struct filter_journal {
 
 struct filter_incremental {
     /*
-     * A clone in slices (../frame/copying.c), for an environment of its own; NULL where filters are small. copy_open
+     * A clone in slices (../frame/copy_job.c), for an environment of its own; NULL where filters are small. copy_open
      * makes an empty filter. copy_some copies pages that have changed since they were copied, subtracts each from the
      * effort, and sets *clean if none is left; the filter may change between two calls. When none is left, and at the
      * same moment, copy_rest does what is short. One copy at a time.
@@ -194,7 +194,7 @@ struct filter_incremental {
     roost_status (*copy_some)(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean);
     roost_status (*copy_rest)(roost_filter *filter, roost_filter *copy);
     /*
-     * A merge in slices (../frame/merging.c). `cut` hands out the state in chunks of about so many bytes, without the
+     * A merge in slices (../frame/merge_job.c). `cut` hands out the state in chunks of about so many bytes, without the
      * dots that the receiver knows (NULL: none; for kinds without dots always). `sweep` drops some of the entries that
      * `other` has seen and does not hold: it looks at `effort` rows, and goes on where it was. NULL: there is no need.
      */

@@ -1,5 +1,5 @@
 /*
- * A replica of its own that syncs with keys of a server, through hiredis: the asking side of ROOST.SYNC.
+ * A replica of its own that syncs with keys of a server, through hiredis: the initiator of ROOST.SYNC.
  *
  *     sync-hiredis SOCKET
  *

@@ -106,7 +106,7 @@ struct universe {
     struct world *frontier, *found; /* of this depth, of the next */
     size_t frontier_count, found_count, found_room;
     bool last;
-    uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored, woken;
+    uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored, reloaded;
 };
 
 static struct orcuckoo *scratch_of(const struct universe *universe, uint32_t replica)
@@ -974,30 +974,30 @@ static void check_same_delta(roost_filter *filter, roost_filter *twin, const roo
 }
 
 /* It is put to sleep in a file, and goes on: the table is laid out anew, all else is as before. */
-static void wake(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
+static void restore_replica(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
 {
     const struct layout *old = &world->replicas[replica];
     struct layout *layout = &next->replicas[replica];
-    roost_filter *filter = universe->scratch[replica], *awake;
+    roost_filter *filter = universe->scratch[replica], *restored;
     roost_buffer frame, bytes;
     must(roost_filter_encode(filter, &frame) == ROOST_OK && roost_filter_save_replica(filter, &bytes) == ROOST_OK,
          "save");
-    must(roost_filter_decode(&awake, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
-    must(roost_filter_restore_replica(awake, bytes.data, bytes.size) == ROOST_OK, "restore");
-    must(roost_filter_check(awake) == ROOST_OK, "invariants of a filter that was restored");
-    must(roost_filter_get_actor(awake) == roost_filter_get_actor(filter) &&
-             as_orcuckoo(awake)->counter == as_orcuckoo(filter)->counter,
+    must(roost_filter_decode(&restored, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_restore_replica(restored, bytes.data, bytes.size) == ROOST_OK, "restore");
+    must(roost_filter_check(restored) == ROOST_OK, "invariants of a filter that was restored");
+    must(roost_filter_get_actor(restored) == roost_filter_get_actor(filter) &&
+             as_orcuckoo(restored)->counter == as_orcuckoo(filter)->counter,
          "the same replica goes on");
     for (uint32_t reader = 0; reader < universe->setting->replicas && universe->setting->deltas; reader++)
-        check_same_delta(filter, awake, &universe->cursors[replica][reader]);
-    *layout = take_layout(universe, awake, world->classes);
+        check_same_delta(filter, restored, &universe->cursors[replica][reader]);
+    *layout = take_layout(universe, restored, world->classes);
     must(layout->seen == old->seen && live_of(layout) == live_of(old), "and has its state");
     memcpy((uint8_t *)layout + offsetof(struct layout, pending),
            (const uint8_t *)old + offsetof(struct layout, pending), sizeof *layout - offsetof(struct layout, pending));
     roost_buffer_release(&frame);
     roost_buffer_release(&bytes);
-    roost_filter_free(awake);
-    universe->woken++;
+    roost_filter_free(restored);
+    universe->reloaded++;
 }
 
 static void restore(struct universe *universe, struct world *next, const struct world *world, uint32_t replica)
@@ -1082,7 +1082,7 @@ static void perform(struct universe *universe, struct world *next, const struct 
         restart(universe, next, world, operation->replica);
         return;
     default:
-        wake(universe, next, world, operation->replica);
+        restore_replica(universe, next, world, operation->replica);
         return;
     }
     take_replica(universe, next, operation->replica, &outcome);
@@ -1310,7 +1310,7 @@ static void run_setting(const struct setting *setting, const char *form)
     total_merged += universe.merged;
     total_delivered += universe.delivered;
     total_removed += universe.removed;
-    total_restarts += universe.restarted + universe.restored + universe.woken;
+    total_restarts += universe.restarted + universe.restored + universe.reloaded;
     universe_close(&universe);
 }
 

@@ -856,15 +856,15 @@ static void follow_sync(struct world *world, struct replica *replica, const stru
     check_replica(world, replica, one_in(world, 16));
 }
 
-static void remember_sync(struct world *world, struct replica *asking, uint32_t peer, const roost_sync *sync)
+static void remember_sync(struct world *world, struct replica *initiator, uint32_t peer, const roost_sync *sync)
 {
-    roost_buffer_release(&asking->memories[peer]);
-    must(world, roost_sync_save_memory(sync, &asking->memories[peer]) == ROOST_OK, "memory of a sync");
+    roost_buffer_release(&initiator->memories[peer]);
+    must(world, roost_sync_save_memory(sync, &initiator->memories[peer]) == ROOST_OK, "memory of a sync");
 }
 
 /* Requests and replies until it is over, or the connection breaks before either arrives. Tells whether it was over, and
    nobody disturbed it by a change at either of them; neither happens when it is calm. */
-static bool converse(struct world *world, struct replica *asking, struct replica *answering, roost_sync *sync,
+static bool converse(struct world *world, struct replica *initiator, struct replica *responder, roost_sync *sync,
                      bool calm)
 {
     roost_buffer request, reply = {0};
@@ -872,7 +872,7 @@ static bool converse(struct world *world, struct replica *asking, struct replica
     for (;;) {
         must(world, roost_sync_next(sync, &request, reply.data, reply.size) == ROOST_OK, "next of a sync");
         roost_buffer_release(&reply);
-        follow_sync(world, asking, answering);
+        follow_sync(world, initiator, responder);
         bool over = request.size == 0;
         if (over || (breaks && one_in(world, 4))) {
             roost_buffer_release(&request);
@@ -880,17 +880,17 @@ static bool converse(struct world *world, struct replica *asking, struct replica
             return over && undisturbed;
         }
         if (!calm && one_in(world, 10)) {
-            operate_at(world, answering);
+            operate_at(world, responder);
             undisturbed = false;
             world->tally->disturbed++;
         }
-        must(world, roost_sync_reply(answering->filter, &reply, &changed, request.data, request.size) == ROOST_OK,
+        must(world, roost_sync_reply(responder->filter, &reply, &changed, request.data, request.size) == ROOST_OK,
              "answer of a sync");
         roost_buffer_release(&request);
-        follow_sync(world, answering, asking);
+        follow_sync(world, responder, initiator);
         world->tally->sync_rounds++;
         if (!calm && one_in(world, 10)) {
-            operate_at(world, asking);
+            operate_at(world, initiator);
             undisturbed = false;
             world->tally->disturbed++;
         }
@@ -910,15 +910,15 @@ static void take_all_of(struct world *world, struct replica *replica, const stru
 
 static void synchronise(struct world *world, uint32_t to, uint32_t from, bool calm)
 {
-    struct replica *asking = &world->replicas[to], *answering = &world->replicas[from];
-    const roost_buffer *memory = &asking->memories[from];
+    struct replica *initiator = &world->replicas[to], *responder = &world->replicas[from];
+    const roost_buffer *memory = &initiator->memories[from];
     roost_sync *sync;
-    must(world, roost_sync_new(&sync, asking->filter, memory->data, memory->size) == ROOST_OK, "begin of a sync");
-    if (converse(world, asking, answering, sync, calm)) {
+    must(world, roost_sync_new(&sync, initiator->filter, memory->data, memory->size) == ROOST_OK, "begin of a sync");
+    if (converse(world, initiator, responder, sync, calm)) {
         must(world, roost_sync_get_result(sync).equal, "a sync ends with equal replicas");
-        remember_sync(world, asking, from, sync);
-        take_all_of(world, asking, answering);
-        take_all_of(world, answering, asking);
+        remember_sync(world, initiator, from, sync);
+        take_all_of(world, initiator, responder);
+        take_all_of(world, responder, initiator);
     }
     roost_sync_free(sync);
     world->tally->syncs++;

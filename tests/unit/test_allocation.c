@@ -264,20 +264,20 @@ static roost_status call_save_replica(struct scene *scene)
 static roost_status call_restore_replica(struct scene *scene)
 {
     int64_t allowed = scene->meter.allowed;
-    roost_filter *sleeper;
+    roost_filter *saved_filter;
     scene->meter.allowed = -1;
-    assert_ok(roost_filter_decode(&sleeper, scene->frame.data, scene->frame.size, &scene->environment));
+    assert_ok(roost_filter_decode(&saved_filter, scene->frame.data, scene->frame.size, &scene->environment));
     scene->meter.allowed = allowed;
     uint64_t failures = scene->meter.failures, journal = info_of(scene->a).journal;
     scene->tolerates = true; /* what of the journal there is no memory for is forgotten */
-    roost_status status = roost_filter_restore_replica(sleeper, scene->replica.data, scene->replica.size);
-    assert_int_equal(roost_filter_get_actor(sleeper), status == ROOST_OK ? roost_filter_get_actor(scene->a) : 0);
+    roost_status status = roost_filter_restore_replica(saved_filter, scene->replica.data, scene->replica.size);
+    assert_int_equal(roost_filter_get_actor(saved_filter), status == ROOST_OK ? roost_filter_get_actor(scene->a) : 0);
     if (status != ROOST_OK || scene->meter.failures == failures)
-        assert_int_equal(info_of(sleeper).journal, status == ROOST_OK ? journal : 0);
+        assert_int_equal(info_of(saved_filter).journal, status == ROOST_OK ? journal : 0);
     else
-        assert_true(info_of(sleeper).journal > 0 && info_of(sleeper).journal < journal);
-    assert_ok(roost_filter_check(sleeper));
-    roost_filter_free(sleeper);
+        assert_true(info_of(saved_filter).journal > 0 && info_of(saved_filter).journal < journal);
+    assert_ok(roost_filter_check(saved_filter));
+    roost_filter_free(saved_filter);
     return status;
 }
 

@@ -12,7 +12,7 @@
 enum { SIZE = 120 };
 
 struct scenery {
-    roost_filter *asking, *answering, *third;
+    roost_filter *initiator, *responder, *third;
     struct random_source *random;
     uint64_t clock, next;
     uint32_t most; /* changes at a time */
@@ -60,8 +60,8 @@ static void come_between(struct exchange *exchange, void *context)
 {
     struct scenery *scene = context;
     seen.disturbed++;
-    change_one_side(scene, exchange->asking);
-    change_one_side(scene, *exchange->answering);
+    change_one_side(scene, exchange->initiator);
+    change_one_side(scene, *exchange->responder);
 }
 
 /* Three that have met, and gone apart since. What the first two remember of each other is kept, or not. */
@@ -74,13 +74,13 @@ static void scenery_open(struct scenery *scene, uint64_t number, struct random_s
                                      .journal = journals[random_choice(random, COUNT_OF(journals))]};
     *scene = (struct scenery){
         .random = random, .clock = EPOCH, .most = 1 + random_choice(random, 6), .grows = random_choice(random, 3) == 0};
-    roost_filter **filters[] = {&scene->asking, &scene->answering, &scene->third};
+    roost_filter **filters[] = {&scene->initiator, &scene->responder, &scene->third};
     for (int i = 0; i < 3; i++)
         assert_ok(roost_filter_new(filters[i], &config, &environment));
-    live_on(scene->asking, 0, SIZE);
+    live_on(scene->initiator, 0, SIZE);
     scene->clock += SECONDS(1);
-    merge(scene->third, scene->asking);
-    sync_alone(scene->asking, scene->answering, memory);
+    merge(scene->third, scene->initiator);
+    sync_alone(scene->initiator, scene->responder, memory);
     if (random_choice(random, 2))
         roost_buffer_release(memory);
     for (int i = 0; i < 3; i++)
@@ -90,28 +90,28 @@ static void scenery_open(struct scenery *scene, uint64_t number, struct random_s
 static void quiet_at_last(struct scenery *scene, roost_buffer *memory)
 {
     if (random_choice(scene->random, 2))
-        change_one_side(scene, scene->asking);
-    sync_alone(scene->asking, scene->answering, memory);
+        change_one_side(scene, scene->initiator);
+    sync_alone(scene->initiator, scene->responder, memory);
     roost_buffer_release(memory);
 }
 
 static void nothing_is_lost(struct scenery *scene, roost_buffer *memory)
 {
-    roost_filter *a = clone_of(scene->asking), *b = clone_of(scene->answering);
-    roost_cursor of_a = cursor_of(scene->asking), of_b = cursor_of(scene->answering);
+    roost_filter *a = clone_of(scene->initiator), *b = clone_of(scene->responder);
+    roost_cursor of_a = cursor_of(scene->initiator), of_b = cursor_of(scene->responder);
     struct exchange exchange = {
-        .asking = scene->asking, .answering = &scene->answering, .interfere = come_between, .context = scene};
+        .initiator = scene->initiator, .responder = &scene->responder, .interfere = come_between, .context = scene};
     run_exchange(&exchange, memory);
     assert_ok(exchange.status);
-    assert_true(included(a, scene->answering) && included(b, scene->asking));
-    assert_true(included(a, scene->asking) && included(b, scene->answering));
-    assert_tells_all(scene->asking, &of_a, scene->answering);
-    assert_tells_all(scene->answering, &of_b, scene->asking);
+    assert_true(included(a, scene->responder) && included(b, scene->initiator));
+    assert_true(included(a, scene->initiator) && included(b, scene->responder));
+    assert_tells_all(scene->initiator, &of_a, scene->responder);
+    assert_tells_all(scene->responder, &of_b, scene->initiator);
     seen.equal += exchange.result.equal;
     seen.unequal += !exchange.result.equal;
     seen.wholes += exchange.types >> WHOLE & 1;
     if (exchange.types >> WHOLE & 1) /* no tree; or the peer does not know any more what it said; or that is shorter */
-        assert_true(is_window(a) || scene->answering->environment.journal || scene->grows);
+        assert_true(is_window(a) || scene->responder->environment.journal || scene->grows);
     seen.lost += exchange.types >> LOST & 1;
     roost_buffer_release(memory);
     *memory = exchange.memory;
@@ -132,7 +132,7 @@ static void both_may_change_between_messages(void **state)
         if (random_choice(&random, 2))
             nothing_is_lost(&scene, &memory);
         quiet_at_last(&scene, &memory);
-        FREE_ALL(scene.asking, scene.answering, scene.third);
+        FREE_ALL(scene.initiator, scene.responder, scene.third);
     }
     printf("%llu worlds, %llu messages disturbed, %llu leaps; ended equal %llu, not %llu; %llu without cursors, %llu "
            "whole states\n",
@@ -154,12 +154,12 @@ static void visit(struct exchange *exchange, void *context)
     struct visitors *visitors = context;
     for (int i = 0; i < 3; i++, visitors->next++) {
         if (visitors->here) {
-            put(exchange->asking, 3000000 + visitors->next);
-            take(exchange->asking, visitors->next * 7919 % 10000, false);
+            put(exchange->initiator, 3000000 + visitors->next);
+            take(exchange->initiator, visitors->next * 7919 % 10000, false);
         }
         if (visitors->there) {
-            put(*exchange->answering, 4000000 + visitors->next);
-            take(*exchange->answering, visitors->next * 6841 % 10000, false);
+            put(*exchange->responder, 4000000 + visitors->next);
+            take(*exchange->responder, visitors->next * 6841 % 10000, false);
         }
     }
 }
@@ -174,31 +174,32 @@ static size_t bytes_of(const roost_filter *filter)
 }
 
 /* Two that hold the same ten thousand, less what is theirs alone: a few dozen changes on either side. */
-static void open_pair(uint64_t kind, roost_filter **asking, roost_filter **answering)
+static void open_pair(uint64_t kind, roost_filter **initiator, roost_filter **responder)
 {
     roost_config config = config_for(kind, 30000);
-    *asking = new_filter(&config);
-    put_many(*asking, 0, 10000);
-    *answering = clone_of(*asking);
-    put_many(*asking, 1000000, 30);
-    put_many(*answering, 2000000, 30);
-    take_many(*asking, 100, 20);
-    take_many(*answering, 9000, 20);
+    *initiator = new_filter(&config);
+    put_many(*initiator, 0, 10000);
+    *responder = clone_of(*initiator);
+    put_many(*initiator, 1000000, 30);
+    put_many(*responder, 2000000, 30);
+    take_many(*initiator, 100, 20);
+    take_many(*responder, 9000, 20);
 }
 
 static struct exchange exchange_with(uint64_t kind, struct visitors visitors, size_t *state)
 {
-    roost_filter *asking, *answering;
-    open_pair(kind, &asking, &answering);
-    roost_filter *a = clone_of(asking), *b = clone_of(answering);
-    struct exchange exchange = {.asking = asking, .answering = &answering, .interfere = visit, .context = &visitors};
+    roost_filter *initiator, *responder;
+    open_pair(kind, &initiator, &responder);
+    roost_filter *a = clone_of(initiator), *b = clone_of(responder);
+    struct exchange exchange = {
+        .initiator = initiator, .responder = &responder, .interfere = visit, .context = &visitors};
     run_exchange(&exchange, NULL);
     assert_ok(exchange.status);
-    assert_true(included(a, answering) && included(b, asking));
+    assert_true(included(a, responder) && included(b, initiator));
     assert_true(exchange.result.equal || visitors.here || visitors.there);
-    *state = bytes_of(asking);
+    *state = bytes_of(initiator);
     roost_buffer_release(&exchange.memory);
-    FREE_ALL(a, b, asking, answering);
+    FREE_ALL(a, b, initiator, responder);
     return exchange;
 }
 

@@ -21,28 +21,28 @@ static void report(const char *what, const struct measured *measured, uint64_t r
 
 /* ---- reconciliation --------------------------------------------------------------------------------------------- */
 
-/* The answering side of a session with so many keys, its opening taken. */
-static roost_reconcile *answering_side(struct cost *cost, roost_reconcile_method method, uint64_t keys,
+/* The responder of a session with so many keys, its opening taken. */
+static roost_reconcile *responder_side(struct cost *cost, roost_reconcile_method method, uint64_t keys,
                                        uint64_t memory_limit)
 {
     uint64_t drawn = 1;
     roost_environment environment = {.allocator = cost_allocator(cost), .memory_limit = memory_limit};
-    roost_environment asking_environment = {.entropy = {&drawn, draw_next}};
+    roost_environment initiator_environment = {.entropy = {&drawn, draw_next}};
     roost_reconcile_config config = {.method = method};
-    roost_reconcile *asking, *answering;
+    roost_reconcile *initiator, *responder;
     roost_buffer opening, reply;
-    assert_ok(roost_reconcile_new_initiator(&asking, &config, &asking_environment));
+    assert_ok(roost_reconcile_new_initiator(&initiator, &config, &initiator_environment));
     for (uint64_t key = 0; key < keys; key++)
-        assert_ok(roost_reconcile_add(asking, &key, sizeof key, 1));
-    assert_ok(roost_reconcile_next(asking, &opening, NULL, 0));
-    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, &environment));
+        assert_ok(roost_reconcile_add(initiator, &key, sizeof key, 1));
+    assert_ok(roost_reconcile_next(initiator, &opening, NULL, 0));
+    assert_ok(roost_reconcile_new_responder(&responder, opening.data, opening.size, &environment));
     for (uint64_t key = keys / 2; key < keys + keys / 2; key++)
-        assert_ok(roost_reconcile_add(answering, &key, sizeof key, 1));
-    assert_ok(roost_reconcile_next(answering, &reply, opening.data, opening.size));
+        assert_ok(roost_reconcile_add(responder, &key, sizeof key, 1));
+    assert_ok(roost_reconcile_next(responder, &reply, opening.data, opening.size));
     roost_buffer_release(&opening);
     roost_buffer_release(&reply);
-    roost_reconcile_free(asking);
-    return answering;
+    roost_reconcile_free(initiator);
+    return responder;
 }
 
 /* Five bytes at a time, for half a million symbols each. */
@@ -52,7 +52,7 @@ static void symbols_follow_the_own_set(void **state)
     for (uint64_t keys = 10; keys <= 10000; keys *= 10)
         for (int honest = 0; honest < 2; honest++) {
             struct cost cost = {0};
-            roost_reconcile *session = answering_side(&cost, ROOST_RECONCILE_RIBLT, keys, 0);
+            roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_RIBLT, keys, 0);
             struct measured measured = measure(&cost);
             uint64_t received = 0, count = 16;
             roost_status status = ROOST_OK;
@@ -83,7 +83,7 @@ static roost_status hear_sums(struct cost *cost, uint64_t keys, uint64_t sums, s
     struct random_source random = random_from_seed(7);
     struct bit_writer writer;
     roost_buffer reply;
-    roost_reconcile *session = answering_side(cost, ROOST_RECONCILE_AUTO, keys, 0);
+    roost_reconcile *session = responder_side(cost, ROOST_RECONCILE_AUTO, keys, 0);
     bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
     write_byte(&writer, WINDOW);
     write_varint(&writer, 1);
@@ -131,22 +131,22 @@ static void sessions_keep_to_their_memory_limit(void **state)
             roost_environment environment = {
                 .allocator = cost_allocator(&cost), .memory_limit = limit, .entropy = {&drawn, draw_next}};
             roost_reconcile_config config = {.method = (roost_reconcile_method)method};
-            roost_reconcile *asking, *answering = NULL;
+            roost_reconcile *initiator, *responder = NULL;
             roost_buffer request = {0}, reply = {0};
-            roost_status status = roost_reconcile_new_initiator(&asking, &config, &environment), other = ROOST_OK;
+            roost_status status = roost_reconcile_new_initiator(&initiator, &config, &environment), other = ROOST_OK;
             for (uint64_t key = 0; status == ROOST_OK && key < keys; key++)
-                status = roost_reconcile_add(asking, &key, sizeof key, 1);
+                status = roost_reconcile_add(initiator, &key, sizeof key, 1);
             uint64_t messages = 0;
             while (status == ROOST_OK && other == ROOST_OK) {
-                status = roost_reconcile_next(asking, &request, reply.data, reply.size);
+                status = roost_reconcile_next(initiator, &request, reply.data, reply.size);
                 roost_buffer_release(&reply);
                 if (status != ROOST_OK || request.size == 0)
                     break;
-                if (!answering)
-                    assert_ok(roost_reconcile_new_responder(&answering, request.data, request.size, NULL));
+                if (!responder)
+                    assert_ok(roost_reconcile_new_responder(&responder, request.data, request.size, NULL));
                 for (uint64_t key = keys / 2; messages == 0 && key < keys + keys / 2; key++)
-                    assert_ok(roost_reconcile_add(answering, &key, sizeof key, 1));
-                other = roost_reconcile_next(answering, &reply, request.data, request.size);
+                    assert_ok(roost_reconcile_add(responder, &key, sizeof key, 1));
+                other = roost_reconcile_next(responder, &reply, request.data, request.size);
                 messages = messages > request.size ? messages : request.size;
                 roost_buffer_release(&request);
                 if (reply.size == 0)
@@ -162,8 +162,8 @@ static void sessions_keep_to_their_memory_limit(void **state)
             assert_true(cost.most <= limit + 4096 + 3 * messages + limit / 8);
             roost_buffer_release(&request);
             roost_buffer_release(&reply);
-            roost_reconcile_free(asking);
-            roost_reconcile_free(answering);
+            roost_reconcile_free(initiator);
+            roost_reconcile_free(responder);
             assert_int_equal(cost.now, 0);
         }
 }

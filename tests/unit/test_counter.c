@@ -283,8 +283,8 @@ static void a_shared_name_is_left_behind(void **state)
     roost_config config = counter_config();
     roost_filter *a = new_filter(&config);
     assert_true(counts(a, 1, 1, EPOCH));
-    struct asleep asleep = put_to_sleep(a);
-    roost_filter *twin = wake(&asleep, NULL, true);
+    struct saved_replica saved = save_replica(a);
+    roost_filter *twin = restore_replica(&saved, NULL, true);
     assert_int_equal(roost_filter_get_actor(a), roost_filter_get_actor(twin));
     assert_true(counts(twin, 2, 10, EPOCH));
     merge(a, twin);
@@ -292,7 +292,7 @@ static void a_shared_name_is_left_behind(void **state)
     assert_true(counts(a, 3, 100, EPOCH) && counts(twin, 4, 1000, EPOCH));
     merge(a, twin);
     assert_int_equal(value_of(a), 1111);
-    asleep_release(&asleep);
+    saved_release(&saved);
     FREE_ALL(a, twin);
 }
 

@@ -30,7 +30,7 @@ struct world {
 };
 
 static struct {
-    uint64_t parts, wholes, lost, doubled, strangers, woken;
+    uint64_t parts, wholes, lost, doubled, strangers, restored;
 } tally;
 
 static bool observes_removes(const struct world *world)
@@ -278,8 +278,8 @@ static void step_foreign_cursor(struct world *world, struct random_source *rando
     roost_buffer_release(&frame);
 }
 
-/* Asleep and awake again: the same replica, with its actor and its journal. */
-static roost_filter *woken(const struct world *world, const roost_filter *filter)
+/* Saved and awake again: the same replica, with its actor and its journal. */
+static roost_filter *restored(const struct world *world, const roost_filter *filter)
 {
     roost_buffer frame, replica, again;
     roost_filter *back;
@@ -299,12 +299,12 @@ static roost_filter *woken(const struct world *world, const roost_filter *filter
     return back;
 }
 
-static void step_wake(struct world *world, int at, bool same_replica)
+static void step_restore(struct world *world, int at, bool same_replica)
 {
-    roost_filter *next = same_replica ? woken(world, world->filters[at]) : clone_of(world->filters[at]);
+    roost_filter *next = same_replica ? restored(world, world->filters[at]) : clone_of(world->filters[at]);
     roost_filter_free(world->filters[at]);
     world->filters[at] = next;
-    tally.woken++;
+    tally.restored++;
 }
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
@@ -327,7 +327,7 @@ static void step(struct world *world, struct random_source *random)
     else if (choice < 96)
         step_foreign_cursor(world, random);
     else if (choice < 98)
-        step_wake(world, at, choice < 97);
+        step_restore(world, at, choice < 97);
 }
 
 /* Everybody sends what is new to everybody; once all of it has arrived, in whatever order, all are equal. */
@@ -370,8 +370,8 @@ static void deltas_converge_in_random_worlds(void **state)
     printf("%llu worlds: %llu parts, %llu whole states, %llu lost, %llu doubled, %llu to strangers, %llu woken\n",
            (unsigned long long)worlds, (unsigned long long)tally.parts, (unsigned long long)tally.wholes,
            (unsigned long long)tally.lost, (unsigned long long)tally.doubled, (unsigned long long)tally.strangers,
-           (unsigned long long)tally.woken);
-    assert_true(tally.parts > worlds * 3 && tally.wholes > worlds && tally.lost > worlds && tally.woken > worlds);
+           (unsigned long long)tally.restored);
+    assert_true(tally.parts > worlds * 3 && tally.wholes > worlds && tally.lost > worlds && tally.restored > worlds);
 }
 
 /* ---- single things ----------------------------------------------------------------------------------------------- */

@@ -212,7 +212,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool released;
-    int asked, asking, most;
+    int asked, initiator, most;
 } name_server = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0, 0, 0};
 
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
@@ -224,11 +224,11 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
         return real(host, service, hints, addresses);
     pthread_mutex_lock(&name_server.lock);
     name_server.asked++;
-    name_server.asking++;
-    name_server.most = name_server.asking > name_server.most ? name_server.asking : name_server.most;
+    name_server.initiator++;
+    name_server.most = name_server.initiator > name_server.most ? name_server.initiator : name_server.most;
     while (!name_server.released)
         pthread_cond_wait(&name_server.changed, &name_server.lock);
-    name_server.asking--;
+    name_server.initiator--;
     pthread_mutex_unlock(&name_server.lock);
     return size > 5 && strcmp(host + size - 5, ".slow") == 0 ? real("127.0.0.1", service, hints, addresses)
            : strcmp(host, "again") == 0                      ? EAI_AGAIN
@@ -262,7 +262,7 @@ static int most_at_once(void)
 static bool name_server_is_idle(void)
 {
     pthread_mutex_lock(&name_server.lock);
-    bool idle = name_server.asking == 0;
+    bool idle = name_server.initiator == 0;
     pthread_mutex_unlock(&name_server.lock);
     return idle;
 }

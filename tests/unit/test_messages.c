@@ -18,7 +18,7 @@ enum { MOST_STEPS = 12, COMMON = 24 };
 struct course {
     struct scene scene;
     roost_buffer requests[MOST_STEPS], replies[MOST_STEPS];
-    struct asleep answering[MOST_STEPS]; /* before each answer */
+    struct saved_replica responder[MOST_STEPS]; /* before each answer */
     unsigned steps;
 };
 
@@ -26,7 +26,7 @@ static void course_open(struct course *course, uint64_t kind, enum relation rela
 {
     roost_filter *a, *b;
     scene_open(&course->scene, kind, relation, size);
-    scene_wake(&course->scene, &a, &b);
+    scene_restore(&course->scene, &a, &b);
     roost_sync *sync = scene_begin(&course->scene, a);
     roost_buffer request, reply = {0};
     for (course->steps = 0;; course->steps++) {
@@ -34,7 +34,7 @@ static void course_open(struct course *course, uint64_t kind, enum relation rela
         if (request.size == 0)
             break;
         assert_true(course->steps < MOST_STEPS);
-        course->answering[course->steps] = put_to_sleep(b);
+        course->responder[course->steps] = save_replica(b);
         assert_ok(roost_sync_reply(b, &reply, NULL, request.data, request.size));
         course->requests[course->steps] = request;
         course->replies[course->steps] = reply;
@@ -50,7 +50,7 @@ static void course_close(struct course *course)
     for (unsigned step = 0; step < course->steps; step++) {
         roost_buffer_release(&course->requests[step]);
         roost_buffer_release(&course->replies[step]);
-        asleep_release(&course->answering[step]);
+        saved_release(&course->responder[step]);
     }
     scene_close(&course->scene);
 }
@@ -60,7 +60,7 @@ static void course_close(struct course *course)
 static roost_sync *replay(struct course *course, unsigned step, roost_filter **a, roost_filter **b)
 {
     roost_buffer request, reply = {0};
-    scene_wake(&course->scene, a, b);
+    scene_restore(&course->scene, a, b);
     roost_sync *sync = scene_begin(&course->scene, *a);
     for (unsigned i = 0;; i++) {
         assert_ok(roost_sync_next(sync, &request, reply.data, reply.size));
@@ -166,7 +166,7 @@ static void try_reply(struct course *course, unsigned step, const roost_buffer *
 static void spoil_reply(struct course *course, unsigned step, enum damage damage, struct random_source *random)
 {
     const roost_buffer *right = &course->replies[step];
-    roost_filter *like = wake(&course->scene.asking, NULL, false);
+    roost_filter *like = restore_replica(&course->scene.initiator, NULL, false);
     for (size_t bit = 0; bit < right->size * 8; bit = next_place(bit, right->size, random)) {
         if (damage != FLIPPED && bit % 8)
             continue;
@@ -218,7 +218,7 @@ static void replies_to_other_questions(void **state)
                             continue;
                         roost_buffer reply = copy_of(&courses[then].replies[other]);
                         try_reply(&courses[now], step, &reply, false);
-                        roost_filter *like = wake(&courses[now].scene.asking, NULL, false);
+                        roost_filter *like = restore_replica(&courses[now].scene.initiator, NULL, false);
                         seal(like, &reply, request);
                         roost_filter_free(like);
                         try_reply(&courses[now], step, &reply, true);
@@ -270,8 +270,8 @@ static void refuses_reply_to_damaged(struct course *course, const roost_buffer *
 
 static void try_request(struct course *course, unsigned step, const roost_buffer *request, bool forged)
 {
-    const struct asleep *asleep = &course->answering[step];
-    roost_filter *b = wake(asleep, &course->scene.environment, true), *before = clone_of(b);
+    const struct saved_replica *saved = &course->responder[step];
+    roost_filter *b = restore_replica(saved, &course->scene.environment, true), *before = clone_of(b);
     roost_buffer reply;
     bool changed, hello = request->size > 0 && request->data[0] == HELLO;
     roost_status status = roost_sync_reply(b, &reply, &changed, request->data, request->size);
@@ -288,10 +288,10 @@ static void try_request(struct course *course, unsigned step, const roost_buffer
         assert_says_so(b, &reply, status);
         assert_false(changed);
         assert_true(roost_filter_equal(before, b));
-        assert_same_replica(&asleep->replica, b);
+        assert_same_replica(&saved->replica, b);
     }
     if (!changed)
-        assert_same_replica(&asleep->replica, b);
+        assert_same_replica(&saved->replica, b);
     refused += status != ROOST_OK;
     taken += status == ROOST_OK;
     roost_buffer_release(&reply);
@@ -302,7 +302,7 @@ static void try_request(struct course *course, unsigned step, const roost_buffer
 static void spoil_request(struct course *course, unsigned step, enum damage damage, struct random_source *random)
 {
     const roost_buffer *right = &course->requests[step];
-    roost_filter *like = wake(&course->scene.asking, NULL, false);
+    roost_filter *like = restore_replica(&course->scene.initiator, NULL, false);
     for (size_t bit = 0; bit < right->size * 8; bit = next_place(bit, right->size, random)) {
         if (damage != FLIPPED && bit % 8)
             continue;
@@ -367,12 +367,12 @@ static roost_buffer hello_by_hand(const roost_filter *filter, uint8_t version, c
     return request;
 }
 
-/* What the asking side makes of a reply to its hello. */
-static roost_status status_of_reply(roost_filter *asking, const void *reply, size_t size)
+/* What the initiator makes of a reply to its hello. */
+static roost_status status_of_reply(roost_filter *initiator, const void *reply, size_t size)
 {
     roost_sync *sync;
     roost_buffer request;
-    assert_ok(roost_sync_new(&sync, asking, NULL, 0));
+    assert_ok(roost_sync_new(&sync, initiator, NULL, 0));
     assert_ok(roost_sync_next(sync, &request, NULL, 0));
     roost_buffer_release(&request);
     roost_status status = roost_sync_next(sync, &request, reply, size);
@@ -401,7 +401,7 @@ static void other_versions_and_configurations_are_told_apart(void **state)
         }
         roost_filter *strangers[] = {other, third};
         for (int i = 0; i < 2; i++) {
-            struct exchange exchange = {.asking = filter, .answering = &strangers[i]};
+            struct exchange exchange = {.initiator = filter, .responder = &strangers[i]};
             run_exchange(&exchange, NULL);
             assert_int_equal(exchange.answered, ROOST_MISMATCH);
             assert_int_equal(exchange.status, ROOST_MISMATCH);
@@ -430,14 +430,14 @@ static void other_versions_and_configurations_are_told_apart(void **state)
 }
 
 /* News that are not those that were wanted: going on as if they were would kill dots that nobody removed. */
-static void news_must_be_what_was_wanted(void **state)
+static void changes_must_be_what_was_wanted(void **state)
 {
     (void)state;
     for (uint64_t kind = 3; kind < KINDS; kind++) {
         struct course course;
         course_open(&course, kind, FIRST_MEETING, COMMON);
         assert_int_equal(course.requests[1].data[0], TRADE);
-        roost_filter *like = wake(&course.scene.asking, NULL, false);
+        roost_filter *like = restore_replica(&course.scene.initiator, NULL, false);
         struct bit_writer writer;
         roost_buffer reply, request;
         message_begin(&writer, like, CHANGES);
@@ -645,7 +645,7 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
 }
 
 /* Whether an allocation was refused at all. */
-static bool fail_one(struct scene *scene, bool answering, int64_t allowed, bool recovers)
+static bool fail_one(struct scene *scene, bool responder, int64_t allowed, bool recovers)
 {
     struct meter meters[2] = {{.allowed = -1}, {.allowed = -1}};
     roost_environment environments[2] = {scene->environment, scene->environment};
@@ -654,15 +654,15 @@ static bool fail_one(struct scene *scene, bool answering, int64_t allowed, bool 
     scene->entropy = random_from_seed(99);
     for (int i = 0; i < 2; i++) {
         environments[i].allocator = (roost_allocator){&meters[i], metered_allocate, metered_release};
-        filters[i] = wake(i ? &scene->answering : &scene->asking, &environments[i], true);
+        filters[i] = restore_replica(i ? &scene->responder : &scene->initiator, &environments[i], true);
         before[i] = clone_of(filters[i]);
     }
     roost_filter *expected = merged(before[0], before[1]);
-    meters[answering].allowed = allowed;
-    meters[answering].recovers = recovers;
+    meters[responder].allowed = allowed;
+    meters[responder].recovers = recovers;
     bool ended = exchange_or_fail(scene, filters[0], filters[1], &memory);
-    meters[answering].allowed = -1;
-    bool failed = meters[answering].failures > 0;
+    meters[responder].allowed = -1;
+    bool failed = meters[responder].failures > 0;
     assert_true(ended || failed);
     for (int i = 0; i < 2; i++)
         assert_true(included(before[i], filters[i]) && included(filters[i], expected));
@@ -705,7 +705,7 @@ int main(void)
         cmocka_unit_test(replies_to_other_questions),
         cmocka_unit_test(bad_requests_do_no_harm),
         cmocka_unit_test(other_versions_and_configurations_are_told_apart),
-        cmocka_unit_test(news_must_be_what_was_wanted),
+        cmocka_unit_test(changes_must_be_what_was_wanted),
         cmocka_unit_test(a_few_bytes_do_not_fill_the_memory),
         cmocka_unit_test(many_runs_take_no_square),
         cmocka_unit_test(every_allocation_may_fail),

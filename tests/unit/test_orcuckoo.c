@@ -619,7 +619,7 @@ static void an_overfull_table_still_supersedes(void **state)
 {
     (void)state;
     roost_config config = orcuckoo_config(24, 64, false, 40);
-    roost_filter *filter = new_filter(&config), *sleeper;
+    roost_filter *filter = new_filter(&config), *saved_filter;
     for (uint64_t part = 0; part < 10; part++) {
         roost_filter *other = new_filter(&config);
         for (uint64_t key = 0; key < 40; key++)
@@ -633,7 +633,7 @@ static void an_overfull_table_still_supersedes(void **state)
     assert_int_equal(roost_filter_add_hash(filter, NULL, hash_for_key(1000)), ROOST_FULL);
     assert_int_equal(roost_filter_get_actor(filter), 0);
     assert_still(&before, filter);
-    sleeper = clone_of(filter);
+    saved_filter = clone_of(filter);
     for (uint64_t key = 0; key < 400; key++) { /* each wherever it is, in slots and stash */
         roost_dot dot = add(filter, hash_for_key(key));
         assert_int_equal(dot.counter, key + 1);
@@ -641,13 +641,13 @@ static void an_overfull_table_still_supersedes(void **state)
     }
     assert_ok(roost_filter_check(filter));
     assert_int_equal(info_of(filter).dots, 800);
-    assert_ok(roost_filter_merge(sleeper, NULL, filter));
-    assert_true(roost_filter_equal(sleeper, filter));
+    assert_ok(roost_filter_merge(saved_filter, NULL, filter));
+    assert_true(roost_filter_equal(saved_filter, filter));
     for (uint64_t key = 0; key < 400; key++)
         assert_true(removes(filter, hash_for_key(key)));
     assert_int_equal(entries_of(filter), 0);
     assert_int_equal(info_of(filter).overflow, 0);
-    FREE_ALL(filter, sleeper);
+    FREE_ALL(filter, saved_filter);
 }
 
 /* Additions of one element made apart, all of which find no slot: one takes the place of all. */

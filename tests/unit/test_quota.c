@@ -53,7 +53,7 @@ static void assert_amounts(const struct quota *quota, const struct amounts *amou
     assert_int_equal(quota_actors(quota), actors);
 }
 
-struct quota_news {
+struct quota_unseen {
     const struct amounts *before, *after;
     uint64_t count;
 };
@@ -68,7 +68,7 @@ static uint32_t quota_number(uint64_t actor)
 
 static void count_unseen(void *context, const struct quota_entry *entry)
 {
-    struct quota_news *unseen = context;
+    struct quota_unseen *unseen = context;
     uint32_t from = quota_number(entry->from), to = quota_number(entry->to);
     assert_true(unseen->before->of[entry->table][from][to] < entry->amount);
     assert_int_equal(unseen->after->of[entry->table][from][to], entry->amount);
@@ -94,7 +94,7 @@ static void merge_quotas(struct quota *quota, struct amounts *amounts, const str
 {
     uint64_t larger;
     struct amounts both = larger_amounts(amounts, others, &larger);
-    struct quota_news unseen = {amounts, &both, 0};
+    struct quota_unseen unseen = {amounts, &both, 0};
     assert_int_equal(quota_lacks(quota, other), larger > 0);
     assert_true(quota_reserve(quota, allocator, other->count));
     assert_int_equal(quota_merge(quota, other, count_unseen, &unseen), larger > 0);

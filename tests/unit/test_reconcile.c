@@ -230,9 +230,9 @@ static struct world make_world(uint64_t seed, roost_reconcile_config config, con
 typedef void disturb(roost_buffer *message, uint32_t number, void *context);
 
 struct outcome {
-    roost_status asking, answering; /* the first trouble of each side */
-    bool over;                      /* both say so */
-    bool right;                     /* and both are */
+    roost_status initiator, responder; /* the first trouble of each side */
+    bool over;                         /* both say so */
+    bool right;                        /* and both are */
     uint64_t bytes;
     uint32_t messages;
 };
@@ -242,29 +242,29 @@ static roost_environment environment_of(uint64_t *drawn)
     return (roost_environment){.entropy = {drawn, draw_next}};
 }
 
-static void converse(roost_reconcile *asking, roost_reconcile **answering, const struct world *world,
+static void converse(roost_reconcile *initiator, roost_reconcile **responder, const struct world *world,
                      struct outcome *outcome, disturb *disturbs, void *context)
 {
     roost_buffer request = {0}, reply = {0};
-    outcome->asking = roost_reconcile_next(asking, &request, NULL, 0);
+    outcome->initiator = roost_reconcile_next(initiator, &request, NULL, 0);
     for (uint32_t number = 0; request.size > 0; number += 2) {
         if (disturbs)
             disturbs(&request, number, context);
-        if (!*answering) {
-            outcome->answering = roost_reconcile_new_responder(answering, request.data, request.size, NULL);
-            if (outcome->answering != ROOST_OK)
+        if (!*responder) {
+            outcome->responder = roost_reconcile_new_responder(responder, request.data, request.size, NULL);
+            if (outcome->responder != ROOST_OK)
                 break;
-            assert_ok(add_side(*answering, world, true));
+            assert_ok(add_side(*responder, world, true));
         }
-        roost_status status = roost_reconcile_next(*answering, &reply, request.data, request.size);
-        outcome->answering = outcome->answering ? outcome->answering : status;
+        roost_status status = roost_reconcile_next(*responder, &reply, request.data, request.size);
+        outcome->responder = outcome->responder ? outcome->responder : status;
         roost_buffer_release(&request);
         if (reply.size == 0)
             break;
         if (disturbs)
             disturbs(&reply, number + 1, context);
-        status = roost_reconcile_next(asking, &request, reply.data, reply.size);
-        outcome->asking = outcome->asking ? outcome->asking : status;
+        status = roost_reconcile_next(initiator, &request, reply.data, reply.size);
+        outcome->initiator = outcome->initiator ? outcome->initiator : status;
         roost_buffer_release(&reply);
         assert_true(number < 5000);
     }
@@ -277,34 +277,34 @@ static struct outcome reconcile(const struct world *world, disturb *disturbs, vo
     struct outcome outcome = {0};
     uint64_t drawn = world->seed;
     roost_environment environment = environment_of(&drawn);
-    roost_reconcile *asking, *answering = NULL;
-    assert_ok(roost_reconcile_new_initiator(&asking, &world->config, &environment));
-    assert_ok(add_side(asking, world, false));
-    converse(asking, &answering, world, &outcome, disturbs, context);
-    outcome.over = answering && roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering);
-    outcome.right = (!roost_reconcile_is_done(asking) || result_is_right(world, asking, false)) &&
-                    (!answering || !roost_reconcile_is_done(answering) || result_is_right(world, answering, true));
-    roost_reconcile_result result = roost_reconcile_get_result(asking);
+    roost_reconcile *initiator, *responder = NULL;
+    assert_ok(roost_reconcile_new_initiator(&initiator, &world->config, &environment));
+    assert_ok(add_side(initiator, world, false));
+    converse(initiator, &responder, world, &outcome, disturbs, context);
+    outcome.over = responder && roost_reconcile_is_done(initiator) && roost_reconcile_is_done(responder);
+    outcome.right = (!roost_reconcile_is_done(initiator) || result_is_right(world, initiator, false)) &&
+                    (!responder || !roost_reconcile_is_done(responder) || result_is_right(world, responder, true));
+    roost_reconcile_result result = roost_reconcile_get_result(initiator);
     outcome.bytes = result.sent + result.received;
     outcome.messages = result.messages;
-    if (answering && !disturbs) {
-        roost_reconcile_result there = roost_reconcile_get_result(answering);
+    if (responder && !disturbs) {
+        roost_reconcile_result there = roost_reconcile_get_result(responder);
         assert_int_equal(there.sent, result.received);
         assert_int_equal(there.received, result.sent);
     }
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
     return outcome;
 }
 
 static struct outcome must_reconcile(const struct world *world)
 {
     struct outcome outcome = reconcile(world, NULL, NULL);
-    if (!outcome.over || !outcome.right || outcome.asking || outcome.answering)
+    if (!outcome.over || !outcome.right || outcome.initiator || outcome.responder)
         print_message("seed %llu, %zu keys, method %d, multiset %d: %d %d\n", (unsigned long long)world->seed,
-                      world->count, world->config.method, world->config.multiset, outcome.asking, outcome.answering);
-    assert_int_equal(outcome.asking, ROOST_OK);
-    assert_int_equal(outcome.answering, ROOST_OK);
+                      world->count, world->config.method, world->config.multiset, outcome.initiator, outcome.responder);
+    assert_int_equal(outcome.initiator, ROOST_OK);
+    assert_int_equal(outcome.responder, ROOST_OK);
     assert_true(outcome.over);
     assert_true(outcome.right);
     return outcome;
@@ -479,27 +479,27 @@ static void reconcile_approximately(const struct world *world, struct errors *er
     struct outcome outcome = {0};
     uint64_t drawn = world->seed, missed = errors->missed;
     roost_environment environment = environment_of(&drawn);
-    roost_reconcile *asking, *answering = NULL;
-    assert_ok(roost_reconcile_new_initiator(&asking, &world->config, &environment));
-    assert_ok(add_side(asking, world, false));
-    converse(asking, &answering, world, &outcome, NULL, NULL);
-    assert_ok(outcome.asking);
-    assert_ok(outcome.answering);
-    assert_true(roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering));
-    roost_reconcile_result here = roost_reconcile_get_result(asking), there = roost_reconcile_get_result(answering);
+    roost_reconcile *initiator, *responder = NULL;
+    assert_ok(roost_reconcile_new_initiator(&initiator, &world->config, &environment));
+    assert_ok(add_side(initiator, world, false));
+    converse(initiator, &responder, world, &outcome, NULL, NULL);
+    assert_ok(outcome.initiator);
+    assert_ok(outcome.responder);
+    assert_true(roost_reconcile_is_done(initiator) && roost_reconcile_is_done(responder));
+    roost_reconcile_result here = roost_reconcile_get_result(initiator), there = roost_reconcile_get_result(responder);
     assert_int_equal(here.messages, 4);
     assert_int_equal(here.only_here, there.only_there);
     assert_int_equal(here.only_there, there.only_here);
     assert_false(here.exact || there.exact);
-    count_errors(world, asking, false, errors);
-    count_errors(world, answering, true, errors);
+    count_errors(world, initiator, false, errors);
+    count_errors(world, responder, true, errors);
     assert_int_equal(here.complete, there.complete);
     if (errors->missed > missed) /* what was missed is always noticed */
         assert_false(here.complete);
     errors->sessions++;
     errors->incomplete += !here.complete;
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
 }
 
 /* In fingerprints of sixteen bits one in ten thousand collides with a key of the other side. */
@@ -552,20 +552,20 @@ static void what_collides_is_missed_and_told(void **state)
 static void counting_filters_have_limits(void **state)
 {
     (void)state;
-    roost_reconcile *asking, *answering;
+    roost_reconcile *initiator, *responder;
     roost_reconcile_config config = {ROOST_RECONCILE_CCF_QUERY, true};
     roost_buffer opening, reply;
-    assert_ok(roost_reconcile_new_initiator(&asking, &config, NULL));
-    assert_ok(roost_reconcile_next(asking, &opening, NULL, 0));
-    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, NULL));
-    assert_ok(roost_reconcile_add(answering, "key", 3, ROOST_MOST_COPIES + 1));
-    assert_int_equal(roost_reconcile_next(answering, &reply, opening.data, opening.size), ROOST_TOO_LARGE);
+    assert_ok(roost_reconcile_new_initiator(&initiator, &config, NULL));
+    assert_ok(roost_reconcile_next(initiator, &opening, NULL, 0));
+    assert_ok(roost_reconcile_new_responder(&responder, opening.data, opening.size, NULL));
+    assert_ok(roost_reconcile_add(responder, "key", 3, ROOST_MOST_COPIES + 1));
+    assert_int_equal(roost_reconcile_next(responder, &reply, opening.data, opening.size), ROOST_TOO_LARGE);
     roost_buffer_release(&opening);
-    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_TOO_LARGE);
+    assert_int_equal(roost_reconcile_next(initiator, &opening, reply.data, reply.size), ROOST_TOO_LARGE);
     roost_buffer_release(&reply);
     roost_buffer_release(&opening);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
 }
 
 static void own_keys_are_counted(void **state)
@@ -627,7 +627,7 @@ static void damaged_messages_never_make_a_wrong_answer(void **state)
                     print_message("shape %zu, message %u, place %zu\n", shape, message, place);
                 assert_true(outcome.right);
                 went_on += outcome.over && damages.happened;
-                refused += outcome.asking || outcome.answering;
+                refused += outcome.initiator || outcome.responder;
             }
         free(world.keys);
     }
@@ -684,7 +684,7 @@ static void resealed_messages_never_make_a_wrong_answer(void **state)
                     print_message("shape %zu, message %u, place %zu\n", shape, message, place);
                 assert_true(outcome.right);
                 went_on += outcome.over && resealing.damage.happened;
-                refused += outcome.asking || outcome.answering;
+                refused += outcome.initiator || outcome.responder;
             }
         free(world.keys);
     }
@@ -743,7 +743,7 @@ static void noise_is_refused(void **state)
 /* ---- lies ------------------------------------------------------------------------------------------------------- */
 
 /* A session that has said its opening, and 100 keys. */
-static roost_reconcile *asking_side(roost_reconcile_method method, roost_buffer *opening)
+static roost_reconcile *initiator_side(roost_reconcile_method method, roost_buffer *opening)
 {
     roost_reconcile *session;
     roost_reconcile_config config = {.method = method};
@@ -759,7 +759,7 @@ static void endless_symbols_end(void **state)
 {
     (void)state;
     roost_buffer message;
-    roost_reconcile *session = asking_side(ROOST_RECONCILE_RIBLT, &message);
+    roost_reconcile *session = initiator_side(ROOST_RECONCILE_RIBLT, &message);
     struct random_source random = random_from_seed(1);
     roost_status status = ROOST_OK;
     uint64_t fed = 0;
@@ -778,7 +778,7 @@ static void endless_symbols_end(void **state)
     roost_reconcile_free(session);
 }
 
-/* What one who knows the salt sends to the asking side: whatever it says, with a right seal. */
+/* What one who knows the salt sends to the initiator: whatever it says, with a right seal. */
 static roost_status say_sealed(roost_reconcile *session, const roost_buffer *opening, struct bit_writer *said)
 {
     roost_buffer reply;
@@ -806,7 +806,7 @@ static void endless_filters_end(void **state)
 {
     (void)state;
     roost_buffer opening;
-    roost_reconcile *session = asking_side(ROOST_RECONCILE_DBF, &opening);
+    roost_reconcile *session = initiator_side(ROOST_RECONCILE_DBF, &opening);
     roost_status status = ROOST_OK;
     for (uint64_t filters = 0; status == ROOST_OK; filters++) {
         struct bit_writer writer = begin_saying(1);
@@ -841,12 +841,12 @@ static void sealed_nonsense_is_refused(void **state)
         {ROOST_RECONCILE_CCF_QUERY, 1, 1 << 22, 1},      /* a filter of one byte for four million keys */
         {ROOST_RECONCILE_CCF_QUERY, 1, 100, UINT64_MAX}, /* a frame beyond the message */
         {ROOST_RECONCILE_CCF_QUERY, 1, 100, 1},          /* which is no frame */
-        {ROOST_RECONCILE_CCF_DECODE, 2, 1, 1},           /* what only the asking side sends */
+        {ROOST_RECONCILE_CCF_DECODE, 2, 1, 1},           /* what only the initiator sends */
         {ROOST_RECONCILE_CCF_DECODE, 3, 1, 1},           /* the end before the filter */
     };
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         roost_buffer opening;
-        roost_reconcile *session = asking_side(lies[i].method, &opening);
+        roost_reconcile *session = initiator_side(lies[i].method, &opening);
         struct bit_writer writer = begin_saying(lies[i].type);
         write_varint(&writer, lies[i].first);
         if (lies[i].type == 1)
@@ -876,7 +876,7 @@ static void foreign_filters_are_refused(void **state)
         roost_buffer opening, frame;
         roost_multiset *multiset;
         roost_multiset_config config = roost_multiset_config_default();
-        roost_reconcile *session = asking_side(ROOST_RECONCILE_CCF_QUERY, &opening);
+        roost_reconcile *session = initiator_side(ROOST_RECONCILE_CCF_QUERY, &opening);
         config.capacity = capacities[i];
         config.fpr = 0;
         config.fingerprint_bits = 16;
@@ -899,25 +899,25 @@ static void use_out_of_order_is_refused(void **state)
 {
     (void)state;
     roost_buffer opening, reply;
-    roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
-    assert_int_equal(roost_reconcile_add(asking, "late", 4, 1), ROOST_INVALID);
-    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, NULL));
-    assert_int_equal(roost_reconcile_add(answering, "none", 4, 0), ROOST_INVALID);
-    assert_int_equal(roost_reconcile_next(answering, &reply, NULL, 0), ROOST_PROTOCOL);
+    roost_reconcile *initiator = initiator_side(ROOST_RECONCILE_AUTO, &opening), *responder;
+    assert_int_equal(roost_reconcile_add(initiator, "late", 4, 1), ROOST_INVALID);
+    assert_ok(roost_reconcile_new_responder(&responder, opening.data, opening.size, NULL));
+    assert_int_equal(roost_reconcile_add(responder, "none", 4, 0), ROOST_INVALID);
+    assert_int_equal(roost_reconcile_next(responder, &reply, NULL, 0), ROOST_PROTOCOL);
     assert_int_equal(reply.data[0], FAILED);
     roost_buffer_release(&opening);
-    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
+    assert_int_equal(roost_reconcile_next(initiator, &opening, reply.data, reply.size), ROOST_PROTOCOL);
     assert_int_equal(opening.size, 0); /* nobody is told what he said himself */
-    assert_int_equal(roost_reconcile_next(asking, &opening, reply.data, reply.size), ROOST_PROTOCOL);
+    assert_int_equal(roost_reconcile_next(initiator, &opening, reply.data, reply.size), ROOST_PROTOCOL);
     roost_buffer_release(&reply);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
     roost_reconcile_config config = {.method = (roost_reconcile_method)99};
-    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_INVALID);
+    assert_int_equal(roost_reconcile_new_initiator(&initiator, &config, NULL), ROOST_INVALID);
     config = (roost_reconcile_config){ROOST_RECONCILE_RIBLT, true};
-    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_reconcile_new_initiator(&initiator, &config, NULL), ROOST_UNSUPPORTED);
     config = (roost_reconcile_config){ROOST_RECONCILE_DBF, true};
-    assert_int_equal(roost_reconcile_new_initiator(&asking, &config, NULL), ROOST_UNSUPPORTED);
+    assert_int_equal(roost_reconcile_new_initiator(&initiator, &config, NULL), ROOST_UNSUPPORTED);
 }
 
 static void counts_beyond_a_word_are_refused(void **state)
@@ -967,28 +967,28 @@ static bool session_with_failure(const struct world *world, int64_t allowed, boo
     uint64_t drawn = world->seed;
     roost_environment plain = environment_of(&drawn), metered = plain;
     metered.allocator = (roost_allocator){&meter, metered_allocate, metered_release};
-    roost_reconcile *asking = NULL, *answering = NULL;
+    roost_reconcile *initiator = NULL, *responder = NULL;
     roost_buffer request = {0}, reply = {0};
-    roost_status status = roost_reconcile_new_initiator(&asking, &world->config, there ? &plain : &metered);
+    roost_status status = roost_reconcile_new_initiator(&initiator, &world->config, there ? &plain : &metered);
     if (status == ROOST_OK)
-        status = add_side(asking, world, false);
+        status = add_side(initiator, world, false);
     if (status == ROOST_OK)
-        status = roost_reconcile_next(asking, &request, NULL, 0);
+        status = roost_reconcile_next(initiator, &request, NULL, 0);
     if (status == ROOST_OK)
-        status = roost_reconcile_new_responder(&answering, request.data, request.size, there ? &metered : &plain);
+        status = roost_reconcile_new_responder(&responder, request.data, request.size, there ? &metered : &plain);
     if (status == ROOST_OK)
-        status = add_side(answering, world, true);
+        status = add_side(responder, world, true);
     while (status == ROOST_OK && request.size > 0) {
-        status = roost_reconcile_next(answering, &reply, request.data, request.size);
+        status = roost_reconcile_next(responder, &reply, request.data, request.size);
         roost_buffer_release(&request);
         if (status == ROOST_OK && reply.size > 0)
-            status = roost_reconcile_next(asking, &request, reply.data, reply.size);
+            status = roost_reconcile_next(initiator, &request, reply.data, reply.size);
         roost_buffer_release(&reply);
     }
     assert_int_equal(status, meter.failed ? ROOST_NO_MEMORY : ROOST_OK);
     roost_buffer_release(&request);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
     assert_int_equal(meter.outstanding, 0);
     return meter.failed;
 }
@@ -1028,23 +1028,23 @@ static void hear_claims(uint8_t type, const uint64_t claims[3])
     struct meter meter = {.allowed = -1};
     roost_environment environment = {.allocator = {&meter, metered_allocate, metered_release}};
     roost_buffer opening, reply;
-    roost_reconcile *asking = asking_side(ROOST_RECONCILE_AUTO, &opening), *answering;
-    assert_ok(roost_reconcile_new_responder(&answering, opening.data, opening.size, &environment));
-    assert_ok(roost_reconcile_next(answering, &reply, opening.data, opening.size));
+    roost_reconcile *initiator = initiator_side(ROOST_RECONCILE_AUTO, &opening), *responder;
+    assert_ok(roost_reconcile_new_responder(&responder, opening.data, opening.size, &environment));
+    assert_ok(roost_reconcile_next(responder, &reply, opening.data, opening.size));
     roost_buffer_release(&reply);
     struct bit_writer writer;
     write_claims(&writer, type, claims);
-    roost_status status = roost_reconcile_next(answering, &reply, writer.buffer.data, writer.buffer.size);
+    roost_status status = roost_reconcile_next(responder, &reply, writer.buffer.data, writer.buffer.size);
     assert_true(status == ROOST_OK || status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
     roost_buffer_release(&reply);
-    status = roost_reconcile_next(asking, &reply, writer.buffer.data, writer.buffer.size);
+    status = roost_reconcile_next(initiator, &reply, writer.buffer.data, writer.buffer.size);
     assert_true(status == ROOST_OK || status == ROOST_CORRUPT || status == ROOST_PROTOCOL);
     assert_in_range(meter.bytes, 0, 1 << 20);
     roost_buffer_release(&reply);
     roost_buffer_release(&opening);
     bit_writer_release(&writer);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
 }
 
 static void large_claims_allocate_little(void **state)
@@ -1061,32 +1061,32 @@ static void large_claims_allocate_little(void **state)
 static void keys_are_bytes(void **state)
 {
     (void)state;
-    roost_reconcile *asking, *answering;
+    roost_reconcile *initiator, *responder;
     roost_buffer request, reply;
-    assert_ok(roost_reconcile_new_initiator(&asking, NULL, NULL));
-    assert_ok(roost_reconcile_add(asking, "", 0, 1));
-    assert_ok(roost_reconcile_add(asking, "a\0b", 3, 1));
-    assert_ok(roost_reconcile_add(asking, "a", 1, 1));
-    assert_ok(roost_reconcile_next(asking, &request, NULL, 0));
-    assert_ok(roost_reconcile_new_responder(&answering, request.data, request.size, NULL));
-    assert_false(roost_reconcile_get_config(answering)->multiset);
-    assert_ok(roost_reconcile_add(answering, "a", 1, 1));
-    assert_ok(roost_reconcile_add(answering, "", 0, 7));
-    assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
+    assert_ok(roost_reconcile_new_initiator(&initiator, NULL, NULL));
+    assert_ok(roost_reconcile_add(initiator, "", 0, 1));
+    assert_ok(roost_reconcile_add(initiator, "a\0b", 3, 1));
+    assert_ok(roost_reconcile_add(initiator, "a", 1, 1));
+    assert_ok(roost_reconcile_next(initiator, &request, NULL, 0));
+    assert_ok(roost_reconcile_new_responder(&responder, request.data, request.size, NULL));
+    assert_false(roost_reconcile_get_config(responder)->multiset);
+    assert_ok(roost_reconcile_add(responder, "a", 1, 1));
+    assert_ok(roost_reconcile_add(responder, "", 0, 7));
+    assert_ok(roost_reconcile_next(responder, &reply, request.data, request.size));
     roost_buffer_release(&request);
-    assert_ok(roost_reconcile_next(asking, &request, reply.data, reply.size));
+    assert_ok(roost_reconcile_next(initiator, &request, reply.data, reply.size));
     roost_buffer_release(&reply);
-    assert_ok(roost_reconcile_next(answering, &reply, request.data, request.size));
+    assert_ok(roost_reconcile_next(responder, &reply, request.data, request.size));
     assert_int_equal(reply.size, 0);
-    assert_true(roost_reconcile_is_done(asking) && roost_reconcile_is_done(answering));
+    assert_true(roost_reconcile_is_done(initiator) && roost_reconcile_is_done(responder));
     roost_difference difference;
-    assert_int_equal(roost_reconcile_get_result(asking).only_here, 1);
-    assert_int_equal(roost_reconcile_get_result(answering).only_here, 0);
-    roost_reconcile_get_differences(asking, &difference);
+    assert_int_equal(roost_reconcile_get_result(initiator).only_here, 1);
+    assert_int_equal(roost_reconcile_get_result(responder).only_here, 0);
+    roost_reconcile_get_differences(initiator, &difference);
     assert_int_equal(difference.index, 1);
     roost_buffer_release(&request);
-    roost_reconcile_free(asking);
-    roost_reconcile_free(answering);
+    roost_reconcile_free(initiator);
+    roost_reconcile_free(responder);
 }
 
 int main(void)

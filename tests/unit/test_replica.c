@@ -347,12 +347,12 @@ static void a_shared_actor_is_left(void **state)
 }
 
 /* The numbers of actors in the journal are those of the object that reads it, whatever order it met them in. */
-static void a_journal_wakes_with_its_actors(void **state)
+static void a_journal_is_restored_with_its_actors(void **state)
 {
     (void)state;
     enum { ACTORS = 12 };
     roost_config config = orcuckoo_config(24, 64, false, 1000);
-    roost_filter *filter = new_filter(&config), *part, *whole, *sleepers[2];
+    roost_filter *filter = new_filter(&config), *part, *whole, *saved_filters[2];
     roost_cursor begin = {0, 0};
     roost_buffer frame, replica;
     assert_ok(roost_filter_encode_delta(filter, &frame, &begin, &begin));
@@ -365,12 +365,12 @@ static void a_journal_wakes_with_its_actors(void **state)
         roost_filter_free(other);
     }
     replica = replica_of(filter);
-    sleepers[0] = through_bytes(filter);
-    sleepers[1] = clone_of(filter);
+    saved_filters[0] = through_bytes(filter);
+    saved_filters[1] = clone_of(filter);
     for (int i = 0; i < 2; i++) {
         roost_cursor cursor = begin;
-        assert_ok(roost_filter_restore_replica(sleepers[i], replica.data, replica.size));
-        assert_ok(roost_filter_encode_delta(sleepers[i], &frame, &cursor, &cursor));
+        assert_ok(roost_filter_restore_replica(saved_filters[i], replica.data, replica.size));
+        assert_ok(roost_filter_encode_delta(saved_filters[i], &frame, &cursor, &cursor));
         assert_int_equal(frame.data[5], 2);
         assert_ok(roost_filter_decode(&part, frame.data, frame.size, NULL));
         whole = through_bytes(filter);
@@ -379,7 +379,7 @@ static void a_journal_wakes_with_its_actors(void **state)
         FREE_ALL(part, whole);
     }
     roost_buffer_release(&replica);
-    FREE_ALL(filter, sleepers[0], sleepers[1]);
+    FREE_ALL(filter, saved_filters[0], saved_filters[1]);
 }
 
 /* Every bit of a replica section flipped, and every cut, with the checksum put right or not: refused, or taken whole. */
@@ -453,7 +453,7 @@ int main(void)
         cmocka_unit_test(a_restored_actor_never_uses_a_dot_twice),
         cmocka_unit_test(a_replica_whose_dots_are_missing_is_refused),
         cmocka_unit_test(a_shared_actor_is_left),
-        cmocka_unit_test(a_journal_wakes_with_its_actors),
+        cmocka_unit_test(a_journal_is_restored_with_its_actors),
         cmocka_unit_test(replica_bytes_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

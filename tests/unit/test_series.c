@@ -244,7 +244,7 @@ static void rows_are_single_calls(void **state)
 
 /* A table that was emptied gives its memory back and keeps its causal context: a peer that still holds a removed
    element does not bring it back. */
-static void removed_stays_removed_when_tables_sleep(void **state)
+static void removed_stays_removed_when_tables_are_freed(void **state)
 {
     (void)state;
     for (uint64_t number = 3; number < SERIES; number++) {
@@ -1303,16 +1303,16 @@ static void replicas_that_grow_keep_in_touch(void **state)
             if (random_choice(&random, 3) == 0)
                 roost_buffer_release(&memory);
             if (random_choice(&random, 2)) { /* sleeps, and goes on as the same */
-                struct asleep asleep = put_to_sleep(a);
+                struct saved_replica saved = save_replica(a);
                 uint64_t actor = roost_filter_get_actor(a);
                 roost_filter_free(a);
-                a = wake(&asleep, &environment, true);
+                a = restore_replica(&saved, &environment, true);
                 assert_int_equal(roost_filter_get_actor(a), actor);
                 assert_ok(roost_filter_check(a));
-                asleep_release(&asleep);
+                saved_release(&saved);
             }
-            struct exchange exchange = {.asking = a,
-                                        .answering = &b}; /* it may lend: the outcome can be more than the merge */
+            struct exchange exchange = {.initiator = a,
+                                        .responder = &b}; /* it may lend: the outcome can be more than the merge */
             roost_filter *least = merged(a, b);
             run_exchange(&exchange, &memory);
             assert_ok(exchange.status);
@@ -1345,21 +1345,22 @@ static void replicas_that_grow_keep_in_touch(void **state)
 }
 
 /* A Bloom series goes on with its share, a copy gets one of its own. */
-static void replicas_wake_as_the_same(void **state)
+static void replicas_are_restored_as_the_same(void **state)
 {
     (void)state;
     for (uint64_t number = 0; number < SERIES; number++) {
         roost_config config = series_config(number, 50);
         roost_filter *a = new_filter(&config);
         put_many(a, 0, 500);
-        struct asleep asleep = put_to_sleep(a);
-        roost_filter *same = wake(&asleep, NULL, true), *copy = wake(&asleep, NULL, false), *clone = clone_of(a);
+        struct saved_replica saved = save_replica(a);
+        roost_filter *same = restore_replica(&saved, NULL, true), *copy = restore_replica(&saved, NULL, false),
+                     *clone = clone_of(a);
         assert_int_equal(roost_filter_get_actor(same), roost_filter_get_actor(a));
         assert_int_equal(roost_filter_get_actor(copy), 0);
         assert_int_equal(roost_filter_get_actor(clone), 0);
-        for (size_t cut = 1; cut < asleep.replica.size; cut++) {
-            roost_filter *half = wake(&asleep, NULL, false);
-            assert_int_not_equal(roost_filter_restore_replica(half, asleep.replica.data, cut), ROOST_OK);
+        for (size_t cut = 1; cut < saved.replica.size; cut++) {
+            roost_filter *half = restore_replica(&saved, NULL, false);
+            assert_int_not_equal(roost_filter_restore_replica(half, saved.replica.data, cut), ROOST_OK);
             assert_int_equal(roost_filter_get_actor(half), 0);
             assert_ok(roost_filter_check(half));
             roost_filter_free(half);
@@ -1372,7 +1373,7 @@ static void replicas_wake_as_the_same(void **state)
         for (uint64_t key = 0; key < 2000; key++)
             assert_true(roost_filter_contains_hash(same, hash_for_key(key)));
         assert_within_plan(same);
-        asleep_release(&asleep);
+        saved_release(&saved);
         FREE_ALL(a, same, copy, clone);
     }
 }
@@ -1554,7 +1555,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_hold),
         cmocka_unit_test(rows_are_single_calls),
-        cmocka_unit_test(removed_stays_removed_when_tables_sleep),
+        cmocka_unit_test(removed_stays_removed_when_tables_are_freed),
         cmocka_unit_test(remove_one_takes_no_other),
         cmocka_unit_test(supersedes_in_finer_tables),
         cmocka_unit_test(adding_again_hides_nothing),
@@ -1580,7 +1581,7 @@ int main(void)
         cmocka_unit_test(lies_of_configurations_are_refused),
         cmocka_unit_test(broken_frames_are_refused),
         cmocka_unit_test(replicas_that_grow_keep_in_touch),
-        cmocka_unit_test(replicas_wake_as_the_same),
+        cmocka_unit_test(replicas_are_restored_as_the_same),
         cmocka_unit_test(journals_grow_along),
         cmocka_unit_test(survives_want_of_memory),
     };

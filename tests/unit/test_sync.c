@@ -1,7 +1,7 @@
 /*
  * Sync, for every kind: two replicas tell each other what they lack, whatever becomes of messages, memories and peers.
  *
- * exchange.h tells what must hold, and watches it. When the answering side changes between messages, the asking side
+ * exchange.h tells what must hold, and watches it. When the responder changes between messages, the initiator
  * has at the end all that the other had at the beginning, and the other way round; neither ever has anything that did
  * not exist.
  */
@@ -16,7 +16,7 @@ struct world {
     roost_filter *filters[REPLICAS];
     roost_environment environment;
     roost_buffer memory[REPLICAS][REPLICAS], older[REPLICAS][REPLICAS]; /* of the first about the second */
-    struct asleep backup;
+    struct saved_replica backup;
     roost_filter *everything; /* the merge of all that ever was */
     struct random_source *random, entropy;
     uint32_t keys;
@@ -53,7 +53,7 @@ static void world_open(struct world *world, uint64_t number, struct random_sourc
                                                  .journal = journals[choose(world, COUNT_OF(journals))]};
         assert_ok(roost_filter_new(&world->filters[i], &config, &world->environment));
     }
-    world->backup = put_to_sleep(world->filters[0]);
+    world->backup = save_replica(world->filters[0]);
     world->everything = clone_of(world->filters[0]);
 }
 
@@ -67,7 +67,7 @@ static void world_close(struct world *world)
         }
     }
     roost_filter_free(world->everything);
-    asleep_release(&world->backup);
+    saved_release(&world->backup);
 }
 
 /* A few adds and removals, now and then very many. */
@@ -86,35 +86,35 @@ static void change(struct world *world, int at)
 static void restore_backup(struct world *world, int at)
 {
     roost_filter_free(world->filters[at]);
-    world->filters[at] = wake(&world->backup, &world->environment, false);
+    world->filters[at] = restore_replica(&world->backup, &world->environment, false);
 }
 
 static void make_backup(struct world *world, int at)
 {
-    asleep_release(&world->backup);
-    world->backup = put_to_sleep(world->filters[at]);
+    saved_release(&world->backup);
+    world->backup = save_replica(world->filters[at]);
 }
 
 /* It goes on as the same replica, perhaps with another room for its journal. */
-static void sleep_and_wake(struct world *world, int at)
+static void save_and_restore(struct world *world, int at)
 {
-    struct asleep asleep = put_to_sleep(world->filters[at]);
+    struct saved_replica saved = save_replica(world->filters[at]);
     roost_environment environment = world->filters[at]->environment;
     environment.journal = choose(world, 4) ? environment.journal : 1 + choose(world, 40);
     roost_filter_free(world->filters[at]);
-    world->filters[at] = wake(&asleep, &environment, true);
-    asleep_release(&asleep);
+    world->filters[at] = restore_replica(&saved, &environment, true);
+    saved_release(&saved);
 }
 
-/* What the asking side brings along: mostly what it should. To be released. */
-static roost_buffer some_memory(struct world *world, int asking, int answering)
+/* What the initiator brings along: mostly what it should. To be released. */
+static roost_buffer some_memory(struct world *world, int initiator, int responder)
 {
-    roost_buffer *right = &world->memory[asking][answering];
+    roost_buffer *right = &world->memory[initiator][responder];
     uint32_t choice = choose(world, 12);
     if (choice == 0)
         return copy_of(&(roost_buffer){0});
     if (choice == 1)
-        return copy_of(&world->older[asking][answering]);
+        return copy_of(&world->older[initiator][responder]);
     if (choice == 2)
         return copy_of(&world->memory[any_replica(world)][any_replica(world)]);
     roost_buffer copy = copy_of(right);
@@ -124,31 +124,31 @@ static roost_buffer some_memory(struct world *world, int asking, int answering)
     return copy;
 }
 
-static void remember(struct world *world, int asking, int answering, roost_buffer memory)
+static void remember(struct world *world, int initiator, int responder, roost_buffer memory)
 {
     if (choose(world, 3) == 0) {
-        roost_buffer_release(&world->older[asking][answering]);
-        world->older[asking][answering] = world->memory[asking][answering];
+        roost_buffer_release(&world->older[initiator][responder]);
+        world->older[initiator][responder] = world->memory[initiator][responder];
     } else {
-        roost_buffer_release(&world->memory[asking][answering]);
+        roost_buffer_release(&world->memory[initiator][responder]);
     }
-    world->memory[asking][answering] = memory;
+    world->memory[initiator][responder] = memory;
 }
 
 static void step_sync(struct world *world)
 {
-    int asking = any_replica(world), answering = any_replica(world);
-    if (asking == answering)
+    int initiator = any_replica(world), responder = any_replica(world);
+    if (initiator == responder)
         return;
-    roost_buffer memory = some_memory(world, asking, answering);
-    sync_alone(world->filters[asking], world->filters[answering], &memory);
+    roost_buffer memory = some_memory(world, initiator, responder);
+    sync_alone(world->filters[initiator], world->filters[responder], &memory);
     if (choose(world, 8))
-        remember(world, asking, answering, memory);
+        remember(world, initiator, responder, memory);
     else
         roost_buffer_release(&memory);
 }
 
-static void step_life(struct world *world)
+static void step_incarnation(struct world *world)
 {
     int at = any_replica(world), from = any_replica(world);
     uint32_t choice = choose(world, 40);
@@ -161,7 +161,7 @@ static void step_life(struct world *world)
     else if (choice < 37)
         restore_backup(world, at);
     else
-        sleep_and_wake(world, at);
+        save_and_restore(world, at);
 }
 
 static void left_alone_both_become_the_merge(void **state)
@@ -175,7 +175,7 @@ static void left_alone_both_become_the_merge(void **state)
         world_open(&world, number, &random);
         for (uint32_t step = choose(&world, 120); step > 0; step--)
             if (choose(&world, 3))
-                step_life(&world);
+                step_incarnation(&world);
             else
                 step_sync(&world);
         world_close(&world);
@@ -194,30 +194,30 @@ static void left_alone_both_become_the_merge(void **state)
 
 struct disturbance {
     struct world *world;
-    int asking, answering;
+    int initiator, responder;
     uint32_t chance; /* one in so many messages */
     bool may_replace, replaced;
     uint64_t count;
-    bool both; /* the asking side changes too: it answers others, say */
+    bool both; /* the initiator changes too: it answers others, say */
 };
 
 static void disturb(struct exchange *exchange, void *context)
 {
     struct disturbance *disturbance = context;
     struct world *world = disturbance->world;
-    int at = disturbance->answering, third = any_replica(world);
+    int at = disturbance->responder, third = any_replica(world);
     if (choose(world, disturbance->chance))
         return;
     disturbance->count++;
     if (disturbance->both && choose(world, 2)) {
-        change(world, disturbance->asking);
-        if (third != disturbance->asking)
-            merge(world->filters[disturbance->asking], world->filters[third]);
+        change(world, disturbance->initiator);
+        if (third != disturbance->initiator)
+            merge(world->filters[disturbance->initiator], world->filters[third]);
     }
     uint32_t choice = choose(world, 12);
     if (choice < 7) {
         change(world, at);
-    } else if (choice < 9 && third != disturbance->asking && third != at) {
+    } else if (choice < 9 && third != disturbance->initiator && third != at) {
         change(world, third);
         merge(world->filters[at], world->filters[third]);
     } else if (choice < 10) { /* so much that the journal is overrun */
@@ -225,31 +225,31 @@ static void disturb(struct exchange *exchange, void *context)
             put(world->filters[at], any_key(world));
         merge(world->everything, world->filters[at]);
     } else if (choice < 11 || !disturbance->may_replace) {
-        sleep_and_wake(world, at);
+        save_and_restore(world, at);
     } else {
         restore_backup(world, at);
         disturbance->replaced = true;
     }
-    exchange->answering = &world->filters[at];
+    exchange->responder = &world->filters[at];
 }
 
-/* What holds at the end though the answering side changed in between; then once more, with nobody in the way. */
+/* What holds at the end though the responder changed in between; then once more, with nobody in the way. */
 static void step_disturbed(struct world *world, bool may_replace, bool both)
 {
-    int asking = any_replica(world), answering = any_replica(world);
-    if (asking == answering)
+    int initiator = any_replica(world), responder = any_replica(world);
+    if (initiator == responder)
         return;
-    roost_filter *asked_before = clone_of(world->filters[asking]);
-    roost_filter *answered_before = clone_of(world->filters[answering]);
-    struct disturbance disturbance = {world, asking, answering, 1 + choose(world, 3), may_replace, false, 0, both};
-    struct exchange exchange = {.asking = world->filters[asking],
-                                .answering = &world->filters[answering],
+    roost_filter *asked_before = clone_of(world->filters[initiator]);
+    roost_filter *answered_before = clone_of(world->filters[responder]);
+    struct disturbance disturbance = {world, initiator, responder, 1 + choose(world, 3), may_replace, false, 0, both};
+    struct exchange exchange = {.initiator = world->filters[initiator],
+                                .responder = &world->filters[responder],
                                 .interfere = disturb,
                                 .context = &disturbance};
-    roost_buffer memory = some_memory(world, asking, answering);
+    roost_buffer memory = some_memory(world, initiator, responder);
     run_exchange(&exchange, &memory);
     roost_buffer_release(&memory);
-    roost_filter *a = world->filters[asking], *b = world->filters[answering];
+    roost_filter *a = world->filters[initiator], *b = world->filters[responder];
     assert_ok(exchange.status);
     assert_true(included(asked_before, a) && included(a, world->everything) && included(b, world->everything));
     if (!disturbance.replaced)
@@ -261,9 +261,9 @@ static void step_disturbed(struct world *world, bool may_replace, bool both)
     tally.replaced += disturbance.replaced;
     tally.ended_equal += exchange.result.equal && disturbance.count > 0;
     tally.ended_unequal += !exchange.result.equal;
-    remember(world, asking, answering, exchange.memory);
+    remember(world, initiator, responder, exchange.memory);
     if (choose(world, 2))
-        sync_alone(a, b, &world->memory[asking][answering]);
+        sync_alone(a, b, &world->memory[initiator][responder]);
     roost_filter_free(asked_before);
     roost_filter_free(answered_before);
 }
@@ -279,7 +279,7 @@ static void disturbed_exchanges_lose_nothing(void **state)
         world_open(&world, number, &random);
         for (uint32_t step = choose(&world, 100); step > 0; step--)
             if (choose(&world, 3))
-                step_life(&world);
+                step_incarnation(&world);
             else
                 step_disturbed(&world, number % 2, number % 4 > 1);
         world_close(&world);
@@ -294,38 +294,38 @@ static void disturbed_exchanges_lose_nothing(void **state)
 
 /* ---- two who ask at once ----------------------------------------------------------------------------------------- */
 
-struct asker {
+struct initiator {
     roost_filter *filter;
     roost_sync *sync;
     roost_buffer reply;
     bool over;
 };
 
-/* One request and its reply; what the last one brought is taken in first. */
-static void turn(struct asker *asker, roost_filter *answering)
+/* One request and its reply; what the last one applied is taken in first. */
+static void turn(struct initiator *initiator, roost_filter *responder)
 {
     roost_buffer request;
-    assert_ok(roost_sync_next(asker->sync, &request, asker->reply.data, asker->reply.size));
-    roost_buffer_release(&asker->reply);
-    asker->over = request.size == 0;
-    if (!asker->over)
-        assert_ok(roost_sync_reply(answering, &asker->reply, NULL, request.data, request.size));
+    assert_ok(roost_sync_next(initiator->sync, &request, initiator->reply.data, initiator->reply.size));
+    roost_buffer_release(&initiator->reply);
+    initiator->over = request.size == 0;
+    if (!initiator->over)
+        assert_ok(roost_sync_reply(responder, &initiator->reply, NULL, request.data, request.size));
     roost_buffer_release(&request);
 }
 
-static void asker_leaves(struct asker *asker, struct world *world, int who, int answering)
+static void initiator_leaves(struct initiator *initiator, struct world *world, int who, int responder)
 {
     roost_buffer memory;
-    assert_ok(roost_sync_save_memory(asker->sync, &memory));
-    assert_ok(roost_filter_check(asker->filter));
-    assert_memory_is_sound(asker->filter, world->filters[answering], &memory);
-    remember(world, who, answering, memory);
-    roost_sync_free(asker->sync);
+    assert_ok(roost_sync_save_memory(initiator->sync, &memory));
+    assert_ok(roost_filter_check(initiator->filter));
+    assert_memory_is_sound(initiator->filter, world->filters[responder], &memory);
+    remember(world, who, responder, memory);
+    roost_sync_free(initiator->sync);
 }
 
 static void step_crowd(struct world *world)
 {
-    struct asker askers[2];
+    struct initiator initiators[2];
     roost_filter *before[3], *b = world->filters[2];
     for (int i = 0; i < 3; i++) {
         change(world, i);
@@ -333,16 +333,16 @@ static void step_crowd(struct world *world)
     }
     for (int i = 0; i < 2; i++) {
         roost_buffer memory = some_memory(world, i, 2);
-        askers[i] = (struct asker){.filter = world->filters[i]};
-        assert_ok(roost_sync_new(&askers[i].sync, askers[i].filter, memory.data, memory.size));
+        initiators[i] = (struct initiator){.filter = world->filters[i]};
+        assert_ok(roost_sync_new(&initiators[i].sync, initiators[i].filter, memory.data, memory.size));
         roost_buffer_release(&memory);
     }
-    while (!askers[0].over || !askers[1].over) {
+    while (!initiators[0].over || !initiators[1].over) {
         uint32_t next = choose(world, 2);
-        turn(&askers[askers[next].over ? 1 - next : next], b);
+        turn(&initiators[initiators[next].over ? 1 - next : next], b);
     }
     for (int i = 0; i < 2; i++) {
-        asker_leaves(&askers[i], world, i, 2);
+        initiator_leaves(&initiators[i], world, i, 2);
         assert_true(included(before[i], world->filters[i]) && included(before[2], world->filters[i]));
         assert_true(included(before[i], b) && included(world->filters[i], world->everything));
     }
@@ -373,7 +373,7 @@ static void two_may_ask_at_once(void **state)
 
 struct double_peer {
     struct world *world;
-    int asking;
+    int initiator;
 };
 
 static void answer_by_any(struct exchange *exchange, void *context)
@@ -381,7 +381,7 @@ static void answer_by_any(struct exchange *exchange, void *context)
     struct double_peer *peer = context;
     if (choose(peer->world, 3) == 0)
         change(peer->world, 1 + (int)choose(peer->world, 2));
-    exchange->answering = &peer->world->filters[1 + choose(peer->world, 2)];
+    exchange->responder = &peer->world->filters[1 + choose(peer->world, 2)];
 }
 
 /* Each message may be answered by another replica than the one before. What is remembered is right about both. */
@@ -400,8 +400,8 @@ static void two_may_answer_to_one_name(void **state)
             if (choose(&world, 3)) /* now and then they hold the same, as seen from one of them */
                 merge(world.filters[1], world.filters[2]);
             change(&world, 0);
-            struct exchange exchange = {.asking = world.filters[0],
-                                        .answering = &world.filters[1],
+            struct exchange exchange = {.initiator = world.filters[0],
+                                        .responder = &world.filters[1],
                                         .interfere = answer_by_any,
                                         .context = &peer};
             run_exchange(&exchange, &world.memory[0][1]);
@@ -425,8 +425,8 @@ static void two_may_answer_to_one_name(void **state)
 
 enum crash {
     ASKING_DIES,       /* with the reply on its way: it is what it was before */
-    ANSWER_UNDONE,     /* the answering side dies before it could store */
-    ANSWER_LOST,       /* the answering side dies after it had stored; the reply is lost */
+    ANSWER_UNDONE,     /* the responder dies before it could store */
+    ANSWER_LOST,       /* the responder dies after it had stored; the reply is lost */
     ANSWERING_WAKES,   /* the same, but the reply arrives, and the exchange goes on */
     ANSWERING_FORGETS, /* the same; it wakes up as another replica */
     CRASHES
@@ -434,25 +434,25 @@ enum crash {
 
 static void nap(roost_filter **filter, const roost_environment *environment, bool as_the_same)
 {
-    struct asleep asleep = put_to_sleep(*filter);
+    struct saved_replica saved = save_replica(*filter);
     roost_filter_free(*filter);
-    *filter = wake(&asleep, environment, as_the_same);
-    asleep_release(&asleep);
+    *filter = restore_replica(&saved, environment, as_the_same);
+    saved_release(&saved);
 }
 
 /* One message of the exchange, with the crash around the answer. Whether the exchange can go on. */
 static bool crash(struct scene *scene, enum crash crash, roost_filter **b, roost_buffer *reply,
                   const roost_buffer *request)
 {
-    struct asleep stored = put_to_sleep(*b);
+    struct saved_replica stored = save_replica(*b);
     assert_ok(roost_sync_reply(*b, reply, NULL, request->data, request->size));
     if (crash == ANSWER_UNDONE) {
         roost_filter_free(*b);
-        *b = wake(&stored, &scene->environment, true);
+        *b = restore_replica(&stored, &scene->environment, true);
     } else if (crash != ASKING_DIES) {
         nap(b, &scene->environment, crash != ANSWERING_FORGETS);
     }
-    asleep_release(&stored);
+    saved_release(&stored);
     return crash >= ANSWERING_WAKES;
 }
 
@@ -461,7 +461,7 @@ static bool crash_at(struct scene *scene, enum crash kind, unsigned when)
 {
     roost_filter *a, *b;
     roost_buffer request, reply = {0}, memory;
-    scene_wake(scene, &a, &b);
+    scene_restore(scene, &a, &b);
     roost_filter *expected = merged(a, b);
     roost_sync *sync = scene_begin(scene, a);
     bool goes_on = true;
@@ -482,7 +482,7 @@ static bool crash_at(struct scene *scene, enum crash kind, unsigned when)
     roost_sync_free(sync);
     if (!goes_on && kind == ASKING_DIES) {
         roost_filter_free(a);
-        a = wake(&scene->asking, &scene->environment, true);
+        a = restore_replica(&scene->initiator, &scene->environment, true);
         roost_buffer_release(&memory);
         memory = copy_of(&scene->memory);
     }
@@ -520,9 +520,9 @@ static void crashes_lose_nothing(void **state)
 static void sync_misled(struct scene *scene, const roost_buffer *memory)
 {
     roost_filter *a, *b;
-    scene_wake(scene, &a, &b);
+    scene_restore(scene, &a, &b);
     roost_filter *expected = merged(a, b);
-    struct exchange exchange = {.asking = a, .answering = &b, .misled = true};
+    struct exchange exchange = {.initiator = a, .responder = &b, .misled = true};
     run_exchange(&exchange, memory);
     assert_ok(exchange.status);
     assert_true(exchange.result.equal);
@@ -684,7 +684,7 @@ static void keep_busy(struct exchange *exchange, void *context)
     }
 }
 
-/* The answering side changes before every single answer, in the middle of the tree too. */
+/* The responder changes before every single answer, in the middle of the tree too. */
 static void the_tree_stands_a_busy_peer(void **state)
 {
     (void)state;
@@ -694,7 +694,8 @@ static void the_tree_stands_a_busy_peer(void **state)
         struct busy_peer busy = {&pair, SIZE, 0};
         scatter(&pair, SIZE, 200, kind);
         roost_filter *a = clone_of(pair.a), *b = clone_of(pair.b);
-        struct exchange exchange = {.asking = pair.a, .answering = &pair.b, .interfere = keep_busy, .context = &busy};
+        struct exchange exchange = {
+            .initiator = pair.a, .responder = &pair.b, .interfere = keep_busy, .context = &busy};
         run_exchange(&exchange, NULL);
         assert_ok(exchange.status);
         assert_false(exchange.result.equal);
@@ -894,7 +895,7 @@ static void overrun(struct exchange *exchange, void *context)
 {
     uint64_t *next = context;
     for (int i = 0; i < 8; i++)
-        put(*exchange->answering, ++*next);
+        put(*exchange->responder, ++*next);
 }
 
 /* The journal forgets what LOST said before each single answer. */
@@ -911,7 +912,7 @@ static void a_peer_that_always_forgets_gets_the_state(void **state)
         put_many(pair.a, 0, 100);
         merge(pair.b, pair.a);
         take_many(pair.a, 0, 10);
-        struct exchange exchange = {.asking = pair.a, .answering = &pair.b, .interfere = overrun, .context = &next};
+        struct exchange exchange = {.initiator = pair.a, .responder = &pair.b, .interfere = overrun, .context = &next};
         run_exchange(&exchange, NULL);
         assert_ok(exchange.status);
         assert_true(exchange.types >> WHOLE & 1);

@@ -1060,12 +1060,12 @@ static void a_replica_that_slept_goes_on(void **state)
             roost_buffer frame;
             live(a, &random, &clock, random_choice(&random, 20));
             if (round % 3 == 0) {
-                struct asleep asleep = put_to_sleep(a);
+                struct saved_replica saved = save_replica(a);
                 uint64_t actor = roost_filter_get_actor(a);
                 roost_filter_free(a);
-                a = wake(&asleep, &environment, true);
+                a = restore_replica(&saved, &environment, true);
                 assert_int_equal(roost_filter_get_actor(a), actor);
-                asleep_release(&asleep);
+                saved_release(&saved);
             }
             live(a, &random, &clock, random_choice(&random, 5));
             assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
@@ -1090,27 +1090,27 @@ static void damaged_replicas_are_refused(void **state)
     assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
     roost_buffer_release(&frame);
     live(a, &random, &clock, 60);
-    struct asleep asleep = put_to_sleep(a);
-    for (size_t byte = 0; byte < asleep.replica.size - 8; byte++) {
-        roost_buffer forged = copy_of(&asleep.replica);
-        roost_filter *woken = wake(&asleep, NULL, false);
+    struct saved_replica saved = save_replica(a);
+    for (size_t byte = 0; byte < saved.replica.size - 8; byte++) {
+        roost_buffer forged = copy_of(&saved.replica);
+        roost_filter *restored = restore_replica(&saved, NULL, false);
         forged.data[byte] ^= (uint8_t)(1 + random_choice(&random, 255));
         store_word(forged.data + forged.size - 8, checksum_bytes(forged.data, forged.size - 8));
-        roost_status status = roost_filter_restore_replica(woken, forged.data, forged.size);
-        assert_same_frame(woken, a);
+        roost_status status = roost_filter_restore_replica(restored, forged.data, forged.size);
+        assert_same_frame(restored, a);
         if (status != ROOST_OK)
-            assert_true(roost_filter_get_actor(woken) == 0 && !journal_is_on(woken->journal));
+            assert_true(roost_filter_get_actor(restored) == 0 && !journal_is_on(restored->journal));
         else /* whatever it tells, it can be told */
-            assert_ok(roost_filter_encode_delta(woken, &frame, &cursor,
-                                                &(roost_cursor){woken->journal->incarnation, woken->journal->oldest}));
+            assert_ok(roost_filter_encode_delta(
+                restored, &frame, &cursor, &(roost_cursor){restored->journal->incarnation, restored->journal->oldest}));
         if (status == ROOST_OK)
             roost_buffer_release(&frame);
         refused += status != ROOST_OK;
-        roost_filter_free(woken);
+        roost_filter_free(restored);
         roost_buffer_release(&forged);
     }
     assert_true(refused > 5);
-    asleep_release(&asleep);
+    saved_release(&saved);
     roost_filter_free(a);
 }
 

@@ -2,8 +2,8 @@
  * Agreement of all regions that they have received each other's tombstones, so that old ones can be dropped; and the
  * decision which regions may be merged at all.
  */
-#ifndef LINK_AGREE_H
-#define LINK_AGREE_H
+#ifndef LINK_TOMBSTONE_AGREEMENT_H
+#define LINK_TOMBSTONE_AGREEMENT_H
 
 #include <stdbool.h>
 

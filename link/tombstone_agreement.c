@@ -1,5 +1,5 @@
 /*
- * See agree.h; the servers' side is in module/registry/links.h.
+ * See tombstone_agreement.h; the servers' side is in module/registry/links.h.
  *
  * A link sends HELLO to every primary before anything from it is merged. From then on the server keeps tombstones. The
  * reply has the number of the region, the time before which it has dropped tombstones, and for each other region the
@@ -24,7 +24,7 @@
  * It is enough that this is true when it is sent. A server that goes back to an older state replies to the next HELLO
  * with older times.
  */
-#include "agree.h"
+#include "tombstone_agreement.h"
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
 /*
- * Deltas for one who brought some of it himself (roost_filter_encode_delta_without), for every kind: Bloom, cuckoo and
+ * Deltas for one who applied some of it himself (roost_filter_encode_delta_without), for every kind: Bloom, cuckoo and
  * observed-remove filters, of fixed size and as series, windows, counters.
  *
  * One replica tells. Things happen to it: changes of its own (additions again and again, removals of what others
- * brought, too), merges of what a third one has, and merges of what the asker sends, each of which is a span. Beside it
- * runs the least that the asker can have: what the teller held at the cursor, and what was sent within the spans. With
- * the delta that must be all that the teller has. And whatever else is left out, at any cut, in any order, the rest is
- * a part of the state, no addition is told that is gone, and what was left out makes up for the difference.
+ * applied, too), merges of what a third one has, and merges of what the initiator sends, each of which is a span.
+ * Beside it runs the least that the initiator can have: what the teller held at the cursor, and what was sent within
+ * the spans. With the delta that must be all that the teller has. And whatever else is left out, at any cut, in any
+ * order, the rest is a part of the state, no addition is told that is gone, and what was left out makes up for the
+ * difference.
  */
 #include "windows.h"
 
@@ -15,9 +16,9 @@
 enum { KEYS = 60, MOST_SPANS = 40 };
 
 struct scenery {
-    roost_filter *teller, *third, *asker;
-    roost_filter *least; /* that the asker can have */
-    roost_cursor cursor, of_asker;
+    roost_filter *teller, *third, *initiator;
+    roost_filter *least; /* that the initiator can have */
+    roost_cursor cursor, of_initiator;
     roost_span spans[MOST_SPANS];
     size_t count;
     uint64_t clock;
@@ -38,14 +39,14 @@ static void scenery_open(struct scenery *scene, uint64_t number, struct random_s
     *scene = (struct scenery){.clock = EPOCH, .random = random};
     assert_ok(roost_filter_new(&scene->teller, &config, &environment));
     assert_ok(roost_filter_new(&scene->third, &config, &environment));
-    assert_ok(roost_filter_new(&scene->asker, &config, &environment));
+    assert_ok(roost_filter_new(&scene->initiator, &config, &environment));
     scene->least = clone_of(scene->teller);
     scene->cursor = cursor_of(scene->teller);
 }
 
 static void scenery_close(struct scenery *scene)
 {
-    FREE_ALL(scene->teller, scene->third, scene->asker, scene->least);
+    FREE_ALL(scene->teller, scene->third, scene->initiator, scene->least);
 }
 
 /* ---- what happens ------------------------------------------------------------------------------------------------ */
@@ -77,29 +78,29 @@ static roost_buffer frame_of(struct scenery *scene, roost_filter *filter, roost_
     return frame;
 }
 
-/* The teller takes in what the asker sends: a span, and from then on among the least that the asker has. */
+/* The teller takes in what the initiator sends: a span, and from then on among the least that the initiator has. */
 static void bring(struct scenery *scene)
 {
     if (scene->count == MOST_SPANS)
         return;
     roost_cursor before = cursor_of(scene->teller);
-    roost_buffer frame = frame_of(scene, scene->asker, &scene->of_asker);
-    roost_filter *brought;
-    assert_ok(roost_filter_decode(&brought, frame.data, frame.size, NULL));
+    roost_buffer frame = frame_of(scene, scene->initiator, &scene->of_initiator);
+    roost_filter *applied;
+    assert_ok(roost_filter_decode(&applied, frame.data, frame.size, NULL));
     if (random_choice(scene->random, 2))
-        merge(scene->teller, brought);
+        merge(scene->teller, applied);
     else
         assert_ok(roost_filter_merge_frame(scene->teller, NULL, frame.data, frame.size));
-    merge(scene->least, brought);
+    merge(scene->least, applied);
     scene->spans[scene->count++] = (roost_span){before.sequence, cursor_of(scene->teller).sequence};
     roost_buffer_release(&frame);
-    roost_filter_free(brought);
+    roost_filter_free(applied);
 }
 
 static void visit(struct scenery *scene)
 {
     if (random_choice(scene->random, 3) == 0)
-        merge(scene->third, random_choice(scene->random, 2) ? scene->teller : scene->asker);
+        merge(scene->third, random_choice(scene->random, 2) ? scene->teller : scene->initiator);
     else
         merge(scene->teller, scene->third);
 }
@@ -159,7 +160,7 @@ static void ask(struct scenery *scene)
     assert_ok(roost_filter_check(scene->least));
     assert_true(roost_filter_equal(scene->least, scene->teller));
     assert_same_frame(scene->least, scene->teller);
-    merge(scene->asker, scene->teller);
+    merge(scene->initiator, scene->teller);
     roost_buffer_release(&frame);
     scene->cursor = cursor_of(scene->teller);
     if (random_choice(scene->random, 2)) /* spans before the cursor mean nothing */
@@ -207,7 +208,7 @@ static void happen(struct scenery *scene)
         change(scene, scene->third);
         break;
     case 4:
-        change(scene, scene->asker);
+        change(scene, scene->initiator);
         break;
     case 5:
     case 6:
@@ -224,7 +225,7 @@ static void happen(struct scenery *scene)
     }
 }
 
-static void what_was_brought_is_left_out(void **state)
+static void what_was_applied_is_left_out(void **state)
 {
     (void)state;
     struct random_source random = random_from_seed(test_seed(22));
@@ -253,14 +254,14 @@ static void bytes_follow_what_is_left(void **state)
     for (uint64_t kind = 0; kind < EVERY_KIND; kind++) {
         roost_config config = config_of_every_kind(kind, 4000);
         roost_environment environment = {.journal = 20000};
-        roost_filter *teller, *asker = new_filter(&config);
+        roost_filter *teller, *initiator = new_filter(&config);
         assert_ok(roost_filter_new(&teller, &config, &environment));
         roost_cursor before = cursor_of(teller);
-        live_on(asker, 1000, 250);
-        merge(teller, asker);
+        live_on(initiator, 1000, 250);
+        merge(teller, initiator);
         roost_cursor between = cursor_of(teller);
-        live_on(asker, 1250, 250);
-        merge(teller, asker);
+        live_on(initiator, 1250, 250);
+        merge(teller, initiator);
         roost_cursor after = cursor_of(teller);
         const roost_span spans[] = {{between.sequence, after.sequence},
                                     {before.sequence, between.sequence},
@@ -278,7 +279,7 @@ static void bytes_follow_what_is_left(void **state)
         for (roost_buffer *frames[] = {&echo, &nothing, &everything, &ten, &left}, **frame = frames; frame < frames + 5;
              frame++)
             roost_buffer_release(*frame);
-        FREE_ALL(teller, asker);
+        FREE_ALL(teller, initiator);
     }
 }
 
@@ -309,7 +310,7 @@ static void a_cursor_costs_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_brought_is_left_out),
+        cmocka_unit_test(what_was_applied_is_left_out),
         cmocka_unit_test(bytes_follow_what_is_left),
         cmocka_unit_test(a_cursor_costs_nothing),
     };

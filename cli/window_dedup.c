@@ -7,7 +7,7 @@
  * Memory follows the distinct lines of one window: 9 to 19 bytes each, and about 24 in a long stream, because memory of
  * expired lines is freed with a delay. Without memory dedup stops with an error; its output until then is correct.
  */
-#include "dedup.h"
+#include "window_dedup.h"
 
 #include <stdio.h>
 #include <string.h>

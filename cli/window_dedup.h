@@ -1,6 +1,6 @@
 /* roost window dedup: prints lines that did not occur within the window before. */
-#ifndef CLI_DEDUP_H
-#define CLI_DEDUP_H
+#ifndef CLI_WINDOW_DEDUP_H
+#define CLI_WINDOW_DEDUP_H
 
 #include "cli/file/timed_file.h"
 
