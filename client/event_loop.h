@@ -1,6 +1,6 @@
 /*
- * A thin interface to libevent: watches of descriptors, and timers. tests/property/simulate_link.c replaces it, to run a link in
- * simulated time. Callbacks may add and remove any watch or timer, their own included.
+ * A thin interface to libevent: watches of descriptors, and timers. tests/property/simulate_link.c replaces it, to run
+ * a link in simulated time. Callbacks may add and remove any watch or timer, their own included.
  */
 #ifndef CLIENT_EVENT_LOOP_H
 #define CLIENT_EVENT_LOOP_H

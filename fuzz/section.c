@@ -1,10 +1,10 @@
 /*
  * Attacks the replica section behind the frame in a file (src/file/replica_section.c): the identity of the file, the
- * replica with its journal, the cursors of peers. The input is tried as it is; as a body with the right magic, length and
- * checksum; and as the part of a body behind the identity of the open file, so that the replica is restored.
+ * replica with its journal, the cursors of peers. The input is tried as it is; as a body with the right magic, length
+ * and checksum; and as the part of a body behind the identity of the open file, so that the replica is restored.
  *
- * Whatever the result, the filter holds what it held and is sound, its journal gives a delta, and there are peers only if
- * the replica was restored. Nothing costs more than it may (cost.h).
+ * Whatever the result, the filter holds what it held and is sound, its journal gives a delta, and there are peers only
+ * if the replica was restored. Nothing costs more than it may (cost.h).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -192,8 +192,8 @@ static void gather(struct region *region)
 
 /* ---- outdated regions -------------------------------------------------------------------------------------------- */
 
-/* A node of a cluster knows of no region if it is new, or lost the slot of its record and was started anew. Its keys came
-   from its siblings, so they are judged by what those know. */
+/* A node of a cluster knows of no region if it is new, or lost the slot of its record and was started anew. Its keys
+   came from its siblings, so they are judged by what those know. */
 static bool knows_regions(const struct listener *listener)
 {
     return listener->greeting.answered && listener->greeting.count > 0;

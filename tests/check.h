@@ -29,9 +29,10 @@ static inline uint64_t test_seed(uint64_t otherwise)
 }
 
 /*
- * Every test runs twice in `make check`: as shipped, and under sanitizers, where it takes three to five times as long. A
- * long one does all of its rounds as shipped, and the first twelfth of them under sanitizers. Tests of rates, sizes and large
- * counts, whose code others run as well, are left out there. `make check-long` sets ROOST_LONG: everything, in both builds.
+ * Every test runs twice in `make check`: as shipped, and under sanitizers, where it takes three to five times as long.
+ * A long one does all of its rounds as shipped, and the first twelfth of them under sanitizers. Tests of rates, sizes
+ * and large counts, whose code others run as well, are left out there. `make check-long` sets ROOST_LONG: everything,
+ * in both builds.
  */
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };

@@ -1,7 +1,7 @@
 /*
- * An exact model of observed-remove filters: every dot that was ever made, with its class, and how each replica stands to
- * it. A row of standings is a state; merge is the larger standing, dot by dot. A filter agrees with a row when it holds
- * just the live dots, each in its class, and has seen just the dots that are not unseen.
+ * An exact model of observed-remove filters: every dot that was ever made, with its class, and how each replica stands
+ * to it. A row of standings is a state; merge is the larger standing, dot by dot. A filter agrees with a row when it
+ * holds just the live dots, each in its class, and has seen just the dots that are not unseen.
  */
 #ifndef TESTS_DOTS_H
 #define TESTS_DOTS_H

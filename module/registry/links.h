@@ -24,8 +24,8 @@
  * Enforced. What a region dropped was written before its time `dropped`. Another region has missed nothing if it had
  * everything that was written before a later time. Both numbers are of the same clock and are kept with the data, so
  * they are right for a backup that is loaded and for a replica that is promoted. A link that sees a region which has
- * missed something does not merge it (link/tombstone_agreement.c). A region without keys has nothing to undo: it JOINs, and counts as
- * having had everything.
+ * missed something does not merge it (link/tombstone_agreement.c). A region without keys has nothing to undo: it JOINs,
+ * and counts as having had everything.
  *
  * Regions do not drop a tombstone at the same moment. If one has dropped it and its clients create the key again, at
  * generation 0, another one may still have the tombstone. So a push of a higher generation says which region wrote the
@@ -70,8 +70,9 @@ RedisModuleString *links_key(RedisModuleCtx *ctx);
 
 /* The data are gone, and with them what was agreed on. */
 void links_forget(bool all_keys);
-/* Whether this happened to all keys since a link last said JOIN or AGREED. Whatever is here was made by our own clients since then,
-   so the region may still join. No link pushes keys before that: they would look as if they had been here all along. */
+/* Whether this happened to all keys since a link last said JOIN or AGREED. Whatever is here was made by our own
+   clients since then, so the region may still join. No link pushes keys before that: they would look as if they had
+   been here all along. */
 bool links_emptied(void);
 
 /* Seconds; never goes back, nor behind any time that was ever written, and does not follow a clock that is set. */

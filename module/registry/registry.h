@@ -10,8 +10,8 @@
  * A key whose value was removed stays in the list for a while, with or without a tombstone (tombstones.h), so that
  * clients who ask what changed learn of it. A client that asks too late is told that it may have missed something.
  *
- * The registry knows values only by their class. Tombstones and links are values of classes of their own, which are called
- * when such a value arrives at a key or leaves it (value.h). The events of the server come in by keyspace.h.
+ * The registry knows values only by their class. Tombstones and links are values of classes of their own, which are
+ * called when such a value arrives at a key or leaves it (value.h). The events of the server come in by keyspace.h.
  */
 #ifndef MODULE_REGISTRY_REGISTRY_H
 #define MODULE_REGISTRY_REGISTRY_H

@@ -32,11 +32,11 @@
  * their own way, and near 10^-9 the sum above loses most of its digits to cancellation.
  *
  * For the blocked layout the number of bits a key is in 64ths, and the rates of all such numbers that are of use, 5,535
- * of them, are in a table (bloom_block_rate_table.c) as bits of doubles. Positive doubles are ordered as their bits are, so
- * a binary search for the first that is not above the promised rate is the whole computation. The table is that of
- * bloom_blocked_rate as gcc 12 and glibc 2.36 computed it on x86-64 without fused multiply-add: it gives the sizes of
- * all frames that were written there before there was a table. It falls strictly, so that there is one first, and it is
- * right within 0.07 %, less than a step.
+ * of them, are in a table (bloom_block_rate_table.c) as bits of doubles. Positive doubles are ordered as their bits
+ * are, so a binary search for the first that is not above the promised rate is the whole computation. The table is that
+ * of bloom_blocked_rate as gcc 12 and glibc 2.36 computed it on x86-64 without fused multiply-add: it gives the sizes
+ * of all frames that were written there before there was a table. It falls strictly, so that there is one first, and it
+ * is right within 0.07 %, less than a step.
  *
  * For the classic layout logarithm and power are computed in fixed point (base/logarithm.h), to 58 bits or more.
  */

@@ -1,8 +1,8 @@
 /*
  * The laws that every kind keeps, as random properties: merge is idempotent, commutative and associative; compare is
  * the order that it derives; add inflates; contains depends on the canonical state alone; equal states have equal bytes
- * and digests whatever their history. Beside the filters runs an exact model: for grow-only filters the list of all keys
- * added, for observed-remove ones all dots with their standing at each replica.
+ * and digests whatever their history. Beside the filters runs an exact model: for grow-only filters the list of all
+ * keys added, for observed-remove ones all dots with their standing at each replica.
  */
 #include "dots.h"
 

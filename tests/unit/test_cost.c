@@ -1,6 +1,6 @@
 /*
- * What small messages of a stranger may cost: cost.h has the property. Each test is an attack that was once worth it, in
- * the smallest form that shows it.
+ * What small messages of a stranger may cost: cost.h has the property. Each test is an attack that was once worth it,
+ * in the smallest form that shows it.
  */
 #include "check.h"
 #include "cost.h"

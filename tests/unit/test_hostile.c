@@ -1,7 +1,7 @@
 /*
  * Frames from strangers: each is refused whole, by decode and by a merge into a filter that holds something, with the
- * status that fits, and that filter is as it was, to the byte, state and replica. The checksums are right: it is the rest
- * that must not be believed. ROOST_WRITE_GOLDEN=1 puts the forgeries among the golden rejects.
+ * status that fits, and that filter is as it was, to the byte, state and replica. The checksums are right: it is the
+ * rest that must not be believed. ROOST_WRITE_GOLDEN=1 puts the forgeries among the golden rejects.
  */
 #include "forge.h"
 
@@ -76,7 +76,8 @@ static roost_status receive(roost_filter *victim, const uint8_t *bytes, size_t s
 
 /* ---- a sound frame, by the second writer ------------------------------------------------------------------------- */
 
-/* Actors 7 and 9, nine dots: 7.1 to 7.4, 7.7, 9.2, 9.3, 9.5, 9.6; four of them live, two removed ones with their class. */
+/* Actors 7 and 9, nine dots: 7.1 to 7.4, 7.7, 9.2, 9.3, 9.5, 9.6; four of them live, two removed ones with their
+   class. */
 struct sound {
     struct dot_run runs[8];
     uint64_t live[8], hinted[8], keys[16];
@@ -279,7 +280,8 @@ static size_t raw_causal(uint8_t bytes[64], const uint64_t *numbers, size_t coun
 #define RAW_HISTORY(bytes, ...)                                                                                        \
     raw_causal(bytes, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* Makes lie number `number` out of a sound frame and names it; NULL when there are no more, "" when it does not apply. */
+/* Makes lie number `number` out of a sound frame and names it; NULL when there are no more, "" when it does not
+   apply. */
 static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
 {
     struct forgery *lie = &sound->forgery;

@@ -117,7 +117,8 @@ static roost_buffer damaged(const roost_buffer *message, enum damage damage, siz
     return copy;
 }
 
-/* Every bit of what is short and of both ends, a bit of each byte of what is long; under sanitizers an eighth of those. */
+/* Every bit of what is short and of both ends, a bit of each byte of what is long; under sanitizers an eighth of
+   those. */
 static size_t next_place(size_t bit, size_t size, struct random_source *random)
 {
     size_t byte = bit / 8, pace = is_brief() ? 8 : 1;

@@ -1,7 +1,7 @@
 /*
  * Filters whose memory moves under them: every piece, some of them, at every place; with changes in between. What they
- * hold stays what it was, nothing points to where it was before, and nothing leaks: the old places are released at once,
- * and those who test run this under sanitizers.
+ * hold stays what it was, nothing points to where it was before, and nothing leaks: the old places are released at
+ * once, and those who test run this under sanitizers.
  */
 #include <malloc.h>
 

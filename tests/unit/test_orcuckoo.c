@@ -1,7 +1,7 @@
 /*
  * The observed-remove cuckoo filter: the figures of the thesis (Conflict-Free Replicated Probabilistic Filter, section
- * 3.4), what its calls promise, thousands of incarnations, full tables and memory limits. Who an actor is: test_replica.c;
- * the laws: test_laws.c; deltas: test_delta.c; bytes: test_frame.c.
+ * 3.4), what its calls promise, thousands of incarnations, full tables and memory limits. Who an actor is:
+ * test_replica.c; the laws: test_laws.c; deltas: test_delta.c; bytes: test_frame.c.
  */
 #include "forge.h"
 
@@ -597,7 +597,8 @@ static void a_full_table_refuses_and_stays(void **state)
     }
 }
 
-/* A limit that leaves no memory for more rows: what finds no slot goes to the stash. (The memory is that of the kicks.) */
+/* A limit that leaves no memory for more rows: what finds no slot goes to the stash. (The memory is that of the
+   kicks.) */
 static roost_filter *new_cramped(const roost_config *config)
 {
     roost_environment environment = {.kicks = 8000};

@@ -382,7 +382,8 @@ static void a_journal_is_restored_with_its_actors(void **state)
     FREE_ALL(filter, saved_filters[0], saved_filters[1]);
 }
 
-/* Every bit of a replica section flipped, and every cut, with the checksum put right or not: refused, or taken whole. */
+/* Every bit of a replica section flipped, and every cut, with the checksum put right or not: refused, or taken
+   whole. */
 static void replica_bytes_are_checked(void **state)
 {
     (void)state;
