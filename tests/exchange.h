@@ -151,7 +151,7 @@ struct exchange {
 };
 
 static struct {
-    uint64_t exchanges, replies[16], troubles, disturbed, replaced, ended_equal, ended_unequal;
+    uint64_t exchanges, replies[16], failures, disturbed, replaced, ended_equal, ended_unequal;
 } tally;
 
 static inline void count_reply(struct exchange *exchange, const roost_buffer *reply)
@@ -162,7 +162,7 @@ static inline void count_reply(struct exchange *exchange, const roost_buffer *re
         tally.replies[reply->data[0]]++;
         exchange->types |= UINT64_C(1) << reply->data[0];
     }
-    tally.troubles += reply->data[0] == FAILURE;
+    tally.failures += reply->data[0] == FAILURE;
 }
 
 /* After every message the initiator is valid, and could remember what it knows by now. */

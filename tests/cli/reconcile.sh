@@ -193,7 +193,7 @@ answer_with "garbage" 'garbage'
 answer_with "a message of 4 GiB" '\\325\\200\\200\\200\\200\\020xxxxx'
 answer_with "a message of no type" '\\325\\002\\377\\377'
 answer_with "the end at once" '\\325\\005eabcd'
-answer_with "trouble" '\\325\\002X\\012'
+answer_with "a failure" '\\325\\002X\\012'
 answer_with "a count of keys beyond all" '\\325\\013\\005\\377\\377\\377\\377\\377\\377\\377\\377\\377\\001'
 printf '#!/bin/sh\nhead -c 1 >/dev/null\nprintf "\\325\\100half"\n' >shells/liar # once it was asked: who ends before that is no roost
 refuses "a peer that stops in a message" 'broke off' reconcile a host:b --fetch -q --rsh "$PWD/shells/liar"

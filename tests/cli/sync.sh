@@ -248,10 +248,10 @@ refuses "a server that is not there, and its password is not shown" \
     '^roost: redis://(127.0.0.1:1/key: Connection refused|: this roost was built without hiredis.*)$' sync a redis://me:secret@127.0.0.1:1/key
 refuses "what else looks like an address" '^roost: ssh://host/b: a peer is a path, HOST:PATH or redis://HOST/KEY' sync a ssh://host/b
 env --default-signal=INT "$ROOST" sync a host:b --rsh "$PWD/shells/silent" >"$output/out" 2>"$output/err" &
-asker=$!
-wait_until pgrep -P $asker sleep >"$output/child"
-kill -INT $asker
-wait $asker
+initiator=$!
+wait_until pgrep -P $initiator sleep >"$output/child"
+kill -INT $initiator
+wait $initiator
 is "a silent peer can be interrupted" "2 roost: interrupted" "$? $(cat "$output/err")"
 ! kill -0 "$(cat "$output/child")" 2>/dev/null
 verdict "and its process is gone"

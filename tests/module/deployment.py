@@ -27,15 +27,15 @@ class Driver:
     def __init__(self, url, *options, needs=NEEDS, environment=None):
         self.process = subprocess.Popen([DRIVER, url, *options, needs], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, errors="replace", env={**os.environ, **(environment or {})})
-        self.lines, self.news, self.errors, self.asked, self.ended = [], queue.Queue(), [], 0, False
+        self.lines, self.output, self.errors, self.asked, self.ended = [], queue.Queue(), [], 0, False
         threading.Thread(target=self.read, daemon=True).start()
         threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
         self.wait("begun ")
 
     def read(self):
         for line in self.process.stdout:
-            self.news.put(line.rstrip("\n"))
-        self.news.put(None)
+            self.output.put(line.rstrip("\n"))
+        self.output.put(None)
 
     def wait(self, begin):
         """Takes the first line that begins so out of what was said."""
@@ -45,7 +45,7 @@ class Driver:
                 if line.startswith(begin):
                     return self.lines.pop(i)
             try:
-                line = self.news.get(timeout=max(0.01, end - time.monotonic()))
+                line = self.output.get(timeout=max(0.01, end - time.monotonic()))
             except queue.Empty:
                 raise AssertionError(f"waited in vain for {begin!r}; there is {self.lines[-20:]}") from None
             assert line is not None, f"the driver ended before it said {begin!r}: {self.lines[-20:]} {''.join(self.errors)}"
@@ -79,7 +79,7 @@ class Driver:
 
     def wait_for_more(self, end):
         try:
-            line = self.news.get(timeout=max(0.01, end - time.monotonic()))
+            line = self.output.get(timeout=max(0.01, end - time.monotonic()))
         except queue.Empty:
             return
         assert line is not None and not line.startswith("wrong"), (line, self.lines[-20:], "".join(self.errors))
@@ -101,7 +101,7 @@ class Driver:
             self.process.wait()
             raise AssertionError("the driver does not end") from None
         while not self.ended:
-            line = self.news.get(timeout=PATIENCE)
+            line = self.output.get(timeout=PATIENCE)
             assert line is None or not line.startswith("wrong"), line
             self.ended = line is None
             self.lines += [] if self.ended else [line]

@@ -604,7 +604,7 @@ def keeps_everything(s, kept):
     assert everything(s) == kept, "a snapshot"
 
 
-def test_what_does_not_bury():
+def test_what_does_not_delete():
     with servers(lambda: Server(port=free_port()), Server) as (other, s):
         for key in "abcd":
             create(s, key), s("ROOST.ADD", key, "x")
@@ -637,7 +637,7 @@ def test_what_does_not_bury():
         assert generation(s, "text") == (1, False)
 
 
-def test_eviction_loses_and_does_not_bury():
+def test_eviction_loses_and_does_not_delete():
     with server("--maxmemory-policy", "volatile-random") as s:
         for key in ("first", "second"):
             create(s, key), s("DEL", key), create(s, key)
@@ -1036,7 +1036,7 @@ def migrate(a, b, keys):
     a("MIGRATE", "127.0.0.1", b.port, "", 0, 5000, "KEYS", *keys)
 
 
-def told_of_burials(s):
+def told_of_deletions(s):
     """In the AOF, which replicas get, too."""
     folder, count = os.path.join(s.folder, "appendonlydir"), 0
     for name in os.listdir(folder):
@@ -1102,7 +1102,7 @@ def test_a_slot_that_is_lost():
         b("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID")), b("CLUSTER", "BUMPEPOCH")
         wait_for(lambda: of_slot(a, slot) == [], "the loss")
         assert everything(a)[1] == set() and a.client.info("roost")["roost_tombstones"] == 0
-        assert told_of_burials(a) == 1, "the one that a client asked for"
+        assert told_of_deletions(a) == 1, "the one that a client asked for"
 
 
 # ---- links

@@ -1082,7 +1082,7 @@ def test_a_server_that_answers_nonsense():
             a("ROOST.CREATE", "key", "KIND", "cuckoo", "CAPACITY", 100)
             with Link(a, b, urls=[url(a), url(b), f"redis://127.0.0.1:{listener.getsockname()[1]}"]) as link:
                 wait_in_step([a, b], ["key"])
-                wait_for(lambda: link.of("error"), "the trouble to be told")
+                wait_for(lambda: link.of("error"), "the error to be reported")
     finally:
         stop.set()
         listener.shutdown(socket.SHUT_RDWR)

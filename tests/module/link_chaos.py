@@ -295,7 +295,7 @@ class Campaign:
         for key, state in self.model.keys.items():
             old, new = self.model.reborn[key]
             there = client.ask(key, "EXISTS", key)
-            if state == "buried":
+            if state == "deleted":
                 assert not there, f"{region.name}: {key} was deleted and is back"
             elif state in ("young", "reborn"):
                 assert there, f"{region.name}: {key} is missing"

@@ -20,7 +20,7 @@ import random
 import threading
 import time
 
-from regions import Client, Trouble
+from regions import Client, NotAcknowledged
 
 BATCH = 40  # most elements of one command
 
@@ -34,7 +34,7 @@ class Model:
         self.counted = {}    # key: exact value
         self.maybe = {}      # key: amounts that may count twice
         self.seen = {}       # key: names
-        self.keys = {}       # name of a key that dies: "young", "claimed", "buried", "reborn", "unknown"
+        self.keys = {}       # name of a key that dies: "young", "claimed", "deleted", "reborn", "unknown"
         self.reborn = {}     # key: (old elements, new elements)
         self.tally = {}
 
@@ -128,7 +128,7 @@ class Worker(threading.Thread):
             attempt += 1
             try:
                 return self.client.write(key, commands), attempt
-            except Trouble:
+            except NotAcknowledged:
                 self.model.count("attempts without an answer")
                 time.sleep(min(0.5, 0.02 * attempt))
 
@@ -152,7 +152,7 @@ class Worker(threading.Thread):
         """Those of the elements that this region has."""
         try:
             found = self.client.ask(key, *kind_of(key).exists(key, elements)) if elements else []
-        except Trouble:
+        except NotAcknowledged:
             found = [0] * len(elements)
         return [e for e, f in zip(elements, found) if f], [e for e, f in zip(elements, found) if not f]
 
@@ -192,7 +192,7 @@ class Worker(threading.Thread):
             return
         try:
             here = self.client.ask(key, "EXISTS", key)
-        except Trouble:
+        except NotAcknowledged:
             here = 0
         if not here:
             with self.model.lock:
@@ -204,8 +204,8 @@ class Worker(threading.Thread):
         word = self.random.choice(words)
         answers, _ = self.insist(key, [word])
         self.model.count("keys deleted or expired")
-        state = "buried" if answers[0] == 1 else "unknown"
-        if state == "buried" and word[0] != "PEXPIRE" and self.random.random() < 0.5:
+        state = "deleted" if answers[0] == 1 else "unknown"
+        if state == "deleted" and word[0] != "PEXPIRE" and self.random.random() < 0.5:
             elements = self.fresh(5)
             self.insist(key, kind_of(key).add(key, elements))
             state = "reborn"

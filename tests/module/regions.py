@@ -47,7 +47,7 @@ def leave_nothing():
         shutil.rmtree(one.folder, ignore_errors=True)
 
 
-class Trouble(Exception):
+class NotAcknowledged(Exception):
     """Not acknowledged: it may have been done, or not, or be lost again."""
 
 
@@ -75,22 +75,22 @@ class Client:
             answers = self.line(server).pipeline(commands)
         except (OSError, ValueError) as error:
             self.drop(server)
-            raise Trouble(str(error)) from error
+            raise NotAcknowledged(str(error)) from error
         for answer in answers:
             if isinstance(answer, Exception):
                 if str(answer).startswith(PASSING):
                     self.region.moved(str(answer))
-                    raise Trouble(str(answer))
+                    raise NotAcknowledged(str(answer))
                 raise AssertionError(f"{self.region.name}: {commands[0][:2]} answered {answer}")
         return answers
 
     def write(self, key, commands):
-        """The answers, once they are acknowledged; Trouble where that is not known."""
+        """The answers, once they are acknowledged; NotAcknowledged where that is not known."""
         if not self.region.replicas:
             return self.pipeline(key, commands)
         answers = self.pipeline(key, [*commands, ("WAIT", self.region.replicas, WAITING)])
         if answers.pop() < self.region.replicas:
-            raise Trouble("no replica has it")
+            raise NotAcknowledged("no replica has it")
         return answers
 
     def ask(self, key, *words):

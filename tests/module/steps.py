@@ -330,13 +330,13 @@ def test_a_push_in_steps_is_a_push():
             assert push(s, "new", 0, frame)[:3] == ("merged", 0, s.digest("there")), kind
             assert push(s, "new", 3, frame)[:3] == ("merged", 3, s.digest("there")), "in the place of a lower generation"
             assert s("ROOST.PUSH", "new", 2, frame)[:2] == [b"stale", 3]
-            s("ROOST.PUSH", "buried", 5, b"")
-            assert push(s, "buried", 5, frame)[:3] == ("merged", 5, s.digest("there"))
+            s("ROOST.PUSH", "deleted", 5, b"")
+            assert push(s, "deleted", 5, frame)[:3] == ("merged", 5, s.digest("there"))
             caught_up(replica, s)
-            same_digests(s, replica, ["here", "new", "buried"])
+            same_digests(s, replica, ["here", "new", "deleted"])
             assert replica("ROOST.PULL", "new", 0)[0] == 3
             s("DEBUG", "RELOAD")
-            assert s("ROOST.PULL", "new", 0)[0] == 3 and s("ROOST.PULL", "buried", 0)[0] == 5
+            assert s("ROOST.PULL", "new", 0)[0] == 3 and s("ROOST.PULL", "deleted", 0)[0] == 5
             empty(s)
 
 

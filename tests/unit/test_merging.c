@@ -338,7 +338,7 @@ static void fill(roost_filter *filter, uint32_t from, uint32_t to)
         assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
 }
 
-/* Dense and sparse, with a journal that holds all news, some, or none; what it tells is right. */
+/* Dense and sparse, with a journal that holds all changes, some, or none; the delta is right. */
 static void test_stretches(void **state)
 {
     (void)state;

@@ -230,7 +230,7 @@ static struct world make_world(uint64_t seed, roost_reconcile_config config, con
 typedef void disturb(roost_buffer *message, uint32_t number, void *context);
 
 struct outcome {
-    roost_status initiator, responder; /* the first trouble of each side */
+    roost_status initiator, responder; /* the first error of each side */
     bool over;                         /* both say so */
     bool right;                        /* and both are */
     uint64_t bytes;

@@ -1188,8 +1188,8 @@ static roost_status call_add(roost_filter *filter, void *context)
     bool flag;
     uint64_t time = ((struct peer_and_frame *)context)->time;
     return roost_filter_get_config(filter)->kind == ROOST_WINDOW
-               ? roost_window_add(filter, &flag, "news", 4, time)
-               : roost_counter_increment(filter, &flag, NULL, "news", 4, -7, time);
+               ? roost_window_add(filter, &flag, "late", 4, time)
+               : roost_counter_increment(filter, &flag, NULL, "late", 4, -7, time);
 }
 
 static roost_status call_clone(roost_filter *filter, void *context)
