@@ -2,8 +2,6 @@
 #include "kinds.h"
 
 const char *const kind_names[] = {"bloom", "cuckoo", "orcuckoo", NULL};
-const char *const grow_only_kind_names[] = {"bloom", "cuckoo", NULL};
-const char *const other_kind_names[] = {"orcuckoo", NULL};
 const char *const layout_names[] = {"blocked", "classic", NULL};
 const char *const schedule_names[] = {"quadratic", "halving", NULL};
 

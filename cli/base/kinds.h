@@ -5,8 +5,7 @@
 #include "roost.h"
 
 /* For options of type OPTION_CHOICE, which count from 1 as the library does. */
-extern const char *const kind_names[], *const grow_only_kind_names[],
-                                           *const other_kind_names[], *const layout_names[], *const schedule_names[];
+extern const char *const kind_names[], *const layout_names[], *const schedule_names[];
 
 const char *kind_name(roost_kind kind);
 const char *layout_name(roost_layout layout);

@@ -1,13 +1,12 @@
 /*
  * Replication by deltas over an unreliable network.
  *
- * A replica sends each peer the elements that it added itself and that the peer has not acknowledged. Such a delta is a
- * filter with these elements alone: few elements make a short frame, and the receiver merges it like a whole state. The
- * peer acknowledges how many elements of this replica it holds. A delta always begins where the last acknowledgement
- * ended, so n acknowledged elements are the first n. The next delta makes up for a lost delta or acknowledgement, and a
- * duplicate or late one changes nothing.
+ * A replica sends each peer the changes that it made itself and that the peer has not acknowledged: the changes in its
+ * journal since a cursor, without those that it merged from others, which send them on their own. The peer acknowledges
+ * the cursor at the end of the delta. A delta always begins where the last acknowledgement ended, so the next delta
+ * makes up for a lost delta or acknowledgement, and a duplicate or late one changes nothing.
  *
- *     message    | type 1 | count 8, little-endian | frame (deltas only) |
+ *     message    | type 1 | sequence of the cursor 8, little-endian | frame (deltas only) |
  *
  * After a delta a replica waits for the acknowledgement, and sends what is missing when it has come or is overdue.
  */
@@ -17,77 +16,47 @@
 #include <string.h>
 
 #define HEADER_BYTES 9
-#define PATIENCE     8 /* ticks to wait for an acknowledgement: the longest round trip */
-#define KEYS_AT_ONCE 512
-#define NO_OWNER     UINT32_MAX /* owner of the keys that are never added */
+#define PATIENCE     8       /* ticks to wait for an acknowledgement: the longest round trip */
+#define MOST_SEEDS   64      /* replicas that draw apart under one seed */
+#define MOST_CHANGES 4000000 /* that a journal keeps; a peer that has missed more is sent the whole state */
 
 enum message_type { DELTA = 1, ACKNOWLEDGEMENT = 2 };
 
-/* ---- keys ------------------------------------------------------------------------------------------------------ */
-
-/* The i-th key of an owner under a seed. */
-struct demo_key {
-    uint64_t seed, owner, index;
-};
-
-struct key_run {
-    struct demo_key room[KEYS_AT_ONCE];
-    roost_bytes keys[KEYS_AT_ONCE];
-    size_t count;
-};
-
-/* As many keys of [from, to) as fit. */
-static void take_keys(struct key_run *run, uint64_t seed, uint32_t owner, uint64_t from, uint64_t to)
-{
-    run->count = to - from < KEYS_AT_ONCE ? (size_t)(to - from) : KEYS_AT_ONCE;
-    for (size_t i = 0; i < run->count; i++) {
-        run->room[i] = (struct demo_key){seed, owner, from + i};
-        run->keys[i] = (roost_bytes){&run->room[i], sizeof run->room[i]};
-    }
-}
-
-static roost_status add_keys(roost_filter *filter, uint64_t seed, uint32_t owner, uint64_t from, uint64_t to)
-{
-    struct key_run run;
-    roost_status status = ROOST_OK;
-    for (; status == ROOST_OK && from < to; from += run.count) {
-        take_keys(&run, seed, owner, from, to);
-        status = roost_filter_add_many(filter, NULL, NULL, run.keys, run.count);
-    }
-    return status;
-}
-
-static uint64_t count_held(const roost_filter *filter, uint64_t seed, uint32_t owner, uint64_t keys)
-{
-    struct key_run run;
-    bool found[KEYS_AT_ONCE];
-    uint64_t held = 0;
-    for (uint64_t from = 0; from < keys; from += run.count) {
-        take_keys(&run, seed, owner, from, keys);
-        roost_filter_contains_many(filter, found, run.keys, run.count);
-        for (size_t i = 0; i < run.count; i++)
-            held += found[i];
-    }
-    return held;
-}
-
 /* ---- life ------------------------------------------------------------------------------------------------------ */
+
+/* Random numbers that the seed determines, so that a run can be repeated. */
+static bool draw_bytes(void *context, void *bytes, size_t size)
+{
+    struct replica *replica = context;
+    uint8_t *place = bytes;
+    for (size_t i = 0; i < size; i++) {
+        replica->random = replica->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        place[i] = (uint8_t)(replica->random >> 56);
+    }
+    return true;
+}
 
 static roost_status open_replica(struct replica *replica, uint32_t peers, const roost_config *config, uint64_t seed)
 {
-    roost_environment environment = {.random_seed = seed};
+    roost_environment environment = {.random_seed = seed, .entropy = {replica, draw_bytes}, .journal = MOST_CHANGES};
+    replica->random = seed;
     replica->full_frame_at = UINT64_MAX;
     replica->peers = calloc(peers, sizeof *replica->peers);
-    return replica->peers ? roost_filter_new(&replica->filter, config, &environment) : ROOST_NO_MEMORY;
+    roost_status status = replica->peers ? roost_filter_new(&replica->filter, config, &environment) : ROOST_NO_MEMORY;
+    if (status == ROOST_OK)
+        status = roost_filter_get_cursor(replica->filter, &replica->last_own);
+    for (uint32_t i = 0; status == ROOST_OK && i < peers; i++)
+        replica->peers[i].acknowledged = replica->last_own; /* all begin empty */
+    return status;
 }
 
 roost_status replicas_open(struct replicas *replicas, uint32_t count, const roost_config *config, uint64_t seed,
                            struct network *network)
 {
-    *replicas = (struct replicas){calloc(count, sizeof *replicas->all), count, seed, network, 0};
+    *replicas = (struct replicas){calloc(count, sizeof *replicas->all), count, network, 0};
     roost_status status = replicas->all ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; status == ROOST_OK && i < count; i++)
-        status = open_replica(&replicas->all[i], count, config, seed + i);
+        status = open_replica(&replicas->all[i], count, config, seed * MOST_SEEDS + i);
     return status;
 }
 
@@ -95,35 +64,75 @@ void replicas_close(struct replicas *replicas)
 {
     for (uint32_t i = 0; replicas->all && i < replicas->count; i++) {
         roost_filter_free(replicas->all[i].filter);
+        free(replicas->all[i].merged);
         free(replicas->all[i].peers);
     }
     free(replicas->all);
     replicas->all = NULL;
 }
 
-roost_status replica_add(struct replicas *replicas, uint32_t index, uint64_t count)
+/* ---- changes --------------------------------------------------------------------------------------------------- */
+
+roost_status replica_has_changed(struct replicas *replicas, uint32_t index)
 {
-    struct replica *replica = &replicas->all[index];
-    roost_status status = add_keys(replica->filter, replicas->seed, index, replica->own, replica->own + count);
-    replica->own += status == ROOST_OK ? count : 0;
-    return status;
+    return roost_filter_get_cursor(replicas->all[index].filter, &replicas->all[index].last_own);
+}
+
+static bool make_room(struct replica *replica)
+{
+    if (replica->merged_count < replica->merged_room)
+        return true;
+    size_t room = replica->merged_room ? 2 * replica->merged_room : 64;
+    roost_span *merged = realloc(replica->merged, room * sizeof *merged);
+    if (!merged)
+        return false;
+    replica->merged = merged;
+    replica->merged_room = room;
+    return true;
+}
+
+/* Changes from others that follow each other are one span. */
+static roost_status note_merged(struct replica *replica, uint64_t from, uint64_t to)
+{
+    roost_span *last = replica->merged_count ? &replica->merged[replica->merged_count - 1] : NULL;
+    if (last && last->to == from) {
+        last->to = to;
+        return ROOST_OK;
+    }
+    if (from == to)
+        return ROOST_OK;
+    if (!make_room(replica))
+        return ROOST_NO_MEMORY;
+    replica->merged[replica->merged_count++] = (roost_span){from, to};
+    return ROOST_OK;
+}
+
+static roost_status merge_delta(struct replica *replica, const uint8_t *frame, size_t size)
+{
+    roost_cursor before, after;
+    roost_status status = roost_filter_get_cursor(replica->filter, &before);
+    if (status == ROOST_OK)
+        status = roost_filter_merge_frame(replica->filter, NULL, frame, size);
+    if (status == ROOST_OK)
+        status = roost_filter_get_cursor(replica->filter, &after);
+    return status == ROOST_OK ? note_merged(replica, before.sequence, after.sequence) : status;
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static void write_header(uint8_t *bytes, enum message_type type, uint64_t count)
+static void write_header(uint8_t *bytes, enum message_type type, uint64_t sequence)
 {
     bytes[0] = (uint8_t)type;
     for (int i = 0; i < 8; i++)
-        bytes[1 + i] = (uint8_t)(count >> 8 * i);
+        bytes[1 + i] = (uint8_t)(sequence >> 8 * i);
 }
 
-static uint64_t read_count(const uint8_t *bytes)
+static uint64_t read_sequence(const uint8_t *bytes)
 {
-    uint64_t count = 0;
+    uint64_t sequence = 0;
     for (int i = 0; i < 8; i++)
-        count |= (uint64_t)bytes[1 + i] << 8 * i;
-    return count;
+        sequence |= (uint64_t)bytes[1 + i] << 8 * i;
+    return sequence;
 }
 
 static roost_status send_bytes(struct replicas *replicas, uint32_t from, uint32_t to, const uint8_t *bytes, size_t size)
@@ -132,27 +141,21 @@ static roost_status send_bytes(struct replicas *replicas, uint32_t from, uint32_
     return network_send(replicas->network, from, to, bytes, size) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-static roost_status acknowledge(struct replicas *replicas, uint32_t from, uint32_t to, uint64_t count)
+static roost_status acknowledge(struct replicas *replicas, uint32_t from, uint32_t to, uint64_t sequence)
 {
     uint8_t header[HEADER_BYTES];
-    write_header(header, ACKNOWLEDGEMENT, count);
+    write_header(header, ACKNOWLEDGEMENT, sequence);
     replicas->bytes_as_full_states += sizeof header;
     return send_bytes(replicas, from, to, header, sizeof header);
 }
 
-/* A frame of a filter with the keys from `first` on. */
-static roost_status encode_delta(const struct replicas *replicas, uint32_t index, uint64_t first, roost_buffer *frame)
+/* A frame with the changes that were made here since a cursor; without a journal that goes back so far, everything. */
+static roost_status encode_delta(const struct replica *replica, roost_buffer *frame, const roost_cursor *since)
 {
-    const struct replica *replica = &replicas->all[index];
-    roost_filter *delta;
-    *frame = (roost_buffer){0};
-    roost_status status = roost_filter_new(&delta, roost_filter_get_config(replica->filter), NULL);
-    if (status == ROOST_OK)
-        status = add_keys(delta, replicas->seed, index, first, replica->own);
-    if (status == ROOST_OK)
-        status = roost_filter_encode(delta, frame);
-    roost_filter_free(delta);
-    return status;
+    roost_cursor next;
+    roost_status status =
+        roost_filter_encode_delta_without(replica->filter, frame, &next, since, replica->merged, replica->merged_count);
+    return status == ROOST_OK && frame->size == 0 ? roost_filter_encode(replica->filter, frame) : status;
 }
 
 /* The size of the whole state, which is encoded once a tick. */
@@ -176,7 +179,7 @@ static roost_status send_frame(struct replicas *replicas, uint32_t from, uint32_
     uint8_t *bytes = malloc(HEADER_BYTES + frame->size);
     if (!bytes)
         return ROOST_NO_MEMORY;
-    write_header(bytes, DELTA, replicas->all[from].own);
+    write_header(bytes, DELTA, replicas->all[from].last_own.sequence);
     memcpy(bytes + HEADER_BYTES, frame->data, frame->size);
     roost_status status = send_bytes(replicas, from, to, bytes, HEADER_BYTES + frame->size);
     free(bytes);
@@ -187,7 +190,7 @@ static roost_status send_delta(struct replicas *replicas, uint32_t from, uint32_
 {
     struct peer *peer = &replicas->all[from].peers[to];
     roost_buffer frame;
-    roost_status status = encode_delta(replicas, from, peer->acknowledged, &frame);
+    roost_status status = encode_delta(&replicas->all[from], &frame, &peer->acknowledged);
     if (status == ROOST_OK)
         status = measure_full_state(replicas, &replicas->all[from]);
     if (status == ROOST_OK)
@@ -201,19 +204,16 @@ static roost_status send_delta(struct replicas *replicas, uint32_t from, uint32_
 
 static roost_status take_delta(struct replicas *replicas, const struct message *message)
 {
-    roost_filter *delta;
-    struct replica *replica = &replicas->all[message->to];
     roost_status status =
-        roost_filter_decode(&delta, message->bytes + HEADER_BYTES, message->size - HEADER_BYTES, NULL);
-    if (status == ROOST_OK)
-        status = roost_filter_merge(replica->filter, NULL, delta);
-    roost_filter_free(delta);
-    return status == ROOST_OK ? acknowledge(replicas, message->to, message->from, read_count(message->bytes)) : status;
+        merge_delta(&replicas->all[message->to], message->bytes + HEADER_BYTES, message->size - HEADER_BYTES);
+    return status == ROOST_OK ? acknowledge(replicas, message->to, message->from, read_sequence(message->bytes))
+                              : status;
 }
 
-static void take_acknowledgement(struct peer *peer, uint64_t count, uint64_t now)
+static void take_acknowledgement(struct peer *peer, uint64_t sequence, uint64_t now)
 {
-    peer->acknowledged = count > peer->acknowledged ? count : peer->acknowledged;
+    if (sequence > peer->acknowledged.sequence)
+        peer->acknowledged.sequence = sequence;
     peer->retry_at = now;
 }
 
@@ -222,14 +222,14 @@ static roost_status take_message(struct replicas *replicas, const struct message
     if (message->bytes[0] == DELTA)
         return take_delta(replicas, message);
     struct peer *peer = &replicas->all[message->to].peers[message->from];
-    take_acknowledgement(peer, read_count(message->bytes), replicas->network->now);
+    take_acknowledgement(peer, read_sequence(message->bytes), replicas->network->now);
     return ROOST_OK;
 }
 
-static bool has_news(const struct replicas *replicas, uint32_t from, uint32_t to)
+static bool has_unseen_changes(const struct replicas *replicas, uint32_t from, uint32_t to)
 {
     const struct replica *replica = &replicas->all[from];
-    return from != to && replica->own > replica->peers[to].acknowledged;
+    return from != to && replica->last_own.sequence > replica->peers[to].acknowledged.sequence;
 }
 
 static roost_status take_all_messages(struct replicas *replicas)
@@ -248,7 +248,8 @@ roost_status replicas_exchange(struct replicas *replicas)
     roost_status status = take_all_messages(replicas);
     for (uint32_t from = 0; from < replicas->count; from++)
         for (uint32_t to = 0; status == ROOST_OK && to < replicas->count; to++)
-            if (has_news(replicas, from, to) && replicas->all[from].peers[to].retry_at <= replicas->network->now)
+            if (has_unseen_changes(replicas, from, to) &&
+                replicas->all[from].peers[to].retry_at <= replicas->network->now)
                 status = send_delta(replicas, from, to);
     return status;
 }
@@ -257,23 +258,7 @@ bool replicas_are_done(const struct replicas *replicas)
 {
     for (uint32_t from = 0; from < replicas->count; from++)
         for (uint32_t to = 0; to < replicas->count; to++)
-            if (has_news(replicas, from, to))
+            if (has_unseen_changes(replicas, from, to))
                 return false;
     return true;
-}
-
-/* ---- proof ----------------------------------------------------------------------------------------------------- */
-
-uint64_t replica_count_missing(const struct replicas *replicas, uint32_t index)
-{
-    uint64_t missing = 0;
-    for (uint32_t owner = 0; owner < replicas->count; owner++)
-        missing += replicas->all[owner].own -
-                   count_held(replicas->all[index].filter, replicas->seed, owner, replicas->all[owner].own);
-    return missing;
-}
-
-uint64_t replica_count_false(const struct replicas *replicas, uint32_t index, uint64_t keys)
-{
-    return count_held(replicas->all[index].filter, replicas->seed, NO_OWNER, keys);
 }

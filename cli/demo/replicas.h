@@ -8,13 +8,16 @@
 
 /* A peer, as seen by a replica. */
 struct peer {
-    uint64_t acknowledged; /* own elements that the peer is known to hold: always the first ones */
-    uint64_t retry_at;     /* do not send before this tick */
+    roost_cursor acknowledged; /* the peer has this replica's own changes up to here */
+    uint64_t retry_at;         /* do not send before this tick */
 };
 
 struct replica {
     roost_filter *filter;
-    uint64_t own; /* elements added here: the first keys of this replica */
+    uint64_t random;       /* state of its random numbers */
+    roost_cursor last_own; /* after the last change that was made here */
+    roost_span *merged;    /* changes that came from others, ascending */
+    size_t merged_count, merged_room;
     struct peer *peers;
     uint64_t bytes_sent;
     uint64_t full_frame, full_frame_at; /* size of the whole state as a frame, and the tick at which it was measured */
@@ -23,7 +26,6 @@ struct replica {
 struct replicas {
     struct replica *all;
     uint32_t count;
-    uint64_t seed;
     struct network *network;
     uint64_t bytes_as_full_states; /* what the same messages would take if each were the whole state */
 };
@@ -32,19 +34,13 @@ roost_status replicas_open(struct replicas *replicas, uint32_t count, const roos
                            struct network *network);
 void replicas_close(struct replicas *replicas);
 
-/* One replica adds `count` elements. */
-roost_status replica_add(struct replicas *replicas, uint32_t index, uint64_t count);
+/* Call it after changing the filter of a replica: the change is sent to the others. */
+roost_status replica_has_changed(struct replicas *replicas, uint32_t index);
 
 /* One tick: merges what has arrived, and sends what peers have not acknowledged. */
 roost_status replicas_exchange(struct replicas *replicas);
 
-/* Whether all elements are acknowledged by all peers. */
+/* Whether all changes are acknowledged by all peers. */
 bool replicas_are_done(const struct replicas *replicas);
-
-/* How many of all elements this replica lacks; looks up each of them. */
-uint64_t replica_count_missing(const struct replicas *replicas, uint32_t index);
-
-/* False positives among `keys` keys that were never added. */
-uint64_t replica_count_false(const struct replicas *replicas, uint32_t index, uint64_t keys);
 
 #endif

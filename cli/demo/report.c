@@ -13,13 +13,22 @@
 
 void demo_measure(struct demo_figures *figures, const struct demo *demo)
 {
+    const struct elements *elements = &demo->elements;
     *figures = (struct demo_figures){.fresh_keys = FRESH_KEYS};
     for (uint32_t i = 0; i < demo->replicas.count; i++) {
-        figures->missing += replica_count_missing(&demo->replicas, i);
-        figures->look_ups += demo_elements_so_far(demo);
+        const roost_filter *filter = demo->replicas.all[i].filter;
+        uint64_t again = elements->counts[ADDED_AGAIN] - elements_found(elements, filter, ADDED_AGAIN);
+        figures->re_adds_lost += again;
+        figures->lost += again + elements->counts[ADDED] - elements_found(elements, filter, ADDED);
+        figures->came_back += elements_found(elements, filter, REMOVED);
     }
-    figures->false_positives = replica_count_false(&demo->replicas, 0, FRESH_KEYS);
+    figures->false_positives = elements_found_false(elements, demo->replicas.all[0].filter, FRESH_KEYS);
     figures->groups = demo_compare_states(demo, figures->states);
+}
+
+bool demo_is_sound(const struct demo_figures *figures)
+{
+    return figures->groups == 1 && figures->lost == 0 && figures->came_back == 0;
 }
 
 static double measured_rate(const struct demo_figures *figures)
@@ -27,33 +36,31 @@ static double measured_rate(const struct demo_figures *figures)
     return (double)figures->false_positives / (double)figures->fresh_keys;
 }
 
-static void print_replicas(const struct demo_figures *figures, const struct demo *demo)
-{
-    for (uint32_t i = 0; i < demo->replicas.count; i++) {
-        roost_info info;
-        char elements[COUNT_ROOM], label[32];
-        roost_filter_get_info(demo->replicas.all[i].filter, &info);
-        format_count(elements, (uint64_t)llround(info.elements));
-        snprintf(label, sizeof label, "replica %u", i + 1);
-        printf(LABEL "about %s elements, digest %s\n", label, elements, figures->states[i].digest);
-    }
-}
-
 static void print_digests(const struct demo_figures *figures, const struct demo *demo)
 {
     if (figures->groups == 1)
-        printf(LABEL "all %u agree\n", "digests", demo->replicas.count);
+        printf(LABEL "%s at all %u replicas\n", "digest", figures->states[0].digest, demo->replicas.count);
     else
-        printf(LABEL "DO NOT AGREE: %u different ones\n", "digests", figures->groups);
+        printf(LABEL "replicas DO NOT AGREE: %u different ones\n", "digest", figures->groups);
 }
 
 static void print_losses(const struct demo_figures *figures, const struct demo *demo)
 {
-    char missing[COUNT_ROOM], elements[COUNT_ROOM];
-    format_count(missing, figures->missing);
-    format_count(elements, demo_elements_so_far(demo));
-    printf(LABEL "%s (each of %s asked for at each of %u replicas)\n", "elements lost", missing, elements,
-           demo->replicas.count);
+    char lost[COUNT_ROOM], elements[COUNT_ROOM];
+    format_count(lost, figures->lost);
+    format_count(elements, elements_alive(&demo->elements));
+    printf(LABEL "%s (%s elements looked up at each of %u replicas)\n", "lost", lost, elements, demo->replicas.count);
+}
+
+static void print_removals(const struct demo_figures *figures, const struct demo *demo)
+{
+    char back[COUNT_ROOM], removed[COUNT_ROOM], lost[COUNT_ROOM], again[COUNT_ROOM];
+    format_count(back, figures->came_back);
+    format_count(removed, demo->elements.counts[REMOVED]);
+    format_count(lost, figures->re_adds_lost);
+    format_count(again, demo->elements.counts[ADDED_AGAIN]);
+    printf(LABEL "%s (%s removed elements looked up at each)\n", "came back", back, removed);
+    printf(LABEL "%s (%s removed on one side, re-added on the other)\n", "re-adds lost", lost, again);
 }
 
 /* The margin is three standard errors of the count. */
@@ -65,7 +72,10 @@ static void print_rate(const struct demo_figures *figures, const struct demo *de
     format_percent(margin, 3 * sqrt(rate * (1 - rate) / (double)figures->fresh_keys), 1);
     format_percent(promised, demo->config.fpr, 3);
     format_count(keys, figures->fresh_keys);
-    printf(LABEL "%s of %s fresh keys (+- %s), %s promised\n", "false positives", measured, keys, margin, promised);
+    if (figures->false_positives == 0)
+        printf(LABEL "none in %s fresh keys, %s promised\n", "false positives", keys, promised);
+    else
+        printf(LABEL "%s of %s fresh keys (+- %s), %s promised\n", "false positives", measured, keys, margin, promised);
 }
 
 static void print_messages(const struct network_counts *counts)
@@ -87,14 +97,18 @@ static void print_bytes(const struct demo *demo)
 
 void demo_print_figures(const struct demo_figures *figures, const struct demo *demo)
 {
-    putchar('\n');
-    print_replicas(figures, demo);
     print_digests(figures, demo);
     print_losses(figures, demo);
+    if (demo->config.kind == ROOST_ORCUCKOO)
+        print_removals(figures, demo);
     print_rate(figures, demo);
     print_messages(&demo->network.counts);
     print_bytes(demo);
-    printf(LABEL "--seed 0x%llx repeats these figures\n", "seed", (unsigned long long)demo->seed);
+}
+
+void demo_print_seed(uint64_t seed)
+{
+    printf(LABEL "--seed 0x%llx repeats these figures\n", "seed", (unsigned long long)seed);
 }
 
 static void print_network_json(struct json *json, const struct demo *demo)
@@ -117,13 +131,16 @@ void demo_print_json(const struct demo_figures *figures, const struct demo *demo
     json_begin(&json);
     json_text(&json, "kind", kind_name(demo->config.kind));
     json_count(&json, "replicas", demo->replicas.count);
-    json_count(&json, "elements", demo_elements_so_far(demo));
+    json_count(&json, "elements", demo->elements.added);
+    json_count(&json, "elements_removed", demo->elements.counts[REMOVED]);
+    json_count(&json, "elements_added_again", demo->elements.counts[ADDED_AGAIN]);
     json_number(&json, "loss", demo->network.loss);
     json_text(&json, "seed", seed);
     json_count(&json, "ticks", demo->network.now);
     json_bool(&json, "equal", figures->groups == 1);
     json_text(&json, "digest", figures->groups == 1 ? figures->states[0].digest : NULL);
-    json_count(&json, "elements_lost", figures->missing);
+    json_count(&json, "elements_lost", figures->lost);
+    json_count(&json, "elements_came_back", figures->came_back);
     json_number(&json, "fpr_promised", demo->config.fpr);
     json_number(&json, "fpr_measured", measured_rate(figures));
     print_network_json(&json, demo);

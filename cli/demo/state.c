@@ -7,14 +7,6 @@ uint32_t demo_first_beyond_cut(const struct demo *demo)
     return (demo->replicas.count + 1) / 2;
 }
 
-uint64_t demo_elements_so_far(const struct demo *demo)
-{
-    uint64_t elements = 0;
-    for (uint32_t i = 0; i < demo->replicas.count; i++)
-        elements += demo->replicas.all[i].own;
-    return elements;
-}
-
 uint32_t demo_compare_states(const struct demo *demo, struct replica_state *states)
 {
     uint32_t groups = 0;

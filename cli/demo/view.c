@@ -134,8 +134,7 @@ static void draw_title(struct demo_view *view, const struct demo *demo)
     format_percent(rate, demo->config.fpr, 3);
     format_percent(loss, demo->network.loss, 3);
     format_percent(doubling, demo->network.doubling, 3);
-    print_coloured(view, BOLD, " One %s filter, %u replicas, a bad network",
-                   demo->config.kind == ROOST_BLOOM ? "Bloom" : "cuckoo", demo->replicas.count);
+    print_coloured(view, BOLD, " %s, %u replicas, a bad network", demo->act->title, demo->replicas.count);
     end_line(view);
     printf(" created for %s elements and %s false positives", capacity, rate);
     end_line(view);
@@ -147,8 +146,9 @@ static void draw_title(struct demo_view *view, const struct demo *demo)
 
 static void draw_round(struct demo_view *view, const struct demo *demo, uint32_t groups)
 {
-    const struct demo_round *round = &demo->rounds[demo->round];
-    printf(" tick %-5llu round %u of %u: ", (unsigned long long)demo->network.now, demo->round + 1, demo->round_count);
+    const struct demo_round *round = &demo->act->rounds[demo->round];
+    printf(" tick %-5llu round %u of %u: ", (unsigned long long)demo->network.now, demo->round + 1,
+           demo->act->round_count);
     print_coloured(view, round->cut ? RED : PLAIN, "%s", round->title);
     if (groups == 1)
         print_coloured(view, GREEN, "   all %u agree", demo->replicas.count);
@@ -176,8 +176,8 @@ static void draw_replica(struct demo_view *view, const struct demo *demo, uint32
     format_count(elements, (uint64_t)llround(info.elements));
     format_bytes(sent, replica->bytes_sent);
     printf(" %2u ", index + 1);
-    draw_bar(view, colour, info.elements / (double)demo->elements,
-             (double)demo_elements_so_far(demo) / (double)demo->elements);
+    draw_bar(view, colour, info.elements / (double)demo->elements.total,
+             (double)elements_alive(&demo->elements) / (double)demo->elements.total);
     printf(" %9s  ", elements);
     print_coloured(view, colour, "%s %.*s", groups == 1 ? glyph(view, "✓", "=") : letter, DIGEST_PREFIX, state->digest);
     printf(" %10s", sent);
@@ -267,18 +267,25 @@ static void print_groups(const struct demo *demo, const struct replica_state *st
 void demo_view_round(const struct demo_view *view, const struct demo *demo)
 {
     struct replica_state states[MOST_REPLICAS];
-    char added[COUNT_ROOM];
+    char elements[COUNT_ROOM];
     if (view->silent || view->live)
         return;
     uint32_t groups = demo_compare_states(demo, states);
-    format_count(added, demo_elements_so_far(demo));
-    printf("tick %4llu  round %u  %9s added  agree:", (unsigned long long)demo->network.now, demo->round + 1, added);
+    format_count(elements, elements_alive(&demo->elements));
+    printf("tick %4llu %9s elements  agree:", (unsigned long long)demo->network.now, elements);
     print_groups(demo, states, groups);
-    printf("  (%s)\n", demo->rounds[demo->round].title);
+    printf("  (%s)\n", demo->act->rounds[demo->round].title);
     fflush(stdout);
 }
 
 /* ---- view ------------------------------------------------------------------------------------------------------ */
+
+static void print_title(const struct demo *demo)
+{
+    char loss[NUMBER_ROOM];
+    format_percent(loss, demo->network.loss, 3);
+    printf("%s, %u replicas, %s of messages are lost\n", demo->act->title, demo->replicas.count, loss);
+}
 
 void demo_view_open(struct demo_view *view, const struct demo *demo, bool silent, bool plain)
 {
@@ -287,12 +294,14 @@ void demo_view_open(struct demo_view *view, const struct demo *demo, bool silent
     view->due = nanoseconds_now();
     if (view->live)
         fputs("\033[?25l", stdout); /* hides the terminal's cursor */
+    else if (!silent)
+        print_title(demo);
 }
 
 void demo_view_close(struct demo_view *view)
 {
     if (view->live)
-        fputs("\033[?25h", stdout);
+        fputs("\033[?25h\n", stdout);
 }
 
 void demo_view_tick(struct demo_view *view, const struct demo *demo, bool last)

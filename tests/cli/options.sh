@@ -59,7 +59,7 @@ refuses "an unknown letter among known ones" '^roost: -x: unknown option' check 
 refuses "a beginning of an option" '^roost: --cap: unknown option' create f --cap 10
 refuses "an option without its value" '^roost: --capacity: needs a value' create f --capacity
 refuses "a switch with a value" '^roost: --force: takes no value' create f --capacity 10 --force=yes
-refuses "the demo of orcuckoo comes later" '^roost: --kind orcuckoo: not available in this version$' demo --kind orcuckoo
+refuses "a demo of another kind" '^roost: --kind tree: must be bloom, cuckoo or orcuckoo' demo --kind tree
 refuses "another kind" '^roost: --kind tree: must be bloom, cuckoo or orcuckoo' create f --capacity 10 --kind tree
 refuses "another layout" '^roost: --layout tall: must be blocked or classic' create f --capacity 10 --layout tall
 refuses "--layout with cuckoo" '^roost: --layout: only for --kind bloom' create f --capacity 10 --kind cuckoo --layout classic
