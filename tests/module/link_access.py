@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 
 from proxy import Proxy
@@ -15,8 +16,8 @@ SECRET = "a word"
 def rights():
     """The user as the documentation has it."""
     with open(os.path.join(ROOT, "docs", "active-active.md")) as file:
-        line = re.search(r"ACL SETUSER (link .*)", file.read()).group(1)
-    return [word if not word.startswith(">") else f">{SECRET}" for word in line.replace("\\", " ").split()]
+        words = shlex.split(re.search(r"ACL SETUSER (link (?:.*\\\n)*.*)", file.read()).group(1).replace("\\\n", " "))
+    return [word if not word.startswith(">") else f">{SECRET}" for word in words]
 
 
 def once(*ports, options=()):
