@@ -5,9 +5,10 @@ fail=0
 result() { if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fail=1; fi; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+build=$(realpath "${ROOST_BUILD:-build}")
 
 # Those that need servers are left out where there are none. embed.md needs an installed library: tests/install.sh runs it.
-serving=$([ -f build/roost.so ] && command -v redis-server redis-cli >/dev/null && echo yes)
+serving=$([ -f "$build/roost.so" ] && command -v redis-server redis-cli >/dev/null && echo yes)
 for page in README.md docs/*.md; do
     case $page in
     docs/embed.md) ;;
@@ -21,23 +22,23 @@ done
 valkey=$PWD/build/servers/valkey/usr/bin
 if [ "$serving" ] && [ -x "$valkey/valkey-server" ]; then
     mkdir "$folder/bin" && ln -s "$valkey/valkey-server" "$folder/bin/redis-server" && ln -s "$valkey/valkey-cli" "$folder/bin/redis-cli"
-    echo "with Valkey:"
+    echo "# the same with Valkey"
     PATH=$folder/bin:$PATH tests/pages docs/active-active.md || fail=1
 fi
 # What the page adds to the unit; the program is the one that was built.
-unit=build/packaging/roost-link.service
-if command -v systemd-analyze >/dev/null && [ -f $unit ]; then
+unit=$build/packaging/roost-link.service
+if command -v systemd-analyze >/dev/null && [ -f "$unit" ]; then
     mkdir -p "$folder/units/roost-link.service.d"
-    sed "s,=/usr/local/bin/roost,=$PWD/build/roost," $unit >"$folder/units/roost-link.service"
+    sed "s,=/usr/local/bin/roost,=$build/roost," "$unit" >"$folder/units/roost-link.service"
     awk '/^```ini link.tls.conf/ { on = 1; next } /^```/ { on = 0 } on' docs/active-active.md |
-        sed "s,=/usr/local/bin/roost,=$PWD/build/roost," >"$folder/units/roost-link.service.d/tls.conf"
+        sed "s,=/usr/local/bin/roost,=$build/roost," >"$folder/units/roost-link.service.d/tls.conf"
     [ "$(wc -l <"$folder/units/roost-link.service.d/tls.conf")" -eq 5 ] &&
         SYSTEMD_UNIT_PATH="$folder/units:" systemd-analyze verify --man=no roost-link.service >"$folder/errors" 2>&1
     ! grep roost "$folder/errors"; result $? "systemd understands the unit with what docs/active-active.md adds"
 fi
 
 awk '/^```c / { on = 1; next } /^```/ { on = 0 } on' README.md >"$folder/snippet.c"
-cc -std=c17 -Wall -Wextra -Werror -Iinclude "$folder/snippet.c" build/src/libroost.a -lm -o "$folder/snippet" 2>"$folder/errors"
+cc -std=c17 -Wall -Wextra -Werror -Iinclude "$folder/snippet.c" "$build/src/libroost.a" -lm -o "$folder/snippet" 2>"$folder/errors"
 result $? "the C block of README builds" || cat "$folder/errors"
 [ "$("$folder/snippet" | tr '\n' ' ')" = "swift 1 martin 1 " ]; result $? "and prints what its comments say"
 
