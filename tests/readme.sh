@@ -7,6 +7,22 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 build=$(realpath "${ROOST_BUILD:-build}")
 
+# A page that is wrong is found out, and what it started is ended.
+expect_wrong() { # what is wrong, then the page
+    printf '%s\n' "$2" >"$folder/wrong.md"
+    ! tests/pages "$folder/wrong.md" >"$folder/printed"; result $? "a page is found out: $1"
+    grep -q '^not ok' "$folder/printed"; result $? "and named"
+}
+expect_wrong "another output" $'```console\n$ echo swift\nmartin\n```'
+expect_wrong "output where there is none" $'```console\n$ true\nmartin\n```'
+expect_wrong "output that is not shown" $'```console\n$ echo swift\n```'
+expect_wrong "a command that fails" $'```sh\ntrue\nfalse\ntrue\n```'
+expect_wrong "a shell that ends" $'```console\n$ exit 0\n$ true\n```'
+expect_wrong "a block of no kind" $'```\n$ echo swift\n```'
+expect_wrong "a heading that is not there" $'# One\n[two](#two)'
+printf '%s\n' '```sh' "setsid sleep 1000 & echo \$! >$folder/pid" '```' >"$folder/wrong.md"
+tests/pages "$folder/wrong.md" >/dev/null && ! kill -0 "$(cat "$folder/pid")" 2>/dev/null; result $? "what a page starts ends with it"
+
 # Those that need servers are left out where there are none. embed.md needs an installed library: tests/install.sh runs it.
 serving=$([ -f "$build/roost.so" ] && command -v redis-server redis-cli >/dev/null && echo yes)
 for page in README.md docs/*.md; do

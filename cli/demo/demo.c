@@ -264,12 +264,11 @@ static roost_status run_round(struct demo *demo, struct demo_view *view)
 static roost_status run_rounds(struct demo *demo, struct demo_view *view)
 {
     roost_status status = ROOST_OK;
-    for (demo->round = 0; status == ROOST_OK && !interrupted(); demo->round++) {
+    for (uint32_t round = 0; status == ROOST_OK && !interrupted() && round < demo->act->round_count; round++) {
+        demo->round = round;
         status = run_round(demo, view);
         if (status == ROOST_OK && !interrupted())
             demo_view_round(view, demo);
-        if (demo->round + 1 == demo->act->round_count)
-            break;
     }
     return status;
 }
