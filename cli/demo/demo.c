@@ -122,7 +122,7 @@ static uint64_t adding_ticks_before(const struct demo_act *act, uint32_t round)
 /* Where the work of a tick begins or ends: `done` of `all` ticks have done their part of `count` elements. */
 static uint64_t part_of(uint64_t count, uint64_t done, uint64_t all)
 {
-    return count * done / all;
+    return all ? count * done / all : 0;
 }
 
 static roost_status add_elements(struct demo *demo, uint64_t tick)

@@ -80,7 +80,7 @@ roost_status replica_has_changed(struct replicas *replicas, uint32_t index)
 
 static bool make_room(struct replica *replica)
 {
-    if (replica->merged_count < replica->merged_room)
+    if (replica->merged && replica->merged_count < replica->merged_room)
         return true;
     size_t room = replica->merged_room ? 2 * replica->merged_room : 64;
     roost_span *merged = realloc(replica->merged, room * sizeof *merged);
