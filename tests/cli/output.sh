@@ -25,6 +25,22 @@ odd=$'a "quoted" \\ name\twith\nlines, \xc3\xa9 and \xff\xfe'
 cp bloom "$odd"
 json_says "a file name that needs escapes" 'r["file"] == "a \"quoted\" \\ name\twith\nlines, \u00e9 and \ufffd\ufffd"' info --json "$odd"
 is "digest is 32 hex digits" 32 "$(digest bloom | tr -cd 0-9a-f | wc -c)"
+# ---- digests of several files -----------------------------------------------------------------------------------------------
+
+gives "digest of one file has no name" 0 "$(digest bloom)" digest bloom
+gives "of several each has its name, as sha256sum prints it" 0 "$(digest bloom)  bloom
+$(digest cuckoo)  cuckoo" digest bloom cuckoo
+roost digest bloom missing cuckoo
+[ "$status" -eq 2 ] && [ "$(cut -d' ' -f3 "$output/out" | paste -sd' ')" = 'bloom cuckoo' ] &&
+    [ "$(cat "$output/err")" = 'roost: missing: No such file or directory' ]
+verdict "an error in one file does not stop the others"
+roost digest --json bloom cuckoo
+[ "$(python3 -c 'import json, sys; print(*[json.loads(line)["file"] for line in sys.stdin])' <"$output/out")" = 'bloom cuckoo' ]
+verdict "digest --json prints an object a line"
+cp bloom $'new\nline\\'
+is "a name with a newline stays on its line" "\\$(digest bloom)  new\\nline\\\\" "$("$ROOST" digest bloom $'new\nline\\' | tail -n 1)"
+rm $'new\nline\\'
+
 is "numbers follow no locale" '"fpr_promised":0.01' \
     "$(LC_ALL=de_DE.UTF-8 "$ROOST" info bloom --json | grep -o '"fpr_promised":[^}]*' | cut -d, -f1)"
 
