@@ -50,10 +50,11 @@ const struct verb verb_add = {
     .name = "add",
     .synopsis = "FILE [KEY...] [-v] [--json]",
     .summary = "add keys to a filter",
-    .details = "Adds the keys or, without any, the lines of standard input. A KEY of - also means standard\n"
-               "input; after -- it is an ordinary key. A key is all bytes before the newline. Either all\n"
-               "keys are added or, after an error, none. A warning on standard error says when FILE holds\n"
-               "more than its capacity.\n",
+    .details = "Adds the keys that are given or, if there are none, the lines of standard input. A KEY of - "
+               "also stands for standard input; after -- it is an ordinary key. A key is all bytes before the "
+               "newline.\n\n"
+               "Either all keys are added or, after an error, none. A warning on standard error says when FILE "
+               "holds more than its capacity.",
     .options = options,
     .operands = operands,
     .more_operands = true,

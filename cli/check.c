@@ -108,9 +108,9 @@ const struct verb verb_check = {
     .name = "check",
     .synopsis = "FILE [KEY...] [-v] [-c] [-q] [--json]",
     .summary = "print the keys that are in a filter, like grep",
-    .details = "Prints the keys that are in the filter, with its rate of false positives, or with -v those\n"
-               "that are not, which is always right. KEY is as in roost add.\n"
-               "Exit status: 0 some key was selected, 1 none, 2 error.\n",
+    .details = "Prints the keys that are in the filter; a few of them may be false positives, at the promised "
+               "rate. With -v prints those that are not in it, which is never wrong. KEY is as in roost add.\n\n"
+               "Exit status: 0 some key was selected, 1 none, 2 error.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -30,7 +30,7 @@ static const struct option options[] = {
      .value = "N",
      .help = "incr: the number to add (default 1); may be negative"},
     TIMED_OPTIONS(settings.timed,
-                  "expected operations in one window (default 100,000); more\ntake more memory, at the same rate"),
+                  "expected operations in one window (default 100,000); more take more memory, at the same rate"),
     RESUME_OPTION(settings.timed),
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "incr: print nothing"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print a JSON object"},
@@ -131,12 +131,12 @@ const struct verb verb_counter = {
     .name = "counter",
     .synopsis = "incr FILE --id ID [--by N] [--window TIME] | show FILE",
     .summary = "count operations, each once",
-    .details = "counter incr FILE counts an operation and prints the value, and whether it was applied or\n"
-               "is a duplicate: its id was counted within the window, here or at a replica that was\n"
-               "merged or synced since. A missing FILE is created if --window is given.\n"
-               "counter show FILE prints the value.\n"
-               "A retry at another replica that has not merged the first attempt counts twice; one\n"
-               "operation in 1/fpr is taken for a duplicate and not counted.\n",
+    .details = "counter incr FILE counts an operation and prints the value, and whether it was applied or is a "
+               "duplicate: its id was counted within the window, here or at a replica that was merged or synced "
+               "since. A missing FILE is created if --window is given.\n\n"
+               "counter show FILE prints the value.\n\n"
+               "A retry at another replica that has not merged the first attempt counts twice; one operation in "
+               "1/fpr is taken for a duplicate and not counted.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -12,7 +12,10 @@ static struct {
 } settings;
 
 static const struct option options[] = {
-    {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "a JSON object for each file, one a line"},
+    {.name = "json",
+     .type = OPTION_BOOLEAN,
+     .place = &settings.json,
+     .help = "a JSON object for each file, one a line"},
     {0},
 };
 
@@ -66,9 +69,9 @@ const struct verb verb_digest = {
     .name = "digest",
     .synopsis = "FILE... [--json]",
     .summary = "print a digest, equal for equal filters",
-    .details = "Prints 32 hex digits. They are equal if and only if two filters have the same options and\n"
-               "the same contents, in whatever order these were added. For several files, each line ends\n"
-               "with the name of its file, as sha256sum prints it.\n",
+    .details = "Prints 32 hex digits. They are equal if and only if two filters have the same options and the "
+               "same contents, in whatever order these were added. For several files, each line ends with the "
+               "name of its file, as sha256sum prints it.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -368,10 +368,10 @@ const struct verb verb_info = {
     .name = "info",
     .synopsis = "FILE [--json] [--new-replica]",
     .summary = "describe a filter and what it holds",
-    .details = "Prints the configuration of the filter, an estimate of its elements, and its present rate\n"
-               "of false positives beside the promised one. A file that was copied or restored becomes a\n"
-               "new replica by itself; use --new-replica where that cannot be detected, as on a disk that\n"
-               "was cloned as a whole.\n",
+    .details = "Prints the configuration of the filter, an estimate of its elements, and its present rate of "
+               "false positives beside the promised one.\n\n"
+               "A file that was copied or restored becomes a new replica by itself; use --new-replica where "
+               "that cannot be detected, as on a disk that was cloned as a whole.",
     .options = options,
     .operands = operands,
     .run = run,

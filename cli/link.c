@@ -47,7 +47,7 @@ static const struct option options[] = {
      .type = OPTION_TEXT,
      .place = &settings.password_file,
      .value = "FILE",
-     .help = "lines \"URL password\", readable by you alone"},
+     .help = "a file of lines \"URL password\", readable by you alone"},
     {.name = "cacert",
      .type = OPTION_TEXT,
      .place = &settings.ca_file,
@@ -57,9 +57,16 @@ static const struct option options[] = {
      .type = OPTION_TEXT,
      .place = &settings.certificate_file,
      .value = "FILE",
-     .help = "our certificate"},
-    {.name = "key", .type = OPTION_TEXT, .place = &settings.key_file, .value = "FILE", .help = "and its key"},
-    {.name = "insecure", .type = OPTION_BOOLEAN, .place = &settings.insecure, .help = "take any certificate"},
+     .help = "client certificate, for servers that want one"},
+    {.name = "key",
+     .type = OPTION_TEXT,
+     .place = &settings.key_file,
+     .value = "FILE",
+     .help = "the key of that certificate"},
+    {.name = "insecure",
+     .type = OPTION_BOOLEAN,
+     .place = &settings.insecure,
+     .help = "accept any certificate of a server"},
     {.name = "quiet",
      .letter = 'q',
      .type = OPTION_BOOLEAN,
@@ -119,14 +126,13 @@ const struct verb verb_link = {
     .name = "link",
     .synopsis = "URL URL [URL...] [OPTION...]",
     .summary = "keep the filters of several Redis or Valkey deployments in step",
-    .details =
-        "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a server,\n"
-        "a primary with replicas, or a cluster; all need the module roost.so. What is added, removed and deleted\n"
-        "in one region arrives in all others, and digests are equal when clients pause. The link keeps no data:\n"
-        "stop it, start it, run it twice.\n"
-        "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL, where others\n"
-        "on this machine can read it in the instant in which roost starts.\n"
-        "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.\n",
+    .details = "Each URL is a region: redis://[user[:password]@]host[:port], or rediss:// with TLS. It may be a "
+               "server, a primary with replicas, or a cluster; all need the module roost.so. What is added, "
+               "removed and deleted in one region arrives in all others, and digests are equal when clients "
+               "pause. The link keeps no data: stop it, start it, run it twice.\n\n"
+               "Passwords: ROOST_PASSWORD and ROOST_USER in the environment, --password-file, or in a URL, "
+               "where other users of this machine can read it when roost starts.\n\n"
+               "Exit status of --once: 0 all keys are equal, 1 some are not, 2 a region could not be reached.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -10,6 +10,7 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
 #include "cli/base/progress.h"
+#include "cli/base/wrapped_text.h"
 #include "verb.h"
 
 #include "roost.h"
@@ -24,32 +25,38 @@ static const struct verb *const verbs[] = {&verb_create, &verb_add,     &verb_re
 /* ---- help ------------------------------------------------------------------------------------------------------ */
 
 static const char *const introduction =
-    "Bloom and cuckoo filters in files: replicas are updated independently, then merged or synced.\n"
-    "A \"no\" is always true; a \"yes\" is wrong with the probability promised at creation.\n";
+    "Bloom and cuckoo filters in files. Replicas are updated independently, then merged or synced. A \"no\" is always "
+    "true; a \"yes\" is wrong with the probability promised at creation.";
 
-static const char *const example =
-    "\n"
-    "Two machines, one set:\n"
-    "  roost create seen.roost --capacity 1M --fpr 1%\n"
-    "  roost add seen.roost < urls.txt\n"
-    "  roost sync seen.roost other-machine:seen.roost\n"
-    "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
-    "\n"
-    "roost help VERB has the details. Exit status: 0 success, 1 nothing selected, 2 error.\n";
+static const char *const example = "\n"
+                                   "Two machines, one set:\n"
+                                   "  roost create seen.roost --capacity 1M --fpr 1%\n"
+                                   "  roost add seen.roost < urls.txt\n"
+                                   "  roost sync seen.roost other-machine:seen.roost\n"
+                                   "  roost check -v seen.roost < candidates.txt    # those not seen yet\n"
+                                   "\n"
+                                   "roost help VERB explains a verb. Exit status: 0 success, 1 the answer is no\n"
+                                   "(nothing selected, or the two differ), 2 error.\n";
 
 static int print_general_help(void)
 {
-    printf("usage: roost VERB [ARGUMENT...]\n\n%s\n", introduction);
+    printf("usage: roost VERB [ARGUMENT...]\n\n");
+    print_wrapped(introduction, 0, 0);
+    putchar('\n');
     for (size_t i = 0; i < VERBS; i++)
-        printf("  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
-    printf("  %-9s %s\n", "help", "explain a verb");
+        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    printf("  %-10s %s\n", "help", "explain a verb");
     fputs(example, stdout);
     return EXIT_FINE;
 }
 
 static int print_verb_help(const struct verb *verb)
 {
-    printf("usage: roost %s %s\n\n%s\n", verb->name, verb->synopsis, verb->details);
+    int column = printf("usage: roost %s ", verb->name);
+    print_wrapped(verb->synopsis, (size_t)column, (size_t)column);
+    putchar('\n');
+    print_wrapped(verb->details, 0, 0);
+    putchar('\n');
     print_options(verb->options);
     return EXIT_FINE;
 }

@@ -110,9 +110,9 @@ const struct verb verb_merge = {
     .name = "merge",
     .synopsis = "DEST SRC... [-v] [--json]",
     .summary = "merge other filters into one",
-    .details = "Merges the sources into DEST; they stay unchanged. Order and repetition do not matter. A\n"
-               "DEST that does not exist is created from the first SRC. Either all sources are merged or,\n"
-               "after an error, none.\n",
+    .details = "Merges the sources into DEST; they stay unchanged. Order and repetition do not matter. A DEST "
+               "that does not exist is created from the first SRC.\n\n"
+               "Either all sources are merged or, after an error, none.",
     .options = options,
     .operands = operands,
     .more_operands = true,

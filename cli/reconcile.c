@@ -38,8 +38,10 @@ static const struct option options[] = {
      .place = &settings.method,
      .value = "METHOD",
      .choices = methods,
-     .help = "auto: the fewest bytes (default); riblt: rateless IBLT; dbf: Bloom filters;\n"
-             "ccf-query, ccf-decode: counting cuckoo filters, approximately"},
+     .help = "auto: the fewest bytes (default)\n"
+             "riblt: rateless IBLT, for sets\n"
+             "dbf: distributed Bloom filters, for sets\n"
+             "ccf-query, ccf-decode: counting cuckoo filters; approximate, and say so if they missed differences"},
     {.name = "multiset",
      .type = OPTION_BOOLEAN,
      .place = &settings.multiset,
@@ -47,7 +49,7 @@ static const struct option options[] = {
     {.name = "fetch",
      .type = OPTION_BOOLEAN,
      .place = &settings.fetch,
-     .help = "append to A the lines that are only in B"},
+     .help = "append to A the lines that are only in B; A is replaced atomically"},
     {.name = "stats", .type = OPTION_BOOLEAN, .place = &settings.stats, .help = "print bytes, rounds and CPU time"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print only these, as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "print no lines"},
@@ -376,18 +378,15 @@ static const char *const operands[] = {"A", "B", NULL};
 
 const struct verb verb_reconcile = {
     .name = "reconcile",
-    .synopsis = "A B [--multiset] [--fetch] [--method METHOD] [--stats] [--json] [-q] [--rsh COMMAND] [--roost PATH]",
+    .synopsis = "A B [--multiset] [--fetch] [--method auto|riblt|dbf|ccf-query|ccf-decode] [--stats] [--json] "
+                "[-q] [--rsh COMMAND] [--roost PATH]",
     .summary = "find the lines in which two files differ, with few bytes",
-    .details =
-        "Prints the lines that are only in A as \"< LINE\", those only in B as \"> LINE\". Order and, unless\n"
-        "--multiset is given, repetitions of lines do not matter. With --multiset a line is printed with\n"
-        "its count on that side, where the counts differ: \"< 3 LINE\", \"> 5 LINE\".\n"
-        "One of the two may be HOST:PATH, where ssh starts roost serve --lines; what is sent is in proportion to\n"
-        "the difference, not to the files.\n"
-        "--method ccf-query and ccf-decode may miss differences, and say so, and may name lines that do not\n"
-        "differ; the other methods are exact. riblt and dbf are for sets.\n"
-        "--fetch appends to A the lines that only B has; A is replaced atomically.\n"
-        "Exit status: 0 the two are equal, 1 they differ, 2 error.\n",
+    .details = "A and B are files of lines. Prints the lines that are only in A as \"< LINE\", those only in B as "
+               "\"> LINE\". Order does not matter, nor do repetitions unless --multiset is given: then a line "
+               "whose counts differ is printed with the count of that side, \"< 3 LINE\" and \"> 5 LINE\".\n\n"
+               "A or B may be HOST:PATH, where ssh starts roost serve --lines. The bytes sent are in proportion "
+               "to the difference, not to the files.\n\n"
+               "Exit status: 0 the two are equal, 1 they differ, 2 error.",
     .options = options,
     .operands = operands,
     .changes_file = false,

@@ -65,10 +65,10 @@ const struct verb verb_remove = {
     .name = "remove",
     .synopsis = "FILE [KEY...] [--one] [-v] [--json]",
     .summary = "remove keys from a filter",
-    .details = "Removes the keys from a filter of --kind orcuckoo; KEY is as in roost add. An addition by\n"
-               "another replica at the same time survives. Remove only keys that were added: removing a\n"
-               "false positive removes the key that it collides with. Either all keys are removed or,\n"
-               "after an error, none.\n",
+    .details = "Removes keys from a filter of --kind orcuckoo; KEY is as in roost add. If another replica adds "
+               "the key at the same time, the key stays. Remove only keys that were added: removing a false "
+               "positive removes the key that it collides with.\n\n"
+               "Either all keys are removed or, after an error, none.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -125,9 +125,9 @@ const struct verb verb_serve = {
     .name = "serve",
     .synopsis = "FILE [--lines]",
     .summary = "respond to roost sync on standard input and output",
-    .details = "The responder of roost sync and, with --lines, of roost reconcile, which start it on the\n"
-               "machine of the peer. Ends at the end of standard input. Changes are on the disk before\n"
-               "they are acknowledged.\n",
+    .details = "The responder of roost sync and, with --lines, of roost reconcile, which start it on the "
+               "machine of the peer. Ends at the end of standard input. Changes are on the disk before they are "
+               "acknowledged.",
     .options = options,
     .operands = operands,
     .run = run,

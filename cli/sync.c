@@ -220,12 +220,13 @@ const struct verb verb_sync = {
     .name = "sync",
     .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--json] [-q]",
     .summary = "sync two replicas, sending only what differs",
-    .details = "Anti-entropy: FILE and PEER exchange the additions and removals that the other lacks, and\n"
-               "are equal then. PEER is a path; HOST:PATH, where ssh starts roost serve; or a key of a\n"
-               "server with the module: redis://[user[:password]@]host[:port]/KEY, or rediss:// for TLS,\n"
-               "with ROOST_USER and ROOST_PASSWORD from the environment. A path or key that does not\n"
-               "exist is created. Only changes since the last sync of the two are sent. If the\n"
-               "connection breaks, both are intact: sync again.\n",
+    .details = "Anti-entropy: FILE and PEER exchange the additions and removals that the other lacks, and are equal "
+               "then. Only changes since the last sync of the two are sent.\n\n"
+               "PEER is a path; or HOST:PATH, where ssh starts roost serve; or a key of a server that has loaded the "
+               "module roost.so, redis://[user[:password]@]host[:port]/KEY, or rediss:// for TLS. ROOST_USER and "
+               "ROOST_PASSWORD in the environment are used if the URL has no password.\n\n"
+               "A local path or a key that does not exist is created. If the connection breaks, both sides are intact: "
+               "sync again.",
     .options = options,
     .operands = operands,
     .run = run,

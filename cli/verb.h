@@ -8,7 +8,7 @@ struct verb {
     const char *name;
     const char *synopsis; /* what follows the name */
     const char *summary;  /* a line in the list of verbs */
-    const char *details;  /* the text of its help */
+    const char *details;  /* the text of its help; print_wrapped prints it */
     const struct option *options;
     const char *const *operands; /* names of those that are required, up to a NULL */
     bool more_operands;          /* whether others may follow */

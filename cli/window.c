@@ -21,24 +21,23 @@ static struct {
 } settings;
 
 static const struct option options[] = {
-    TIMED_OPTIONS(
-        settings.timed,
-        "keys expected in one window (default 100,000; dedup 1M);\nmore take more memory, and the rate stays"),
+    TIMED_OPTIONS(settings.timed,
+                  "keys expected in one window (default 100,000; dedup 1M); more take more memory, at the same rate"),
     RESUME_OPTION(settings.timed),
     {.name = "stamped",
      .type = OPTION_BOOLEAN,
      .place = &settings.stamped,
-     .help = "dedup: each line begins with its time in seconds and a\nspace; the rest is the key"},
+     .help = "dedup: each line begins with its time in seconds and a space; the rest is the key"},
     {.name = "step",
      .type = OPTION_DURATION,
      .place = &settings.step,
      .value = "TIME",
-     .help = "dedup: each line is that much later than the one before,\ninstead of the clock"},
+     .help = "dedup: each line is that much later than the one before, instead of the clock"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_BOOLEAN,
      .place = &settings.verbose,
-     .help = "add: print how many keys there were and how many were\nnew; check: select the keys that are not in the "
+     .help = "add: print how many keys there were and how many were new; check: select the keys that are not in the "
              "window"},
     {.name = "count",
      .letter = 'c',
@@ -197,13 +196,14 @@ const struct verb verb_window = {
     .name = "window",
     .synopsis = "add|check FILE [KEY...] | dedup [OPTION...]",
     .summary = "keep keys for a time, then drop them",
-    .details = "window add FILE adds keys, which expire by themselves after --window; a missing FILE is\n"
-               "created. window check FILE prints the keys that were added within the window, with the\n"
-               "exit status of roost check. KEY is as in roost add. merge, sync, info and digest accept\n"
-               "such files, too.\n"
-               "window dedup copies lines from standard input to standard output, except those that\n"
-               "occurred within the window. It takes 9 to 19 bytes of memory for each distinct line of\n"
-               "one window, and stops with an error if there is no more memory.\n",
+    .details = "window add FILE adds keys, which expire by themselves after --window; a missing FILE is created "
+               "if --window is given.\n\n"
+               "window check FILE prints the keys that were added within the window, with the exit status of "
+               "roost check. KEY is as in roost add.\n\n"
+               "window dedup copies lines from standard input to standard output, except those that occurred "
+               "within the window. It takes 9 to 19 bytes of memory for each distinct line of one window, and "
+               "stops with an error if there is no more memory.\n\n"
+               "merge, sync, info and digest accept window files, too.",
     .options = options,
     .operands = operands,
     .more_operands = true,

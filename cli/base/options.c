@@ -10,6 +10,7 @@
 
 #include "messages.h"
 #include "numbers.h"
+#include "wrapped_text.h"
 
 #define HELP_COLUMN 24
 
@@ -238,17 +239,6 @@ bool read_arguments(struct arguments *arguments, const struct option *options, c
 
 /* ---- help ------------------------------------------------------------------------------------------------------ */
 
-/* A newline in a help text starts the next line of its column. */
-static void print_help_text(const char *help)
-{
-    for (; *help; help++)
-        if (*help == '\n')
-            printf("\n%*s", HELP_COLUMN, "");
-        else
-            putchar(*help);
-    putchar('\n');
-}
-
 void print_options(const struct option *options)
 {
     for (; options && options->name; options++) {
@@ -263,7 +253,7 @@ void print_options(const struct option *options)
         if (strlen(left) >= HELP_COLUMN - 1)
             printf("\n%*s", HELP_COLUMN - 1, "");
         putchar(' ');
-        print_help_text(options->help);
+        print_wrapped(options->help, HELP_COLUMN, HELP_COLUMN);
     }
     printf("%-*s %s\n", HELP_COLUMN - 1, "  -h, --help", "this text");
 }

@@ -31,7 +31,7 @@ struct option {
     enum option_type type;
     void *place;
     const char *value; /* its name in the help; NULL: takes none */
-    const char *help;
+    const char *help;  /* wrapped when it is printed; a newline begins a line */
     uint64_t least, most;
     const char *const *choices;       /* up to a NULL */
     const char *const *later_choices; /* refused with a message about the version; NULL or up to a NULL */

@@ -332,12 +332,12 @@ const struct verb verb_demo = {
     .name = "demo",
     .synopsis = "[OPTION...]",
     .summary = "watch replicas converge over an unreliable simulated network",
-    .details = "Replicas of a filter change it and exchange deltas over a simulated network that\n"
-               "loses, duplicates, delays and reorders messages and is partitioned for a while.\n"
-               "Act one: a Bloom filter. Act two: an observed-remove filter, where elements are\n"
-               "removed, and added again on the other side of the partition. At the end of each:\n"
-               "whether all agree, elements lost or come back, false positives, bytes sent.\n"
-               "Exit status: 0 all agree, nothing was lost or came back; 1 otherwise.\n",
+    .details = "Replicas of a filter change it and exchange deltas over a simulated network that loses, duplicates, "
+               "delays and reorders messages and is partitioned for a while. Act one: a Bloom filter. Act two: an "
+               "observed-remove filter, where elements are removed, and added again on the other side of the "
+               "partition. At the end of each: whether all agree, elements lost or come back, false positives, bytes "
+               "sent.\n\n"
+               "Exit status: 0 all agree, nothing was lost or came back; 1 otherwise.",
     .options = options,
     .operands = operands,
     .run = run,

@@ -35,7 +35,7 @@ struct timed_settings {
          .type = OPTION_COUNT,                                                                                         \
          .place = &(settings).past,                                                                                    \
          .value = "N",                                                                                                 \
-         .help = "past slots, 1 to 255 (default 3): with N keys are kept\nfor up to 1/(N+1) longer than the window",   \
+         .help = "past slots, 1 to 255 (default 3): with N keys are kept for up to 1/(N+1) longer than the window",    \
          .least = 1,                                                                                                   \
          .most = 255},                                                                                                 \
         {.name = "seed",                                                                                               \
@@ -45,7 +45,7 @@ struct timed_settings {
          .help = "seed of the hash (default: a fixed one)"},                                                           \
     {                                                                                                                  \
         .name = "time", .type = OPTION_DURATION, .place = &(settings).time, .value = "T",                              \
-        .help = "the present time in seconds since 1970 (default: the\nsystem clock)"                                  \
+        .help = "the present time in seconds since 1970 (default: the system clock)"                                   \
     }
 
 #define RESUME_OPTION(settings)                                                                                        \

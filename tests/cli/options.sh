@@ -9,7 +9,12 @@ for words in help --help -h; do
     [ "$status" -eq 0 ] && [ ! -s "$output/err" ] && grep -q '^usage: roost VERB' "$output/out"
     verdict "roost $words explains the program"
 done
-for verb in create add remove check merge sync info digest serve window counter demo; do
+verbs=$("$ROOST" help | awk '/^  [a-z]/ && $1 != "roost" { print $1 }' | grep -vx help)
+is "there are 14 verbs" 14 "$(wc -w <<<"$verbs")"
+for verb in '' $verbs; do
+    is "roost help $verb fits into 80 columns" "" "$("$ROOST" help $verb | awk 'length > 80 || / $/')"
+done
+for verb in $verbs; do
     roost help $verb
     cp "$output/out" "$output/help"
     [ "$status" -eq 0 ] && grep -q "^usage: roost $verb" "$output/help"
@@ -27,6 +32,15 @@ verdict "roost --version is one line"
 roost help create
 grep -q 'effect without --scalable' "$output/out"
 verdict "the help says where --writers has no effect"
+# default_growth KIND: of a filter that is made without the option.
+default_growth() {
+    "$ROOST" create grown --scalable --kind "$1" && field grown growth
+    rm -f grown
+}
+wanted="default $(default_growth bloom) for bloom, $(default_growth cuckoo) for the others"
+is "the cuckoo kinds grow alike" "$(default_growth cuckoo)" "$(default_growth orcuckoo)"
+is "the help knows the default of --growth" 1 "$("$ROOST" help create | tr -s ' \n' ' ' | grep -cF "$wanted")"
+is "the synopsis has the methods" 1 "$("$ROOST" help reconcile | grep -cF '[--method auto|riblt|dbf|ccf-query|ccf-decode]')"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
