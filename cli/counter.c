@@ -8,6 +8,7 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
 #include "cli/base/messages.h"
+#include "cli/base/nearest_word.h"
 #include "cli/file/timed_file.h"
 #include "verb.h"
 
@@ -115,11 +116,13 @@ static int run_show(const char *name)
 
 /* ---- the verb -------------------------------------------------------------------------------------------------- */
 
+static const char *const actions[] = {"incr", "show", NULL};
+
 static int run(const struct arguments *arguments)
 {
     const char *action = arguments->operands[0], *name = arguments->operands[1];
     if (strcmp(action, "incr") != 0 && strcmp(action, "show") != 0)
-        return complain(action, "unknown action; there are incr and show"), EXIT_ERROR;
+        return refuse_word(action, "action", actions), EXIT_ERROR;
     if (arguments->count > 2)
         return complain(arguments->operands[2], "one argument too many"), EXIT_ERROR;
     return strcmp(action, "incr") == 0 ? run_increment(name) : run_show(name);

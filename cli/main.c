@@ -9,6 +9,7 @@
 #include "client/secrets.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
+#include "cli/base/nearest_word.h"
 #include "cli/base/progress.h"
 #include "cli/base/wrapped_text.h"
 #include "verb.h"
@@ -79,13 +80,26 @@ static const struct verb *find_verb(const char *name)
 
 static int refuse_verb(const char *name)
 {
-    char list[160] = "";
+    char list[WORD_LIST_ROOM];
+    const char *names[VERBS + 2] = {[VERBS] = "help"};
     for (size_t i = 0; i < VERBS; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s, ", verbs[i]->name);
+        names[i] = verbs[i]->name;
+    list_words(list, names);
     if (name)
-        complain(name, "unknown verb; there are %sand help", list);
+        refuse_word(name, "verb", names);
     else
-        complain_plainly("the verb is missing; there are %sand help", list);
+        complain_plainly("the verb is missing; there are %s", list);
+    return EXIT_ERROR;
+}
+
+static int refuse_option(const char *word)
+{
+    static const char *const options[] = {"--help", "--version", NULL};
+    const char *nearest = nearest_word(word, options);
+    if (nearest)
+        complain(word, "unknown option; did you mean %s?", nearest);
+    else
+        complain(word, "unknown option; the verb comes first: roost VERB [ARGUMENT...]");
     return EXIT_ERROR;
 }
 
@@ -105,7 +119,7 @@ static bool operands_fit(const struct verb *verb, const struct arguments *argume
 static int run_verb(const struct verb *verb, char **words, size_t count)
 {
     struct arguments arguments;
-    if (!read_arguments(&arguments, verb->options, words, count))
+    if (!read_arguments(&arguments, verb->name, verb->options, words, count))
         return EXIT_ERROR;
     if (arguments.help_wanted)
         return print_verb_help(verb);
@@ -143,7 +157,7 @@ static int dispatch(char **words, size_t count)
     if (is_one_of(words[0], "--version", "-V", "version"))
         return print_version();
     if (words[0][0] == '-')
-        return complain(words[0], "unknown option"), EXIT_ERROR;
+        return refuse_option(words[0]);
     return refuse_verb(words[0]);
 }
 

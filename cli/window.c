@@ -10,6 +10,7 @@
 #include "cli/base/json.h"
 #include "cli/lines/keys.h"
 #include "cli/base/messages.h"
+#include "cli/base/nearest_word.h"
 #include "cli/base/numbers.h"
 #include "cli/file/timed_file.h"
 #include "verb.h"
@@ -175,6 +176,8 @@ static int run_dedup(const struct arguments *arguments)
     return dedup(&dedup_settings) ? EXIT_FINE : EXIT_ERROR;
 }
 
+static const char *const actions[] = {"add", "check", "dedup", NULL};
+
 static int run(const struct arguments *arguments)
 {
     const char *action = arguments->operands[0];
@@ -182,7 +185,7 @@ static int run(const struct arguments *arguments)
     if (is_dedup)
         return run_dedup(arguments);
     if (strcmp(action, "add") != 0 && strcmp(action, "check") != 0)
-        return complain(action, "unknown action; there are add, check and dedup"), EXIT_ERROR;
+        return refuse_word(action, "action", actions), EXIT_ERROR;
     if (arguments->count < 2)
         return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_ERROR;
     if (settings.stamped || settings.step)

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "messages.h"
+#include "nearest_word.h"
 #include "numbers.h"
 #include "wrapped_text.h"
 
-#define HELP_COLUMN 24
+#define HELP_COLUMN  24
+#define MOST_OPTIONS 32
 
 /* The option as written on the command line, for messages: "--fpr" or "-v". */
 struct spelling {
@@ -158,7 +160,9 @@ static bool set_option(const struct option *option, const char *value)
 
 /* ---- the command line ------------------------------------------------------------------------------------------ */
 
-struct word_list {
+struct command_line {
+    const char *verb;
+    const struct option *options;
     char **words;
     size_t count, next;
 };
@@ -179,60 +183,94 @@ static const struct option *find_letter(const struct option *options, char lette
     return NULL;
 }
 
-static bool take_long(struct arguments *arguments, const struct option *options, struct word_list *list)
+/* The name of the option that the user may have meant; NULL: none. */
+static const char *nearest_option(const struct option *options, const char *name)
 {
-    char *word = list->words[list->next++], *equals = strchr(word, '=');
+    const char *names[MOST_OPTIONS + 2] = {"help"};
+    for (size_t i = 0; options && options[i].name && i < MOST_OPTIONS; i++)
+        names[i + 1] = options[i].name;
+    return nearest_word(name, names);
+}
+
+/* `word` has its dashes; "-capacity" may be meant as "--capacity". */
+static bool refuse_option(const struct command_line *line, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    const char *nearest = strlen(name) > 1 ? nearest_option(line->options, name) : NULL;
+    if (nearest)
+        return complain(word, "unknown option; did you mean --%s?", nearest);
+    return complain(word, "unknown option; see roost help %s", line->verb);
+}
+
+static bool set_from_next_word(struct command_line *line, const struct option *option)
+{
+    if (line->next == line->count)
+        return complain(spell(option).text, "needs a value (%s)", option->value);
+    return set_option(option, line->words[line->next++]);
+}
+
+static bool take_long(struct arguments *arguments, struct command_line *line)
+{
+    char *word = line->words[line->next++], *equals = strchr(word, '=');
     size_t size = equals ? (size_t)(equals - word) : strlen(word);
     if (strcmp(word, "--help") == 0) {
         arguments->help_wanted = true;
         return true;
     }
-    const struct option *option = find_long(options, word + 2, size - 2);
+    const struct option *option = find_long(line->options, word + 2, size - 2);
     if (!option) {
         char subject[128];
         snprintf(subject, sizeof subject, "%.*s", (int)(size < 100 ? size : 100), word);
-        return complain(subject, "unknown option");
+        return refuse_option(line, subject);
     }
     if (!option->value && equals)
         return complain(spell(option).text, "takes no value");
     if (!option->value || option->type == OPTION_LATER)
         return set_option(option, NULL);
-    if (!equals && list->next == list->count)
-        return complain(spell(option).text, "needs a value (%s)", option->value);
-    return set_option(option, equals ? equals + 1 : list->words[list->next++]);
+    return equals ? set_option(option, equals + 1) : set_from_next_word(line, option);
 }
 
-/* One word of letters; only booleans have letters. */
-static bool take_letters(struct arguments *arguments, const struct option *options, const char *letters)
+static bool refuse_letter(const struct command_line *line, const char *word, char letter)
 {
-    for (; *letters; letters++) {
-        const struct option *option = find_letter(options, *letters);
-        char subject[] = {'-', *letters, '\0'};
+    const char subject[] = {'-', letter, '\0'};
+    bool may_be_long = word[1] && word[2] && nearest_option(line->options, word + 1);
+    return refuse_option(line, may_be_long ? word : subject);
+}
+
+/* One word of letters. One that takes a value takes the rest of the word or, if there is none, the next word. */
+static bool take_letters(struct arguments *arguments, struct command_line *line)
+{
+    const char *word = line->words[line->next++];
+    for (const char *letter = word + 1; *letter; letter++) {
+        const struct option *option = find_letter(line->options, *letter);
+        if (!option && *letter != 'h')
+            return refuse_letter(line, word, *letter);
+        if (option && option->value)
+            return letter[1] ? set_option(option, letter + 1) : set_from_next_word(line, option);
         if (option && !set_option(option, NULL))
             return false;
-        if (!option && *letters != 'h')
-            return complain(subject, "unknown option");
         arguments->help_wanted |= !option;
     }
     return true;
 }
 
-bool read_arguments(struct arguments *arguments, const struct option *options, char **words, size_t count)
+bool read_arguments(struct arguments *arguments, const char *verb, const struct option *options, char **words,
+                    size_t count)
 {
-    struct word_list list = {words, count, 0};
+    struct command_line line = {verb, options, words, count, 0};
     *arguments = (struct arguments){.operands = words};
     bool fine = true;
-    while (fine && list.next < count && strcmp(words[list.next], "--") != 0) {
-        char *word = words[list.next];
+    while (fine && line.next < count && strcmp(words[line.next], "--") != 0) {
+        char *word = words[line.next];
         if (strncmp(word, "--", 2) == 0)
-            fine = take_long(arguments, options, &list);
+            fine = take_long(arguments, &line);
         else if (word[0] == '-' && word[1] != '\0')
-            fine = take_letters(arguments, options, words[list.next++] + 1);
+            fine = take_letters(arguments, &line);
         else
-            words[arguments->count++] = words[list.next++];
+            words[arguments->count++] = words[line.next++];
     }
     arguments->literal_from = arguments->count;
-    for (size_t i = list.next + 1; fine && i < count; i++)
+    for (size_t i = line.next + 1; fine && i < count; i++)
         words[arguments->count++] = words[i];
     return fine;
 }

@@ -47,7 +47,8 @@ struct arguments {
 
 /* Parses the command line behind the verb: operands move to the front, values of options to their places. Complains
    if it fails. */
-bool read_arguments(struct arguments *arguments, const struct option *options, char **words, size_t count);
+bool read_arguments(struct arguments *arguments, const char *verb, const struct option *options, char **words,
+                    size_t count);
 
 /* Prints the table as help. */
 void print_options(const struct option *options);

@@ -44,10 +44,26 @@ is "the synopsis has the methods" 1 "$("$ROOST" help reconcile | grep -cF '[--me
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
 
-refuses "no verb" 'the verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, link, demo'
+refuses "no verb" 'the verb is missing.*create, add, remove, check, merge, sync, info, digest, serve, reconcile, window, counter, link, demo and help'
 refuses "an unknown verb" '^roost: frobnicate: unknown verb; there are create, add, remove, check' frobnicate
 refuses "help for an unknown verb" 'unknown verb' help frobnicate
-refuses "an option in place of a verb" '^roost: --frobnicate: unknown option' --frobnicate
+refuses "an option in place of a verb" '^roost: --frobnicate: unknown option; the verb comes first: roost VERB' --frobnicate
+
+# ---- did you mean -----------------------------------------------------------------------------------------------------
+
+refuses "a letter too few" '^roost: chek: unknown verb; did you mean check\?$' chek
+refuses "a letter too many" '^roost: addd: unknown verb; did you mean add\?$' addd
+refuses "two letters swapped" '^roost: mrege: unknown verb; did you mean merge\?$' mrege
+refuses "the beginning of a verb" '^roost: rec: unknown verb; did you mean reconcile\?$' rec
+refuses "help for a verb that is misspelt" '^roost: creat: unknown verb; did you mean create\?$' help creat
+refuses "a misspelt option of the program" '^roost: --versoin: unknown option; did you mean --version\?$' --versoin
+refuses "a misspelt option" '^roost: --capcity: unknown option; did you mean --capacity\?$' create f --capcity 10
+refuses "a misspelt option with a value" '^roost: --capcity: unknown option; did you mean --capacity\?$' create f --capcity=10
+refuses "a long option with one dash" '^roost: -capacity: unknown option; did you mean --capacity\?$' create f -capacity 10
+refuses "an option of another verb" '^roost: --capacity: unknown option; see roost help check$' check f --capacity 10
+refuses "a misspelt action of a window" '^roost: dedupe: unknown action; did you mean dedup\?$' window dedupe
+refuses "another action of a window" '^roost: frobnicate: unknown action; there are add, check and dedup$' window frobnicate
+refuses "a misspelt action of a counter" '^roost: inc: unknown action; did you mean incr\?$' counter inc f
 
 # ---- operands ---------------------------------------------------------------------------------------------------------
 
@@ -70,7 +86,7 @@ refuses "an unknown long option" '^roost: --frob: unknown option' create f --fro
 refuses "an unknown long option with a value" '^roost: --frob: unknown option' create f --frob=3 --capacity 10
 refuses "an unknown letter" '^roost: -x: unknown option' check f -x
 refuses "an unknown letter among known ones" '^roost: -x: unknown option' check f -vx
-refuses "a beginning of an option" '^roost: --cap: unknown option' create f --cap 10
+refuses "a beginning of an option" '^roost: --cap: unknown option; did you mean --capacity\?$' create f --cap 10
 refuses "an option without its value" '^roost: --capacity: needs a value' create f --capacity
 refuses "a switch with a value" '^roost: --force: takes no value' create f --capacity 10 --force=yes
 refuses "a demo of another kind" '^roost: --kind tree: must be bloom, cuckoo or orcuckoo' demo --kind tree
