@@ -9,9 +9,11 @@ static bool add_keys(const char *name, roost_filter *filter, bool *changed, cons
 
 /* A second addition of an element survives a removal elsewhere that saw only the first one, so that it is saved,
    too. */
-static struct key_change change = {.apply = add_keys, .effect = "new", .renews = true, .adds = true};
+static struct key_change change = {
+    .verb = "add", .done = "added", .apply = add_keys, .effect = "new", .renews = true, .adds = true};
 
 static const struct option options[] = {
+    KEY_OPTIONS(change.keys),
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_BOOLEAN,
@@ -48,13 +50,13 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_add = {
     .name = "add",
-    .synopsis = "FILE [KEY...] [-v] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [--json]",
     .summary = "add keys to a filter",
-    .details = "Adds the keys that are given or, if there are none, the lines of standard input. A KEY of - "
-               "also stands for standard input; after -- it is an ordinary key. A key is all bytes before the "
-               "newline.\n\n"
-               "Either all keys are added or, after an error, none. A warning on standard error says when FILE "
-               "holds more than its capacity.",
+    .details = "Adds the keys of the command line and of the files of -f or, if there are none, the lines of standard "
+               "input. A KEY of - also stands for standard input; after -- it is an ordinary key. A key is all bytes "
+               "before the newline.\n\n"
+               "Either all keys are added or, after an error, none. A warning on standard error says when FILE holds "
+               "more than its capacity.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -9,10 +9,12 @@
 #include "verb.h"
 
 static struct {
+    struct key_options keys;
     bool invert, count, quiet, json;
 } settings;
 
 static const struct option options[] = {
+    KEY_OPTIONS(settings.keys),
     {.name = "invert",
      .letter = 'v',
      .type = OPTION_BOOLEAN,
@@ -53,7 +55,7 @@ static bool check_batch(const roost_filter *filter, const struct key_source *sou
         tally->selected++;
         if (prints_keys()) {
             fwrite_unlocked(source->keys[i].data, 1, source->keys[i].size, stdout);
-            putc_unlocked('\n', stdout);
+            putc_unlocked(key_terminator(&settings.keys), stdout);
         }
     }
     return finish_output();
@@ -64,13 +66,15 @@ static bool check_all(const roost_filter *filter, const struct arguments *argume
     static struct key_source source;
     size_t count;
     bool fine = true;
-    key_source_open(&source, arguments, 1);
-    progress_begin(prints_keys());
+    key_source_open(&source, arguments, 1, &settings.keys);
+    progress_begin("keys", key_source_is_typed(&source), prints_keys());
     while (fine && !(settings.quiet && tally->selected > 0) && (fine = key_source_next(&source, &count)) && count > 0) {
         fine = check_batch(filter, &source, count, tally);
         progress_count(tally->keys);
     }
     progress_erase();
+    if (fine && !settings.quiet)
+        key_source_hint(&source, "checked", "check", arguments->operands[0]);
     key_source_close(&source);
     return fine;
 }
@@ -106,7 +110,7 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_check = {
     .name = "check",
-    .synopsis = "FILE [KEY...] [-v] [-c] [-q] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [-c] [-q] [--json]",
     .summary = "print the keys that are in a filter, like grep",
     .details = "Prints the keys that are in the filter; a few of them may be false positives, at the promised "
                "rate. With -v prints those that are not in it, which is never wrong. KEY is as in roost add.\n\n"

@@ -6,7 +6,6 @@
 #include "element_report.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
-#include "cli/lines/keys.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 #include "cli/base/progress.h"
@@ -33,13 +32,15 @@ static bool change_all(const struct key_change *change, const struct filter_file
     static struct key_source source;
     size_t count;
     bool fine = !change->is_possible || change->is_possible(file->name, file->filter);
-    key_source_open(&source, arguments, 1);
-    progress_begin(false);
+    key_source_open(&source, arguments, 1, &change->keys);
+    progress_begin("keys", key_source_is_typed(&source), false);
     while (fine && (fine = key_source_next(&source, &count)) && count > 0) {
         fine = change_batch(change, file, &source, count, tally);
         progress_count(tally->keys);
     }
     progress_erase();
+    if (fine)
+        key_source_hint(&source, change->done, change->verb, file->name);
     key_source_close(&source);
     return fine;
 }

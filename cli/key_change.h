@@ -2,7 +2,7 @@
 #ifndef CLI_KEY_CHANGE_H
 #define CLI_KEY_CHANGE_H
 
-#include "cli/base/options.h"
+#include "cli/lines/keys.h"
 #include "roost.h"
 
 struct key_change {
@@ -10,14 +10,16 @@ struct key_change {
     bool (*is_possible)(const char *name, const roost_filter *filter);
     /* Applies it to these keys, and sets `changed` for those that made a difference. Complains if it fails. */
     bool (*apply)(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
-    const char *effect;    /* how a report calls keys that made a difference */
-    const char *no_effect; /* and keys that did not; NULL: left out */
-    bool renews;           /* in an observed-remove filter, even a key without effect changes what has to be saved */
-    bool adds;             /* warns if the promised rate no longer holds then */
+    const char *verb, *done; /* "add", "added" */
+    const char *effect;      /* how a report calls keys that made a difference */
+    const char *no_effect;   /* and keys that did not; NULL: left out */
+    bool renews;             /* in an observed-remove filter, even a key without effect changes what has to be saved */
+    bool adds;               /* warns if the promised rate no longer holds then */
     bool verbose, json;
+    struct key_options keys;
 };
 
-/* Applies the keys from the second operand on (keys.h) to the file of the first; all of them or none. Returns an
+/* Applies the keys, the operands from the second on (keys.h), to the file of the first; all of them or none. Returns an
    exit status. */
 int change_keys(const struct key_change *change, const struct arguments *arguments);
 

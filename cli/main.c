@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,10 +52,23 @@ static int print_general_help(void)
     return EXIT_FINE;
 }
 
+/* Forms of a verb, which are separated by " | ", have a line each. */
+static void print_usage(const struct verb *verb)
+{
+    const char *form = verb->synopsis, *end;
+    for (; form; form = end ? end + 3 : NULL) {
+        end = strstr(form, " | ");
+        char *text = end ? strndup(form, (size_t)(end - form)) : strdup(form);
+        int column = printf("%s roost %s ", form == verb->synopsis ? "usage:" : "      ", verb->name);
+        if (text)
+            print_wrapped(text, (size_t)column, (size_t)column);
+        free(text);
+    }
+}
+
 static int print_verb_help(const struct verb *verb)
 {
-    int column = printf("usage: roost %s ", verb->name);
-    print_wrapped(verb->synopsis, (size_t)column, (size_t)column);
+    print_usage(verb);
     putchar('\n');
     print_wrapped(verb->details, 0, 0);
     putchar('\n');

@@ -8,14 +8,19 @@
 static bool can_remove(const char *name, const roost_filter *filter);
 static bool remove_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
 
-static struct key_change change = {
-    .is_possible = can_remove, .apply = remove_keys, .effect = "removed", .no_effect = "not there"};
+static struct key_change change = {.verb = "remove",
+                                   .done = "removed",
+                                   .is_possible = can_remove,
+                                   .apply = remove_keys,
+                                   .effect = "removed",
+                                   .no_effect = "not there"};
 
 static struct {
     bool one;
 } settings;
 
 static const struct option options[] = {
+    KEY_OPTIONS(change.keys),
     {.name = "one",
      .type = OPTION_BOOLEAN,
      .place = &settings.one,
@@ -63,7 +68,7 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_remove = {
     .name = "remove",
-    .synopsis = "FILE [KEY...] [--one] [-v] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [--one] [-v] [--json]",
     .summary = "remove keys from a filter",
     .details = "Removes keys from a filter of --kind orcuckoo; KEY is as in roost add. If another replica adds "
                "the key at the same time, the key stays. Remove only keys that were added: removing a false "

@@ -6,7 +6,7 @@
 
 struct verb {
     const char *name;
-    const char *synopsis; /* what follows the name */
+    const char *synopsis; /* what follows the name; " | " separates forms */
     const char *summary;  /* a line in the list of verbs */
     const char *details;  /* the text of its help; print_wrapped prints it */
     const struct option *options;

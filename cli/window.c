@@ -12,11 +12,13 @@
 #include "cli/base/messages.h"
 #include "cli/base/nearest_word.h"
 #include "cli/base/numbers.h"
+#include "cli/base/progress.h"
 #include "cli/file/timed_file.h"
 #include "verb.h"
 
 static struct {
     struct timed_settings timed;
+    struct key_options keys;
     bool verbose, count, quiet, json, stamped;
     uint64_t step;
 } settings;
@@ -25,6 +27,7 @@ static const struct option options[] = {
     TIMED_OPTIONS(settings.timed,
                   "keys expected in one window (default 100,000; dedup 1M); more take more memory, at the same rate"),
     RESUME_OPTION(settings.timed),
+    KEY_OPTIONS(settings.keys),
     {.name = "stamped",
      .type = OPTION_BOOLEAN,
      .place = &settings.stamped,
@@ -62,7 +65,8 @@ static bool add_all(struct filter_file *file, const struct arguments *arguments,
     static bool seen[KEYS_AT_ONCE];
     size_t count;
     bool fine;
-    key_source_open(&source, arguments, 2);
+    key_source_open(&source, arguments, 2, &settings.keys);
+    progress_begin("keys", key_source_is_typed(&source), false);
     while ((fine = key_source_next(&source, &count)) && count > 0) {
         roost_status status =
             roost_window_add_many(file->filter, seen, NULL, source.keys, count, timed_now(&settings.timed));
@@ -73,7 +77,11 @@ static bool add_all(struct filter_file *file, const struct arguments *arguments,
         tally->keys += count;
         for (size_t i = 0; i < count; i++)
             tally->selected += !seen[i];
+        progress_count(tally->keys);
     }
+    progress_erase();
+    if (fine)
+        key_source_hint(&source, "added", "window add", file->name);
     key_source_close(&source);
     return fine;
 }
@@ -123,7 +131,7 @@ static void check_key(const roost_filter *window, roost_bytes key, struct tally 
     tally->selected++;
     if (prints_keys()) {
         fwrite_unlocked(key.data, 1, key.size, stdout);
-        putc_unlocked('\n', stdout);
+        putc_unlocked(key_terminator(&settings.keys), stdout);
     }
 }
 
@@ -132,13 +140,18 @@ static bool check_all(const roost_filter *window, const struct arguments *argume
     static struct key_source source;
     size_t count;
     bool fine;
-    key_source_open(&source, arguments, 2);
+    key_source_open(&source, arguments, 2, &settings.keys);
+    progress_begin("keys", key_source_is_typed(&source), prints_keys());
     while ((fine = key_source_next(&source, &count)) && count > 0) {
         for (size_t i = 0; i < count; i++)
             check_key(window, source.keys[i], tally);
         if (!(fine = finish_output()))
             break;
+        progress_count(tally->keys);
     }
+    progress_erase();
+    if (fine && !settings.quiet)
+        key_source_hint(&source, "checked", "window check", arguments->operands[1]);
     key_source_close(&source);
     return fine;
 }
@@ -168,9 +181,12 @@ static int run_check(const struct arguments *arguments)
 
 static int run_dedup(const struct arguments *arguments)
 {
-    const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step, settings.json};
+    const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step,
+                                                  key_terminator(&settings.keys), settings.json};
     if (arguments->count > 1)
         return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_ERROR;
+    if (settings.keys.files.count > 0)
+        return complain("--file", "only for add and check; dedup reads standard input"), EXIT_ERROR;
     if (settings.stamped && (settings.step || settings.timed.time))
         return complain("--stamped", "not together with --step or --time"), EXIT_ERROR;
     return dedup(&dedup_settings) ? EXIT_FINE : EXIT_ERROR;
@@ -197,7 +213,7 @@ static const char *const operands[] = {"add|check|dedup", NULL};
 
 const struct verb verb_window = {
     .name = "window",
-    .synopsis = "add|check FILE [KEY...] | dedup [OPTION...]",
+    .synopsis = "add|check FILE [KEY...] [-f KEYS] [-0] [OPTION...] | dedup --window TIME [-0] [OPTION...]",
     .summary = "keep keys for a time, then drop them",
     .details = "window add FILE adds keys, which expire by themselves after --window; a missing FILE is created "
                "if --window is given.\n\n"

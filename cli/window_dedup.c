@@ -47,20 +47,20 @@ static void look_at_clock(struct deduping *deduping)
     roost_window_set_latest(deduping->window, deduping->time);
 }
 
-static void print_line(roost_bytes line)
+static void print_line(roost_bytes line, char terminator)
 {
     fwrite_unlocked(line.data, 1, line.size, stdout);
-    putc_unlocked('\n', stdout);
+    putc_unlocked(terminator, stdout);
 }
 
 /* How many lines from the first on are adjacent in memory, so that one write prints them. */
-static size_t print_run(const roost_bytes *lines, const bool *seen, size_t count)
+static size_t print_run(const roost_bytes *lines, const bool *seen, size_t count, char terminator)
 {
     const char *begin = lines[0].data, *end = begin + lines[0].size;
     size_t run = 1;
-    for (; run < count && !seen[run] && (const char *)lines[run].data == end + 1 && *end == '\n'; run++)
+    for (; run < count && !seen[run] && (const char *)lines[run].data == end + 1 && *end == terminator; run++)
         end += 1 + lines[run].size;
-    print_line((roost_bytes){begin, (size_t)(end - begin)});
+    print_line((roost_bytes){begin, (size_t)(end - begin)}, terminator);
     return run;
 }
 
@@ -100,7 +100,7 @@ static bool pass_line(struct deduping *deduping, roost_bytes line)
         return complain_of_status("dedup", status);
     deduping->passed += !seen;
     if (!seen)
-        print_line(line);
+        print_line(line, deduping->settings->terminator);
     return true;
 }
 
@@ -120,7 +120,7 @@ static bool pass_batch(struct deduping *deduping, const roost_bytes *lines, size
         return complain_of_status("dedup", status);
     deduping->lines += count;
     for (size_t i = 0; i < count;) {
-        size_t run = seen[i] ? 0 : print_run(lines + i, seen + i, count - i);
+        size_t run = seen[i] ? 0 : print_run(lines + i, seen + i, count - i, deduping->settings->terminator);
         deduping->passed += run;
         i += run ? run : 1;
     }
@@ -134,6 +134,7 @@ static bool pass_all(struct deduping *deduping)
     size_t count;
     bool fine;
     line_reader_open(&reader, STDIN_FILENO);
+    reader.terminator = deduping->settings->terminator;
     while ((fine = line_reader_next(&reader, lines, &count, LINES_AT_ONCE)) && count > 0)
         if (!(fine = pass_batch(deduping, lines, count)))
             break;

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "messages.h"
@@ -104,6 +105,17 @@ static bool set_text(const struct option *option, const char *value)
     return *value || complain(spell(option).text, "must not be empty");
 }
 
+static bool append_text(const struct option *option, const char *value)
+{
+    struct text_list *list = option->place;
+    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
+    if (!texts)
+        return complain_plainly("out of memory");
+    list->texts = texts;
+    list->texts[list->count++] = value;
+    return *value || complain(spell(option).text, "must not be empty");
+}
+
 static unsigned find_choice(const char *const *choices, const char *value)
 {
     for (unsigned i = 0; choices && choices[i]; i++)
@@ -152,6 +164,8 @@ static bool set_option(const struct option *option, const char *value)
         return set_choice(option, value);
     case OPTION_TEXT:
         return set_text(option, value);
+    case OPTION_TEXTS:
+        return append_text(option, value);
     case OPTION_LATER:
         break;
     }

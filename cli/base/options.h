@@ -17,12 +17,19 @@ enum option_type {
     OPTION_SEED,     /* struct seed_option */
     OPTION_CHOICE,   /* unsigned: one of `choices`; the first is 1 */
     OPTION_TEXT,     /* const char *: any text but the empty one */
+    OPTION_TEXTS,    /* struct text_list: each time one more */
     OPTION_LATER,    /* of another version of roost; `value`: it takes a value */
 };
 
 struct seed_option {
     bool given;
     uint64_t seed;
+};
+
+/* They are never freed: one list for each option of a program that ends. */
+struct text_list {
+    const char **texts;
+    size_t count;
 };
 
 struct option {

@@ -16,6 +16,7 @@
 
 static struct {
     bool enabled;
+    const char *things;
     double begin, next;
     int width; /* of the present line */
 } line;
@@ -27,22 +28,23 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void progress_begin(bool prints_keys)
+void progress_begin(const char *things, bool types_keys, bool prints_keys)
 {
-    line.enabled = isatty(STDERR_FILENO) && !isatty(STDIN_FILENO) && !(prints_keys && isatty(STDOUT_FILENO));
+    line.enabled = isatty(STDERR_FILENO) && !types_keys && !(prints_keys && isatty(STDOUT_FILENO));
+    line.things = things;
     line.begin = seconds();
     line.next = line.begin + FIRST_SHOWN_AFTER;
 }
 
-void progress_count(uint64_t keys)
+void progress_count(uint64_t things)
 {
     double now = line.enabled ? seconds() : 0;
     if (!line.enabled || now < line.next)
         return;
     char count[COUNT_ROOM], rate[COUNT_ROOM], text[128];
-    format_count(count, keys);
-    format_count(rate, (uint64_t)((double)keys / (now - line.begin)));
-    snprintf(text, sizeof text, "%s keys, %s a second", count, rate);
+    format_count(count, things);
+    format_count(rate, (uint64_t)((double)things / (now - line.begin)));
+    snprintf(text, sizeof text, "%s %s, %s a second", count, line.things, rate);
     progress_show(text);
     line.next = now + SHOWN_EVERY;
 }

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Shows nothing unless standard error is a terminal from which no keys are read and to which none are printed. */
-void progress_begin(bool prints_keys);
+/* Shows nothing unless standard error is a terminal where no keys are typed and to which none are printed. `things` is
+   what is counted: "keys". */
+void progress_begin(const char *things, bool types_keys, bool prints_keys);
 
 /* Call it after each batch; the count is shown after the first second, ten times a second. */
-void progress_count(uint64_t keys);
+void progress_count(uint64_t count);
 
 /* Shows this line. The caller has checked that there is a terminal. */
 void progress_show(const char *text);

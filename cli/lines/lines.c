@@ -1,6 +1,6 @@
 /*
  * Reads lines at the speed of a pipe: large reads, one search for each newline, no copying of lines. A line is all
- * bytes before its newline; the last one needs no newline. The buffer grows to the longest line.
+ * bytes before its newline, or before another terminator; the last one needs none. The buffer grows to the longest line.
  */
 #include "lines.h"
 
@@ -16,7 +16,7 @@
 
 void line_reader_open(struct line_reader *reader, int descriptor)
 {
-    *reader = (struct line_reader){.name = "standard input", .descriptor = descriptor};
+    *reader = (struct line_reader){.name = "standard input", .descriptor = descriptor, .terminator = '\n'};
 }
 
 void line_reader_close(struct line_reader *reader)
@@ -66,9 +66,9 @@ static size_t split(struct line_reader *reader, roost_bytes *lines, size_t most)
     size_t count = 0;
     while (count < most && reader->searched < reader->end) {
         const char *from = reader->bytes + reader->searched;
-        const char *newline = memchr(from, '\n', reader->end - reader->searched);
-        reader->searched = newline ? (size_t)(newline - reader->bytes) + 1 : reader->end;
-        if (!newline)
+        const char *found = memchr(from, reader->terminator, reader->end - reader->searched);
+        reader->searched = found ? (size_t)(found - reader->bytes) + 1 : reader->end;
+        if (!found)
             break;
         lines[count++] = (roost_bytes){reader->bytes + reader->next, reader->searched - 1 - reader->next};
         reader->next = reader->searched;

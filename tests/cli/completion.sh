@@ -18,6 +18,8 @@ is "verbs" "reconcile remove" "$(offers roost re | tr ' ' '\n' | sort | tr '\n' 
 is "verbs behind help" "digest" "$(offers roost help dig)"
 is "options of a verb" "--capacity" "$(offers roost create f --cap)"
 is "short options" "-h -f" "$(offers roost create f - | tr ' ' '\n' | grep -xE -- '-.' | sort -r | tr '\n' ' ' | sed 's/ $//')"
+is "short options that take a value" "-0 -f" \
+    "$(offers roost add f - | tr ' ' '\n' | grep -xE -- '-[0f]' | sort | tr '\n' ' ' | sed 's/ $//')"
 is "what a window does" "dedup" "$(offers roost window d)"
 is "files elsewhere" "" "$(offers roost add s)"
 for verb in $("$ROOST" help | awk '/^  [a-z]/ && $1 != "roost" { print $1 }'); do

@@ -35,6 +35,62 @@ is "no keys at all select none" 1 $?
 is "no keys at all are fine to add" 0 $?
 gives "an empty operand is the empty key" 1 '' check f ''
 
+# ---- keys from files and with NUL ---------------------------------------------------------------------------------------
+
+printf 'from file\nlast of file' >list
+printf 'second\n' >list2
+gives "add -f adds the lines of a file" 0 '{"keys":2,"new":2,"elements":13,"promise_holds":true}' add --json -f list f </dev/null
+gives "check -f checks them" 0 $'from file\nlast of file' check f --file=list
+gives "-f may be glued" 0 2 check -cflist f
+gives "-f may be repeated, after operands" 0 $'alpha\nfrom file\nlast of file' check f alpha -f list -f list2
+is "-f - is standard input" $'alpha\nfrom file\nlast of file\none' "$(echo one | "$ROOST" check f alpha -f list -f -)"
+is "with -f standard input is not read otherwise" 0 "$(echo one | "$ROOST" check -c f -f list2)"
+refuses "-f of a file that is missing" '^roost: missing: No such file or directory$' add f -f missing
+refuses "-f of a directory" '^roost: \.: Is a directory$' add f -f .
+refuses "-f without a value" '^roost: --file: needs a value \(KEYS\)$' add f -f
+refuses "an error in a later file adds nothing of an earlier one" '^roost: missing: No such' add f -f list2 -f missing
+gives "nothing of it" 1 '' check f second
+printf 'two\nlines\0from file\0stop' >nul
+is "add -0 takes NUL-terminated keys" '"new":2' "$("$ROOST" add f -0 --json <nul | cut -d, -f2)"
+"$ROOST" check -0 f -f nul >"$output/back"
+{ cat nul; printf '\0'; } | cmp - "$output/back"
+verdict "check -0 prints them as they came"
+printf 'absent\0stop\0' | "$ROOST" check --null -v f | cmp - <(printf 'absent\0')
+verdict "check -0 -v, too"
+printf 'two\nlines\0' | xargs -0 "$ROOST" check -0 f | cmp - <(printf 'two\nlines\0')
+verdict "operands are printed with NUL, too"
+"$ROOST" create r --capacity 1000 --kind orcuckoo
+"$ROOST" add r -f list -0f nul # all of them split at NUL
+is "-0 is for all files" 4 "$(field r elements)"
+is "remove takes both" '"removed":3' "$("$ROOST" remove r --json -0 -f nul | cut -d, -f2)"
+rm -f r nul list2
+
+# ---- hints on a terminal ------------------------------------------------------------------------------------------------
+
+# on_terminal COMMAND: what a person at a terminal sees of it, standard error above all.
+on_terminal() {
+    script -qec "$1" /dev/null </dev/null | tr -d '\r'
+}
+if script -qec true /dev/null >/dev/null 2>&1; then
+    is "the name of a file as a key: a hint" \
+        "roost: added the key 'list' itself; to add the lines of that file: roost add -f list f" \
+        "$(on_terminal "'$ROOST' add f list")"
+    is "check has it, too" \
+        $'list\nroost: checked the key \'list\' itself; to check the lines of that file: roost check -f list f' \
+        "$(on_terminal "'$ROOST' check f list")"
+    is "one hint for many" 1 "$(on_terminal "'$ROOST' add f list list f" | grep -c itself)"
+    is "none behind --" "" "$(on_terminal "'$ROOST' add f -- list")"
+    is "none for a directory" "" "$(mkdir folder; on_terminal "'$ROOST' add f folder")"
+    is "none in a pipe" "" "$(on_terminal "'$ROOST' add f list 2>&1 | cat")"
+    is "keys from a terminal: a hint" 'roost: reading keys from the terminal, one a line; Ctrl-D ends' \
+        "$(echo alpha | script -qec "'$ROOST' check -q f" /dev/null | tr -d '\r' | grep ^roost)"
+else
+    skip "hints" "there is no script command"
+fi
+"$ROOST" add f list 2>"$output/err"
+is "without a terminal there is no hint" "" "$(cat "$output/err")"
+rm -rf list folder
+
 # ---- strange keys -----------------------------------------------------------------------------------------------------
 
 # comes_back NAME FILE: each line of the file, added, is printed again byte by byte; nothing of it was in before.

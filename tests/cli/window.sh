@@ -14,6 +14,19 @@ gives "what came again stays from then on" 0 "swift" window check w.roost --time
 printf 'a\n\nb\0c\nlast' | "$ROOST" window add keys.roost --window 1h
 printf 'a\n\nb\0c\nlast\nother' | "$ROOST" window check keys.roost >got
 printf 'a\n\nb\0c\nlast\n' | cmp -s - got; verdict "keys are any bytes"
+printf 'a\n\nb' >list
+printf 'b\nx\0last\0' >nul
+gives "-f takes the lines of a file" 0 a window check keys.roost -f list
+gives "-0 splits at NUL" 0 '{"keys":2,"new":1}' window add keys.roost -0 -f nul --json
+"$ROOST" window check -0 keys.roost -f nul | cmp -s - nul; verdict "and prints NUL"
+printf 'x\ny\0z\0x\ny\0' | "$ROOST" window dedup --window 1h -0 | cmp -s - <(printf 'x\ny\0z\0'); verdict "dedup takes -0, too"
+refuses "dedup -f" '--file: only for add and check; dedup reads standard input' window dedup --window 1h -f list
+if script -qec true /dev/null >/dev/null 2>&1; then
+    is "the name of a file as a key: a hint" \
+        "roost: added the key 'list' itself; to add the lines of that file: roost window add -f list keys.roost" \
+        "$(script -qec "'$ROOST' window add keys.roost list" /dev/null </dev/null | tr -d '\r')"
+fi
+rm -f list nul
 json_says "info tells the window" "r['kind'] == 'window' and r['window_seconds'] == 60 and r['slot_seconds'] == 15 and r['past'] == 3 and r['fpr_promised'] == 1e-6 and r['promise_holds']" info w.roost --json
 holds "info for people" grep -q '1 m, in slots of 15 s' <("$ROOST" info w.roost)
 
