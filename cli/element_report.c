@@ -28,8 +28,8 @@ void warn_of_promise(const char *name, const roost_filter *filter)
     roost_filter_get_info(filter, &info);
     if (info.promise_holds)
         return;
-    format_percent(promised, config->fpr, 3);
-    format_percent(now, info.fpr_now, 3);
+    format_rate(promised, config->fpr);
+    format_rate(now, info.fpr_now);
     if (config->scalable) {
         complain(name, "was created for fewer writers than it has: %s false positives now, %s promised", now, promised);
         return;

@@ -267,8 +267,8 @@ static void print_contents(const struct facts *facts)
     char capacity[COUNT_ROOM], elements[COUNT_ROOM], promised[NUMBER_ROOM], now[NUMBER_ROOM];
     format_count(capacity, facts->config->capacity);
     format_count(elements, facts->elements);
-    format_percent(promised, facts->config->fpr, 3);
-    format_percent(now, facts->info.fpr_now, 3);
+    format_rate(promised, facts->config->fpr);
+    format_rate(now, facts->info.fpr_now);
     if (!facts->config->scalable)
         printf(LABEL "about %s of %s\n", "elements", elements, capacity);
     else if (keeps_quota(facts))

@@ -11,6 +11,10 @@
 
 #define LONGEST_SHARE    64
 #define LARGEST_EXPONENT 400
+#define LEAST_SHARE      1e-6  /* that is written as a percentage */
+#define LEAST_PERCENTAGE 1e-5  /* of rates */
+#define LEAST_RATE       1e-15 /* that is written */
+#define RATE_DIGITS      3
 
 static bool is_digit(char c)
 {
@@ -241,5 +245,27 @@ void format_shortest(char text[NUMBER_ROOM], double number)
 
 void format_percent(char text[NUMBER_ROOM], double share, int digits)
 {
-    snprintf(text, NUMBER_ROOM, "%.*g %%", digits, share * 100);
+    if (share > 0 && share < LEAST_SHARE)
+        snprintf(text, NUMBER_ROOM, "under 0.0001 %%");
+    else
+        snprintf(text, NUMBER_ROOM, "%.*g %%", digits, share * 100);
+}
+
+/* The number of "1 in so many" is rounded to as many digits as a percentage has. */
+void format_rate(char text[NUMBER_ROOM], double rate)
+{
+    char count[COUNT_ROOM];
+    double unit = 1;
+    if (rate == 0 || rate >= LEAST_PERCENTAGE) {
+        format_percent(text, rate, RATE_DIGITS);
+        return;
+    }
+    if (rate < LEAST_RATE) {
+        snprintf(text, NUMBER_ROOM, "under 1 in 10^15");
+        return;
+    }
+    while (1 / rate / unit >= 999.5)
+        unit *= 10;
+    format_count(count, (uint64_t)(1 / rate / unit + 0.5) * (uint64_t)unit);
+    snprintf(text, NUMBER_ROOM, "1 in %.26s", count);
 }

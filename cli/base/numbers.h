@@ -44,7 +44,10 @@ void format_bytes(char text[COUNT_ROOM], uint64_t bytes);
 /* The fewest digits that read back as the same double. */
 void format_shortest(char text[NUMBER_ROOM], double number);
 
-/* 0.0123 as "1.23 %", with at most that many digits. */
+/* 0.0123 as "1.23 %", with at most that many digits; the lowest shares as "under 0.0001 %". */
 void format_percent(char text[NUMBER_ROOM], double share, int digits);
+
+/* A rate of false positives: "1.23 %", low ones as "1 in 1,230,000" or "under 1 in 10^15". */
+void format_rate(char text[NUMBER_ROOM], double rate);
 
 #endif

@@ -49,6 +49,21 @@ is "numbers follow no locale" '"fpr_promised":0.01' \
 roost info bloom
 grep -q '1 % promised' "$output/out" && grep -q 'of 1,000' "$output/out" && grep -q "$(digest bloom)" "$output/out"
 verdict "info tells what matters"
+# promises FPR: how info writes this rate.
+promises() {
+    "$ROOST" create rate --force --kind "${2-bloom}" --capacity 1000 --fpr "$1"
+    "$ROOST" info rate | sed -n 's/^false positives *\(.*\) promised.*/\1/p'
+}
+is "rates are percentages" "0.7 % 0.001 %" "$(promises 0.007) $(promises 1e-5)"
+is "low ones are 1 in so many" "1 in 1,000,000; 1 in 333,000,000" "$(promises 1e-6); $(promises 3e-9 cuckoo)"
+"$ROOST" add rate one # of a filter whose fingerprints have 32 bits
+is "no rate or load of info has an exponent" 0 "$("$ROOST" info rate | grep -c '[0-9]e-')"
+"$ROOST" create rate --force --capacity 1M --layout classic
+gives "a single key is hardly ever taken for another one" 0 "" add rate one
+is "the lowest rates are not spelt out" 1 "$("$ROOST" info rate | grep -c '1 % promised, under 1 in 10^15 now')"
+is "nor are the lowest loads" 1 "$("$ROOST" info rate | grep -c 'bits set, under 0.0001 %')"
+json_says "JSON has the exact figure" "0 < r['fpr_now'] < 1e-15" info rate --json
+rm -f rate
 seq 10000 | "$ROOST" add copy 2>/dev/null
 roost info copy
 grep -q 'NO LONGER HOLDS' "$output/out"
