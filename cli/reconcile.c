@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
 #include "cli/lines/line_responder.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
+#include "cli/base/progress.h"
 #include "cli/peer/remote.h"
 #include "verb.h"
 
@@ -74,10 +76,21 @@ struct reconciling {
 
 /* ---- requests --------------------------------------------------------------------------------------------------- */
 
+/* Before the first reply the terminal may be the remote shell's. */
+static void show_exchange(const struct reconciling *work)
+{
+    char sent[COUNT_ROOM], received[COUNT_ROOM];
+    format_bytes(sent, work->sent + work->payload_sent);
+    format_bytes(received, work->received + work->payload_received);
+    if (work->rounds > 1)
+        progress_note("round %u, %s sent, %s received", work->rounds, sent, received);
+}
+
 static bool ask(struct reconciling *work, roost_bytes request)
 {
     bool understood = true; /* else the reply says so */
     work->rounds++;
+    show_exchange(work);
     if (work->responder_is_remote)
         return remote_ask(&work->remote, &work->reply, request);
     return line_responder_reply(&work->responder, &work->reply, &understood, request);
@@ -325,18 +338,6 @@ static void report(const struct reconciling *work)
     }
 }
 
-static bool reconcile(struct reconciling *work)
-{
-    if (!begin_session(work) || !exchange_messages(work))
-        return false;
-    work->result = roost_reconcile_get_result(work->initiator.session);
-    if (!line_side_conclude(&work->initiator) || !exchange_lines(work))
-        return false;
-    report(work);
-    warn_of_missed(work);
-    return true;
-}
-
 static bool open_sides(struct reconciling *work, const char *a, const char *b)
 {
     bool a_is_remote = is_remote_name(a), b_is_remote = is_remote_name(b);
@@ -349,8 +350,34 @@ static bool open_sides(struct reconciling *work, const char *a, const char *b)
     work->responder_is_remote = a_is_remote || b_is_remote;
     if (!line_side_open(&work->initiator, a_is_remote ? b : a))
         return false;
-    return work->responder_is_remote ? remote_start(&work->remote, work->responder_name, &settings.shell)
+    return work->responder_is_remote ? remote_is_valid(work->responder_name, &settings.shell)
                                      : line_side_open(&work->responder, work->responder_name);
+}
+
+/* After this side has read its lines: ssh may ask for a password, and needs the line of the terminal. */
+static bool start_responder(struct reconciling *work)
+{
+    work->responder.loaded = work->initiator.loaded;
+    if (!work->responder_is_remote)
+        return true;
+    progress_erase();
+    return remote_start(&work->remote, work->responder_name, &settings.shell);
+}
+
+static bool reconcile(struct reconciling *work)
+{
+    if (!begin_session(work) || !start_responder(work) || !exchange_messages(work))
+        return false;
+    work->result = roost_reconcile_get_result(work->initiator.session);
+    progress_erase();
+    if (prints_lines() && isatty(STDOUT_FILENO))
+        progress_end();
+    if (!line_side_conclude(&work->initiator) || !exchange_lines(work))
+        return false;
+    progress_erase();
+    report(work);
+    warn_of_missed(work);
+    return true;
 }
 
 static void close_sides(struct reconciling *work)
@@ -368,6 +395,7 @@ static int run(const struct arguments *arguments)
     struct reconciling work = {.initiator.file.descriptor = -1, .responder.file.descriptor = -1};
     complete_shell(&settings.shell);
     interrupt_catch();
+    progress_begin("lines read", false, false);
     bool fine = open_sides(&work, arguments->operands[0], arguments->operands[1]) && reconcile(&work);
     bool equal = is_equal(&work.result);
     close_sides(&work);

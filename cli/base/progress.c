@@ -4,6 +4,7 @@
  */
 #include "progress.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -36,17 +37,39 @@ void progress_begin(const char *things, bool types_keys, bool prints_keys)
     line.next = line.begin + FIRST_SHOWN_AFTER;
 }
 
+/* Sets the time of the next line if one is due now. */
+static bool is_due(double *now)
+{
+    *now = line.enabled ? seconds() : 0;
+    if (!line.enabled || *now < line.next)
+        return false;
+    line.next = *now + SHOWN_EVERY;
+    return true;
+}
+
 void progress_count(uint64_t things)
 {
-    double now = line.enabled ? seconds() : 0;
-    if (!line.enabled || now < line.next)
+    double now;
+    if (!is_due(&now))
         return;
     char count[COUNT_ROOM], rate[COUNT_ROOM], text[128];
     format_count(count, things);
     format_count(rate, (uint64_t)((double)things / (now - line.begin)));
     snprintf(text, sizeof text, "%s %s, %s a second", count, line.things, rate);
     progress_show(text);
-    line.next = now + SHOWN_EVERY;
+}
+
+void progress_note(const char *format, ...)
+{
+    double now;
+    char text[128];
+    va_list values;
+    if (!is_due(&now))
+        return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    progress_show(text);
 }
 
 void progress_show(const char *text)
@@ -61,4 +84,10 @@ void progress_erase(void)
     if (line.width > 0)
         fprintf(stderr, "\r%*s\r", line.width, "");
     line.width = 0;
+}
+
+void progress_end(void)
+{
+    progress_erase();
+    line.enabled = false;
 }

@@ -15,6 +15,8 @@
 #include "cli/base/interrupt.h"
 #include "lines.h"
 #include "cli/base/messages.h"
+#include "cli/base/numbers.h"
+#include "cli/base/progress.h"
 
 #define LINES_AT_ONCE  4096
 #define COPIED_AT_ONCE ((size_t)256 << 10)
@@ -36,16 +38,28 @@ static int open_nameless(void)
     return descriptor;
 }
 
+static void show_copied(uint64_t bytes)
+{
+    char size[COUNT_ROOM];
+    format_bytes(size, bytes);
+    progress_note("%s read", size);
+}
+
 static bool copy_all(int to, int from)
 {
+    uint64_t copied = 0;
     char *bytes = malloc(COPIED_AT_ONCE);
     ssize_t got = bytes ? 1 : -1;
     while (got > 0 && !interrupted()) {
         got = read(from, bytes, COPIED_AT_ONCE);
-        if (got < 0 && errno == EINTR && !interrupted())
+        if (got < 0 && errno == EINTR && !interrupted()) {
             got = 1;
-        else if (got > 0 && write(to, bytes, (size_t)got) != got)
+            continue;
+        }
+        if (got > 0 && write(to, bytes, (size_t)got) != got)
             got = -1;
+        if (got > 0)
+            show_copied(copied += (uint64_t)got);
     }
     free(bytes);
     return got == 0;

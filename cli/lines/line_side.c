@@ -6,8 +6,10 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/machine.h"
 #include "cli/base/messages.h"
+#include "cli/base/progress.h"
 
-#define RECORDS_AT_ONCE ((size_t)1 << 20)
+#define RECORDS_AT_ONCE     ((size_t)1 << 20)
+#define LINES_BETWEEN_LOOKS 4096 /* at the clock */
 
 roost_environment line_environment(void)
 {
@@ -54,6 +56,8 @@ static bool add_line(void *context, roost_bytes line)
     roost_status status = roost_reconcile_add(side->session, line.data, line.size, 1);
     if (status == ROOST_TOO_LARGE)
         return complain(side->file.name, "has too many lines to reconcile");
+    if (++side->loaded % LINES_BETWEEN_LOOKS == 0)
+        progress_count(side->loaded);
     return (status == ROOST_OK || complain_of_session(side->file.name, status)) && !interrupted();
 }
 

@@ -244,16 +244,24 @@ static bool start_with_pipes(struct remote *remote, char **words)
     return complain(words[0], "%s", strerror(error));
 }
 
+bool remote_is_valid(const char *name, const struct remote_shell *shell)
+{
+    char *host = copy_host(name);
+    bool valid =
+        host ? request_is_sound(name, shell) && host_is_sound(name, host) : complain(name, "%s", strerror(ENOMEM));
+    free(host);
+    return valid;
+}
+
 bool remote_start(struct remote *remote, const char *name, const struct remote_shell *shell)
 {
     struct command command;
     *remote = (struct remote){.name = name, .shell = shell};
-    if (!request_is_sound(name, shell))
+    if (!remote_is_valid(name, shell))
         return false;
     signal(SIGPIPE, SIG_IGN); /* a closed connection then makes write() fail */
     bool made = make_command(&command, name, shell);
-    bool started = made ? host_is_sound(name, command.host) && start_with_pipes(remote, command.words)
-                        : complain(name, "%s", strerror(ENOMEM));
+    bool started = made ? start_with_pipes(remote, command.words) : complain(name, "%s", strerror(ENOMEM));
     release_command(&command);
     return started;
 }

@@ -41,6 +41,9 @@ bool is_remote_name(const char *name);
 /* Whether it looks like a URL. */
 bool is_url(const char *name);
 
+/* Whether a program can be started there: name and settings are valid. Complains if not. */
+bool remote_is_valid(const char *name, const struct remote_shell *shell);
+
 /* Starts the program on the other machine. Complains if it fails. */
 bool remote_start(struct remote *remote, const char *name, const struct remote_shell *shell);
 

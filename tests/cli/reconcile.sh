@@ -34,6 +34,24 @@ verdict "--stats says what it cost"
 "$ROOST" reconcile a b --json >json
 python3 -c 'import json; r = json.load(open("json")); assert r["only_here"] == r["only_there"] == 1 and not r["equal"] and 20 < r["sent"] < 500 and 10 < r["received"] < 500 and 2 <= r["rounds"] < 12 and r["cpu_seconds"] >= 0'
 verdict "--json says the same"
+if script -qec true /dev/null >/dev/null 2>&1; then
+    # A file that comes slowly; then a peer that answers late.
+    seq 5000 >many
+    cat >slowly <<END
+bash -c '"$ROOST" reconcile -q <(head -n 10 many; sleep 1.1; tail -n +11 many; sleep 0.2) many'
+END
+    script -qec "bash slowly" /dev/null >"$output/terminal" </dev/null
+    grep -qE '[0-9.]+ k?B read' "$output/terminal" && grep -qE '[0-9,]+ lines read, [0-9,]+ a second' "$output/terminal"
+    verdict "a terminal sees how much was read"
+    MEANWHILE='sleep 1.1' script -qec "'$ROOST' reconcile --rsh '$PWD/shells/late' --roost '$ROOST' -q a here:$PWD/b" /dev/null >"$output/terminal" </dev/null
+    grep -qE 'round 2, [0-9]+ B sent, [0-9]+ B received' "$output/terminal"
+    verdict "and the rounds"
+    script -qec "'$ROOST' reconcile a b" /dev/null >"$output/terminal" </dev/null
+    is "short work shows none" $'< martin\n> heron' "$(tr -d '\r' <"$output/terminal")"
+    rm -f many slowly
+else
+    skip "progress" "there is no script command"
+fi
 roost reconcile <(cat a) <(cat b)
 [ "$status" -eq 1 ] && [ "$(cat "$output/out")" = $'< martin\n> heron' ]
 verdict "pipes for files"
