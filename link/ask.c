@@ -4,6 +4,8 @@
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
 
+#include "cli/base/config_difference.h"
+#include "client/reply_fields.h"
 #include "clock.h"
 #include "replies.h"
 #include "report.h"
@@ -91,6 +93,61 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
                    ticket);
 }
 
+/* ---- conflicts --------------------------------------------------------------------------------------------------- */
+
+/* Two regions refuse each other's values of a key: both are asked for its configuration, one after the other. */
+struct comparison {
+    struct work *work;
+    uint32_t serial;
+    unsigned region, other;
+    roost_config config; /* of the first that was asked */
+};
+
+static void ask_for_config(struct comparison *comparison, unsigned region, taken *take)
+{
+    struct work *work = comparison->work;
+    roost_bytes words[] = {text_word("ROOST.INFO"), key_word(work)};
+    ask(work, comparison->serial, region, (struct words){words, 2}, take, comparison);
+}
+
+/* Whether a server replied with a configuration. Otherwise it is too old, or this user may not ask for it. */
+static bool take_config(roost_config *config, const redisReply *reply)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY && read_config(config, reply);
+}
+
+static void take_their_config(void *context, const redisReply *reply)
+{
+    struct comparison comparison = *(struct comparison *)context;
+    roost_config theirs;
+    struct difference difference;
+    free(context);
+    bool found = take_config(&theirs, reply) && config_difference(&difference, &comparison.config, &theirs);
+    report_mismatch(region_of(comparison.work, comparison.region), region_of(comparison.work, comparison.other),
+                    comparison.work->row, found ? &difference : NULL);
+}
+
+static void take_our_config(void *context, const redisReply *reply)
+{
+    struct comparison *comparison = context;
+    if (take_config(&comparison->config, reply))
+        ask_for_config(comparison, comparison->other, take_their_config);
+    else
+        take_their_config(comparison, NULL);
+}
+
+/* Reports in which option the two differ. */
+static void compare_configs(struct work *work, unsigned region, unsigned other)
+{
+    struct comparison *comparison = malloc(sizeof *comparison);
+    if (!comparison) {
+        report_mismatch(region_of(work, region), region_of(work, other), work->row, NULL);
+        return;
+    }
+    *comparison = (struct comparison){.work = work, .serial = work->serial, .region = region, .other = other};
+    ask_for_config(comparison, region, take_our_config);
+}
+
 /* Between a region and all others. */
 static void conflict_with_all(struct work *work, unsigned region)
 {
@@ -109,13 +166,18 @@ static void refuse(struct work *work, unsigned region, int other, const char *te
         return;
     }
     bool known_already = other >= 0 && work_conflicts(work, region, (unsigned)other);
-    if (other >= 0 && is_configuration_error(text))
+    bool with_one = other >= 0 && is_configuration_error(text);
+    if (with_one)
         work_conflict(work, region, (unsigned)other);
     else
         conflict_with_all(work, region);
     region_of(work, region)->counters.errors++;
-    if (!known_already)
-        report_conflict(region_of(work, region), work, text);
+    if (known_already || !report_is_new(region_of(work, region), work, text))
+        return;
+    if (with_one)
+        compare_configs(work, region, (unsigned)other);
+    else
+        report_conflict(region_of(work, region), work->row, text);
 }
 
 static bool is_at_top(const struct work *work, unsigned region)

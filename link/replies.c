@@ -9,7 +9,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+#include "client/reply_fields.h"
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
@@ -26,11 +27,6 @@ static bool is_nil(const redisReply *reply)
 static bool is_array(const redisReply *reply, size_t least)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements >= least;
-}
-
-static bool text_is(const redisReply *reply, const char *text)
-{
-    return is_text(reply) && (size_t)reply->len == strlen(text) && strncasecmp(reply->str, text, strlen(text)) == 0;
 }
 
 static int hex_value(char digit)
@@ -111,27 +107,6 @@ void cursor_text(char text[CURSOR_ROOM], roost_cursor cursor)
 
 /* ---- summaries --------------------------------------------------------------------------------------------------- */
 
-static const redisReply *field(const redisReply *reply, const char *name)
-{
-    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2)
-        if (text_is(reply->element[i], name))
-            return reply->element[i + 1];
-    return NULL;
-}
-
-bool read_field(int64_t *value, const redisReply *reply, const char *name)
-{
-    const redisReply *found = field(reply, name);
-    *value = found && found->type == REDIS_REPLY_INTEGER ? found->integer : 0;
-    return found && found->type == REDIS_REPLY_INTEGER;
-}
-
-bool field_is(const redisReply *reply, const char *name, const char *text)
-{
-    const redisReply *found = field(reply, name);
-    return found && text_is(found, text);
-}
-
 /* False, and the flag is false, if there is no such field. */
 static bool read_flag(const redisReply *reply, const char *name, bool *flag)
 {
@@ -143,9 +118,9 @@ static bool read_flag(const redisReply *reply, const char *name, bool *flag)
 
 bool read_summary(struct summary *summary, const redisReply *reply)
 {
-    const redisReply *digest = field(reply, "digest"), *change_cursor = field(reply, "mark");
+    const redisReply *digest = reply_field(reply, "digest"), *change_cursor = reply_field(reply, "mark");
     int64_t keys, more;
-    summary->changed = field(reply, "changed");
+    summary->changed = reply_field(reply, "changed");
     if (!digest || !read_digest(&summary->digest, digest) || !change_cursor || !is_text(change_cursor) ||
         change_cursor->len >= CHANGE_CURSOR_SIZE || memchr(change_cursor->str, 0, change_cursor->len) ||
         !read_field(&keys, reply, "keys") || keys < 0 || !read_field(&more, reply, "more") || !summary->changed ||
@@ -160,7 +135,7 @@ bool read_summary(struct summary *summary, const redisReply *reply)
         summary->listed = !summary->more;
     read_flag(reply, "missed", &summary->missed);
     read_flag(reply, "full", &summary->full);
-    const redisReply *link = field(reply, "link");
+    const redisReply *link = reply_field(reply, "link");
     int64_t time;
     summary->link = link && is_text(link) ? text_bytes(link) : (roost_bytes){NULL, 0};
     summary->time = read_field(&time, reply, "time") && time > 0 ? (uint64_t)time : 0;

@@ -62,11 +62,6 @@ struct asked {
 };
 bool read_asked(struct asked *asked, const struct redisReply *reply);
 
-/* A number by its field name in a flat array of names and values. */
-bool read_field(int64_t *value, const struct redisReply *reply, const char *name);
-/* Whether a field has this text. */
-bool field_is(const struct redisReply *reply, const char *name, const char *text);
-
 /* ---- errors ---- */
 
 /* Out of memory: passes at an unknown time. */

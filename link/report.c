@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/config_difference.h"
 #include "cli/base/json.h"
 #include "cli/base/machine.h"
 #include "cli/base/messages.h"
@@ -238,24 +239,65 @@ void report_refusals(struct engine *engine, bool end)
     }
 }
 
-void report_conflict(struct region *region, struct work *work, const char *text)
+bool report_is_new(struct region *region, struct work *work, const char *text)
+{
+    uint32_t hash = hash_text(text);
+    bool is_new = work->complaints[region->index] != hash;
+    work->complaints[region->index] = hash;
+    return is_new;
+}
+
+void report_conflict(struct region *region, const struct row *row, const char *text)
 {
     struct json json;
     char key[KEY_ROOM];
-    uint32_t hash = hash_text(text);
-    if (work->complaints[region->index] == hash)
-        return;
-    work->complaints[region->index] = hash;
     if (!speaks_json(region)) {
-        printable_key(key, work->row);
+        printable_key(key, row);
         if (may_report_key(region))
             complain(deployment_name(region->deployment), "key %s: %s", key, text);
         return;
     }
     event_begin(&json, "conflict");
     event_region(&json, region);
-    event_row(&json, work->row);
+    event_row(&json, row);
     json_text(&json, "text", text);
+    event_end(&json);
+}
+
+static void say_mismatch(struct region *region, const struct region *other, const struct row *row,
+                         const struct difference *difference)
+{
+    char key[KEY_ROOM];
+    const char *here = deployment_name(region->deployment), *there = deployment_name(other->deployment);
+    printable_key(key, row);
+    if (!may_report_key(region))
+        return;
+    if (difference)
+        complain(here, "key %s: not merged with %s: %s %s here, %s there", key, there, difference->field,
+                 difference->ours, difference->theirs);
+    else
+        complain(here, "key %s: not merged with %s, where it was created with other options; compare ROOST.INFO", key,
+                 there);
+}
+
+void report_mismatch(struct region *region, struct region *other, const struct row *row,
+                     const struct difference *difference)
+{
+    struct json json;
+    if (!speaks_json(region)) {
+        say_mismatch(region, other, row, difference);
+        return;
+    }
+    event_begin(&json, "conflict");
+    event_region(&json, region);
+    event_row(&json, row);
+    json_text(&json, "text", roost_status_text(ROOST_MISMATCH));
+    json_text(&json, "other_peer", deployment_name(other->deployment));
+    if (difference) {
+        json_text(&json, "option", difference->field);
+        json_text(&json, "value", difference->ours);
+        json_text(&json, "other_value", difference->theirs);
+    }
     event_end(&json);
 }
 

@@ -4,6 +4,8 @@
 
 #include "engine_state.h"
 
+struct difference;
+
 void report_start(struct engine *engine);
 void report_stop(struct engine *engine);
 
@@ -16,8 +18,13 @@ void report_error_at(struct region *region, const char *who, const char *text);
 
 /* A key was merged, seeded, deleted or synced at a region, with so many bytes. */
 void report_work(struct region *region, const struct row *row, const char *event, uint64_t bytes);
-/* A region refuses a key; once for each text. Of many keys only some are listed, and the rest is counted. */
-void report_conflict(struct region *region, struct work *work, const char *text);
+/* Whether this is another refusal than the last one that was reported of the key and the region. */
+bool report_is_new(struct region *region, struct work *work, const char *text);
+/* A region refuses a key. Of many keys only some are listed, and the rest is counted. */
+void report_conflict(struct region *region, const struct row *row, const char *text);
+/* Two regions refuse each other's values of a key, since an option differs; NULL: it is not known which. */
+void report_mismatch(struct region *region, struct region *other, const struct row *row,
+                     const struct difference *difference);
 /* The clock of a region is ahead of the others by so many milliseconds, or behind (less than 0); the key is one that
    was refused for it. */
 void report_clock(struct region *region, int database, roost_bytes key, int64_t ahead);

@@ -35,6 +35,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
+#include "client/reply_fields.h"
 #include "replies.h"
 #include "report.h"
 #include "sync.h"

@@ -221,6 +221,14 @@ void format_duration(char text[COUNT_ROOM], uint64_t microseconds)
     snprintf(text, COUNT_ROOM, "%.6g %s", (double)microseconds / (double)unit->microseconds, unit->name);
 }
 
+void format_exact_duration(char text[COUNT_ROOM], uint64_t microseconds)
+{
+    const struct time_unit *unit = time_units;
+    while (microseconds % unit->microseconds != 0)
+        unit++;
+    snprintf(text, COUNT_ROOM, "%llu %s", (unsigned long long)(microseconds / unit->microseconds), unit->name);
+}
+
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

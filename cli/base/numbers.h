@@ -38,6 +38,9 @@ void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing);
 /* 90 s, 1.5 h: from microseconds, in the largest unit that gives 1 or more. */
 void format_duration(char text[COUNT_ROOM], uint64_t microseconds);
 
+/* 2 h, 61 s, 1500 ms: exactly, in the largest unit that gives a whole number. */
+void format_exact_duration(char text[COUNT_ROOM], uint64_t microseconds);
+
 /* 12.3 MB, in powers of ten */
 void format_bytes(char text[COUNT_ROOM], uint64_t bytes);
 

@@ -258,6 +258,16 @@ int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return status == ROOST_OK ? reply_ok(ctx) : reply_status(ctx, status);
 }
 
+const char *layout_word(roost_layout layout)
+{
+    return layout == ROOST_BLOCKED || layout == ROOST_CLASSIC ? layout_words[layout - 1] : "none";
+}
+
+const char *schedule_word(roost_schedule schedule)
+{
+    return schedule == ROOST_QUADRATIC || schedule == ROOST_HALVING ? schedule_words[schedule - 1] : "none";
+}
+
 const char *kind_word(roost_kind kind)
 {
     size_t i = 0;

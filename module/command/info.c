@@ -29,7 +29,7 @@ static void reply_boolean_pair(RedisModuleCtx *ctx, const char *name, bool on)
     RedisModule_ReplyWithBool(ctx, on);
 }
 
-#define CONFIG_PAIRS 10
+#define CONFIG_PAIRS 13
 static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
 {
     reply_text_pair(ctx, "kind", kind_word(config->kind));
@@ -42,6 +42,9 @@ static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
     reply_number_pair(ctx, "growth", config->growth);
     reply_number_pair(ctx, "fingerprint_bits", config->fingerprint_bits);
     reply_number_pair(ctx, "bucket_size", config->bucket_size);
+    reply_number_pair(ctx, "entry_bits", config->entry_bits);
+    reply_text_pair(ctx, "layout", layout_word(config->layout));
+    reply_text_pair(ctx, "schedule", schedule_word(config->schedule));
 }
 
 #define STATE_PAIRS 5

@@ -278,7 +278,8 @@ def test_conflicts_are_told_and_stop_nothing_else():
         status, out, said = once(*regions)
         assert (status, out) == (1, ""), (status, out, said)
         lines = conflict_lines(said)
-        assert any(" key odd: " in line and "configuration" in line for line in lines), said
+        assert any(f" key odd: not merged with 127.0.0.1:{c.port}: kind cuckoo here, bloom there" in line
+                   or f":{c.port}: key odd: not merged with " in line and "kind bloom here, cuckoo there" in line for line in lines), said
         assert any(line.startswith(f"roost: 127.0.0.1:{b.port}: key typed: WRONGTYPE") for line in lines), said
         assert in_step(regions, ["fine"]) and in_step([a, b], ["odd"]) and in_step([a, c], ["typed"])
         with Link(*regions) as link:
@@ -293,6 +294,40 @@ def test_conflicts_are_told_and_stop_nothing_else():
             b("DEL", "typed"), a("ROOST.ADD", "typed", "another try"), c("DEL", "odd")
             wait_in_step(regions, ["typed"])
             wait_for(lambda: not any(s("EXISTS", "odd") for s in regions), "a deletion to win over both")
+
+
+DIFFERENT = {
+    "capacity": (["KIND", "bloom", "CAPACITY", 1000], ["KIND", "bloom", "CAPACITY", 2000], {"1000", "2000"}),
+    "fpr": (["KIND", "cuckoo", "CAPACITY", 9, "FPR", 0.01], ["KIND", "cuckoo", "CAPACITY", 9, "FPR", 0.001], {"0.01", "0.001"}),
+    "layout": (["KIND", "bloom", "CAPACITY", 9, "LAYOUT", "blocked"], ["KIND", "bloom", "CAPACITY", 9, "LAYOUT", "classic"], {"blocked", "classic"}),
+    "seed": (["KIND", "bloom", "CAPACITY", 9, "SEED", 1], ["KIND", "bloom", "CAPACITY", 9, "SEED", 2 ** 64 - 1], {"0x1", "0xffffffffffffffff"}),
+    "size": (["KIND", "bloom", "CAPACITY", 900], ["KIND", "bloom", "CAPACITY", 900, "SCALABLE"], {"fixed", "scalable"}),
+    "mode": (["KIND", "orcuckoo", "CAPACITY", 9], ["KIND", "orcuckoo", "CAPACITY", 9, "MULTISET"], {"set", "multiset"}),
+    "entry": (["KIND", "orcuckoo", "CAPACITY", 9, "MULTISET", "BITS", 8, "ENTRY", 32], ["KIND", "orcuckoo", "CAPACITY", 9, "MULTISET", "BITS", 8, "ENTRY", 64], {"32", "64"}),
+    "writers": (["KIND", "cuckoo", "SCALABLE", "WRITERS", 3], ["KIND", "cuckoo", "SCALABLE", "WRITERS", 5], {"3", "5"}),
+    "schedule": (["KIND", "cuckoo", "SCALABLE", "SCHEDULE", "halving"], ["KIND", "cuckoo", "SCALABLE", "SCHEDULE", "quadratic"], {"halving", "quadratic"}),
+    "window": (["KIND", "window", "WINDOW", "60"], ["KIND", "window", "WINDOW", "90"], {"60 ms", "90 ms"}),
+}
+
+
+def test_a_conflict_names_the_option_that_differs():
+    with servers(region(), region()) as (a, b):
+        for key, (here, there, _) in DIFFERENT.items():
+            a("ROOST.CREATE", key, *here), b("ROOST.CREATE", key, *there)
+            for s in a, b:
+                s("ROOST.SEEN" if key == "window" else "ROOST.ADD", key, "x")
+        status, out, _ = once(a, b, options=("--json",))
+        events = [event for event in map(json.loads, out.splitlines()) if event["event"] == "conflict"]
+        assert status == 1 and sorted(event["key"] for event in events) == sorted(DIFFERENT), events
+        for event in events:
+            assert event["option"] == event["key"] and {event["value"], event["other_value"]} == DIFFERENT[event["key"]][2], event
+            assert {event["peer"], event["other_peer"]} == {f"127.0.0.1:{s.port}" for s in (a, b)}, event
+        status, _, said = once(a, b, options=("--match", "capacity"))
+        assert status == 1 and (f":{a.port}: key capacity: not merged with 127.0.0.1:{b.port}: capacity 1000 here, 2000 there" in said
+                                or f":{b.port}: key capacity: not merged with 127.0.0.1:{a.port}: capacity 2000 here, 1000 there" in said), said
+        b("ACL", "SETUSER", "default", "-roost.info")
+        status, _, said = once(a, b, options=("--match", "capacity"))
+        assert status == 1 and "created with other options; compare ROOST.INFO" in said, "a server that does not tell"
 
 
 def test_memory_limit_is_a_conflict():
