@@ -30,7 +30,7 @@ static const struct option options[] = {
      .place = &settings.interval,
      .value = "TIME",
      .help = "send a key that keeps changing once in this time (default 100ms)"},
-    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "make all regions equal, and end"},
+    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "make all regions equal, say what was done, and end"},
     {.name = "refill",
      .type = OPTION_BOOLEAN,
      .place = &settings.refill,
@@ -71,7 +71,7 @@ static const struct option options[] = {
      .letter = 'q',
      .type = OPTION_BOOLEAN,
      .place = &settings.quiet,
-     .help = "no status line on the terminal"},
+     .help = "no status line on a terminal, and no report of --once"},
     {0},
 };
 

@@ -703,7 +703,9 @@ static void check_once(struct engine *engine)
     if (changing)
         report_left(engine, changing);
     bool withheld = report_all_withheld(engine);
-    stop(engine, failing ? EXIT_ERROR : engine->keys_behind || withheld ? EXIT_NONE : EXIT_FINE);
+    int status = failing ? EXIT_ERROR : engine->keys_behind || withheld ? EXIT_NONE : EXIT_FINE;
+    report_once(engine, status == EXIT_FINE);
+    stop(engine, status);
 }
 
 static void tick(void *context)

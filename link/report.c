@@ -551,3 +551,40 @@ void report_status_line(struct engine *engine)
     format_status(text, sizeof text, engine);
     progress_show(text);
 }
+
+/* ---- the end of --once ------------------------------------------------------------------------------------------- */
+
+static void print_done(const struct region *region)
+{
+    char sent[COUNT_ROOM], received[COUNT_ROOM];
+    const struct counters *counters = &region->counters;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } done[] = {{counters->seeds, "created"},
+                {counters->merges, "merged"},
+                {counters->syncs, "synced"},
+                {counters->deletions, "deleted"}};
+    format_bytes(sent, deployment_sent(region->deployment));
+    format_bytes(received, deployment_received(region->deployment));
+    printf("; %s: ", deployment_name(region->deployment));
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
+        if (done[i].count)
+            printf("%llu %s, ", (unsigned long long)done[i].count, done[i].what);
+    printf("%s sent, %s received", sent, received);
+}
+
+void report_once(struct engine *engine, bool equal)
+{
+    struct status status;
+    char keys[THINGS_ROOM];
+    if (engine->settings->json || engine->settings->quiet)
+        return;
+    report_status(engine, &status);
+    progress_erase();
+    format_things(keys, status.keys, "key");
+    printf("%s in %u regions, %s", keys, engine->count, equal ? "all equal" : "not all equal");
+    for (unsigned i = 0; i < engine->count; i++)
+        print_done(&engine->regions[i]);
+    putchar('\n');
+}

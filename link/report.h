@@ -44,6 +44,9 @@ void report_left(struct engine *engine, size_t keys);
 /* At the end of --once: keys that are withheld from a region. */
 void report_withheld(struct region *region, uint64_t keys);
 
+/* At the end of --once: one line on standard output about all that was done. */
+void report_once(struct engine *engine, bool equal);
+
 /* ---- status ---- */
 
 struct status {

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -208,7 +209,7 @@ def test_other_databases_and_a_match():
             for name in "in-1", "in-2", "out":
                 a("BF.ADD", name, f"{database}-{name}")
         a("SELECT", 0)
-        assert once(a, b, options=["--match", "i[l-n]-?"]) == (0, "", "")
+        assert once(a, b, options=["-q", "--match", "i[l-n]-?"]) == (0, "", "")
         other = redis.Redis(unix_socket_path=b.path, db=3)
         assert sorted(b("KEYS", "in-*")) == sorted(other.keys()) == [b"in-1", b"in-2"]
         assert other.execute_command("BF.EXISTS", "in-1", "3-in-1") == 1
@@ -276,7 +277,7 @@ def test_conflicts_are_told_and_stop_nothing_else():
         b("SET", "typed", "a string")
         a("ROOST.CREATE", "fine", "KIND", "cuckoo", "CAPACITY", 1000)
         status, out, said = once(*regions)
-        assert (status, out) == (1, ""), (status, out, said)
+        assert status == 1 and re.fullmatch(r"3 keys in 3 regions, not all equal; .*\n", out), (status, out, said)
         lines = conflict_lines(said)
         assert any(f" key odd: not merged with 127.0.0.1:{c.port}: kind cuckoo here, bloom there" in line
                    or f":{c.port}: key odd: not merged with " in line and "kind bloom here, cuckoo there" in line for line in lines), said
@@ -308,6 +309,19 @@ DIFFERENT = {
     "schedule": (["KIND", "cuckoo", "SCALABLE", "SCHEDULE", "halving"], ["KIND", "cuckoo", "SCALABLE", "SCHEDULE", "quadratic"], {"halving", "quadratic"}),
     "window": (["KIND", "window", "WINDOW", "60"], ["KIND", "window", "WINDOW", "90"], {"60 ms", "90 ms"}),
 }
+
+
+def test_once_says_what_it_did():
+    with servers(region(), region()) as (a, b):
+        for key in items("key", 3):
+            a("ROOST.CREATE", key, "KIND", "cuckoo", "CAPACITY", 1000), a("ROOST.ADD", key, "x")
+        peer = lambda s, done: rf"; 127\.0\.0\.1:{s.port}: {done}[0-9.]+ k?B sent, [0-9.]+ k?B received"
+        status, out, said = once(a, b)
+        assert (status, said) == (0, "") and re.fullmatch("3 keys in 2 regions, all equal" + peer(a, "") + peer(b, "3 created, ") + "\n", out), out
+        b("ROOST.ADD", "key-1", "y"), b("DEL", "key-2")
+        status, out, said = once(a, b)
+        assert status == 0 and re.fullmatch("2 keys in 2 regions, all equal; .*1 deleted, .*\n", out) and "1 synced" in out, out
+        assert once(a, b, options=("-q",)) == (0, "", ""), "-q is silent"
 
 
 def test_a_conflict_names_the_option_that_differs():
@@ -1086,7 +1100,7 @@ def test_a_user_with_the_rights_that_the_manual_names():
             s("ACL", "SETUSER", "linker", "on", ">word", "~*", "-@all", *["+" + command for command in commands])
             s("ROOST.CREATE", "both", "KIND", "orcuckoo", "SCALABLE"), s("ROOST.ADD", "both", s.port)
         a("CF.ADD", "one", "x")
-        assert once(urls=[url(s, "linker:word@") for s in (a, b)]) == (0, "", "")
+        assert once(urls=[url(s, "linker:word@") for s in (a, b)], options=["-q"]) == (0, "", "")
         assert in_step([a, b], ["both", "one"])
         b("ACL", "SETUSER", "linker", "-roost.sync"), a("CF.ADD", "one", "y")
         status, _, said = once(urls=[url(s, "linker:word@") for s in (a, b)])
