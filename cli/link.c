@@ -9,14 +9,16 @@
 #include "link/engine.h"
 #include "link/glob.h"
 #include "cli/base/messages.h"
+#include "cli/base/server_name.h"
 #include "verb.h"
 
 #define MOST_INTERVAL 3600000 /* milliseconds */
 
 static struct {
-    const char *match, *password_file, *ca_file, *certificate_file, *key_file;
+    const char *match, *password_file;
+    struct connection_options connection;
     uint64_t interval, metrics;
-    bool once, json, quiet, insecure, refill;
+    bool once, json, quiet, refill;
 } settings = {.interval = 100000};
 
 static const struct option options[] = {
@@ -30,7 +32,10 @@ static const struct option options[] = {
      .place = &settings.interval,
      .value = "TIME",
      .help = "send a key that keeps changing once in this time (default 100ms)"},
-    {.name = "once", .type = OPTION_BOOLEAN, .place = &settings.once, .help = "make all regions equal, say what was done, and end"},
+    {.name = "once",
+     .type = OPTION_BOOLEAN,
+     .place = &settings.once,
+     .help = "make all regions equal, say what was done, and end"},
     {.name = "refill",
      .type = OPTION_BOOLEAN,
      .place = &settings.refill,
@@ -43,30 +48,7 @@ static const struct option options[] = {
      .least = 1,
      .most = 65535,
      .help = "metrics for Prometheus at http://127.0.0.1:PORT/metrics"},
-    {.name = "password-file",
-     .type = OPTION_TEXT,
-     .place = &settings.password_file,
-     .value = "FILE",
-     .help = "a file of lines \"URL password\", readable by you alone"},
-    {.name = "cacert",
-     .type = OPTION_TEXT,
-     .place = &settings.ca_file,
-     .value = "FILE",
-     .help = "certificates to trust with rediss:// (default: the system's)"},
-    {.name = "cert",
-     .type = OPTION_TEXT,
-     .place = &settings.certificate_file,
-     .value = "FILE",
-     .help = "client certificate, for servers that want one"},
-    {.name = "key",
-     .type = OPTION_TEXT,
-     .place = &settings.key_file,
-     .value = "FILE",
-     .help = "the key of that certificate"},
-    {.name = "insecure",
-     .type = OPTION_BOOLEAN,
-     .place = &settings.insecure,
-     .help = "accept any certificate of a server"},
+    CONNECTION_OPTIONS(settings.connection, settings.password_file),
     {.name = "quiet",
      .letter = 'q',
      .type = OPTION_BOOLEAN,
@@ -83,7 +65,10 @@ static bool settings_make_sense(const struct arguments *arguments)
         return complain("--match", "%s is not a valid pattern", settings.match);
     if (settings.interval < 1000 || settings.interval / 1000 > MOST_INTERVAL)
         return complain("--interval", "must be from 1ms to 1h");
-    return true;
+    bool tls = false;
+    for (size_t i = 0; i < arguments->count; i++)
+        tls |= is_encrypted_server(arguments->operands[i]);
+    return connection_options_are_valid(&settings.connection, tls);
 }
 
 #if defined(HAVE_HIREDIS)
@@ -102,10 +87,7 @@ static int run_link(const struct arguments *arguments)
                                  .refill = settings.refill,
                                  .metrics = (uint16_t)settings.metrics,
                                  .password_file = settings.password_file,
-                                 .connection = {.ca_file = settings.ca_file,
-                                                .certificate_file = settings.certificate_file,
-                                                .key_file = settings.key_file,
-                                                .insecure = settings.insecure}};
+                                 .connection = settings.connection};
     return link_run(&link);
 }
 

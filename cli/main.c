@@ -200,7 +200,7 @@ static bool hide_passwords(char **words, size_t count)
         secrets_hide(words[i]);
     if (any && isatty(STDERR_FILENO))
         complain_plainly("other users of this machine can read a password in a URL when roost starts; use "
-                         "ROOST_PASSWORD in the environment, or link --password-file");
+                         "ROOST_PASSWORD in the environment, or --password-file");
     return true;
 }
 

@@ -28,10 +28,12 @@
 static struct {
     bool json, quiet;
     struct remote_shell shell;
+    struct server_options server;
 } settings;
 
 static const struct option options[] = {
     SHELL_OPTIONS(settings.shell),
+    CONNECTION_OPTIONS(settings.server.connection, settings.server.password_file),
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "report as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "no report"},
     {0},
@@ -176,6 +178,14 @@ static void report(const struct syncing *syncing)
     }
 }
 
+/* Options that PEER has no use for are not ignored. */
+static bool options_fit(const char *peer)
+{
+    if (settings.server.password_file && !is_server_name(peer))
+        return complain("--password-file", "only for a PEER of redis:// or rediss://");
+    return connection_options_are_valid(&settings.server.connection, is_encrypted_server(peer));
+}
+
 static bool is_same_file(const struct syncing *syncing)
 {
     return syncing->peer.file.handle && roost_file_is_same(syncing->file.handle, syncing->peer.file.handle);
@@ -183,7 +193,7 @@ static bool is_same_file(const struct syncing *syncing)
 
 static bool sync_with(struct syncing *syncing, const char *peer)
 {
-    if (!peer_open(&syncing->peer, peer, &settings.shell, syncing->file.filter))
+    if (!peer_open(&syncing->peer, peer, &settings.shell, &settings.server, syncing->file.filter))
         return false;
     syncing->equal = is_same_file(syncing);
     if (syncing->equal && !settings.json && !settings.quiet)
@@ -204,7 +214,7 @@ static int run(const struct arguments *arguments)
     secrets_hide(arguments->operands[1]);
     complete_shell(&settings.shell);
     interrupt_catch();
-    bool synced = (peer || complain_plainly("out of memory")) &&
+    bool synced = (peer || complain_plainly("out of memory")) && options_fit(peer) &&
                   filter_file_look(&syncing.file, arguments->operands[0]) && sync_with(&syncing, peer);
     peer_close(&syncing.peer);
     filter_file_close(&syncing.file);
@@ -218,13 +228,14 @@ static const char *const operands[] = {"FILE", "PEER", NULL};
 
 const struct verb verb_sync = {
     .name = "sync",
-    .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--json] [-q]",
+    .synopsis = "FILE PEER [--rsh COMMAND] [--roost PATH] [--cacert FILE] [--cert FILE] [--key FILE] [OPTION...]",
     .summary = "sync two replicas, sending only what differs",
     .details = "Anti-entropy: FILE and PEER exchange the additions and removals that the other lacks, and are equal "
                "then. Only changes since the last sync of the two are sent.\n\n"
                "PEER is a path; or HOST:PATH, where ssh starts roost serve; or a key of a server that has loaded the "
-               "module roost.so, redis://[user[:password]@]host[:port]/KEY, or rediss:// for TLS. ROOST_USER and "
-               "ROOST_PASSWORD in the environment are used if the URL has no password.\n\n"
+               "module roost.so, redis://[user[:password]@]host[:port]/KEY, or rediss:// for TLS. Without a "
+               "password in the URL, that of --password-file or of ROOST_PASSWORD and ROOST_USER in the environment is "
+               "used.\n\n"
                "A local path or a key that does not exist is created. If the connection breaks, both sides are intact: "
                "sync again.",
     .options = options,

@@ -38,6 +38,11 @@ bool is_server_name(const char *text)
     return after_scheme(text) != NULL;
 }
 
+bool is_encrypted_server(const char *text)
+{
+    return begins_with(text, TLS_SCHEME);
+}
+
 void server_name_release(struct server_name *name)
 {
     if (name->password)

@@ -18,6 +18,8 @@ struct server_name {
 
 /* Whether the text begins like such a URL. */
 bool is_server_name(const char *text);
+/* Whether it is one with TLS. */
+bool is_encrypted_server(const char *text);
 
 /* False if the text is not such a URL, or without memory; release it in any case. */
 bool server_name_read(struct server_name *name, const char *text);

@@ -7,4 +7,7 @@
 /* Says why the filter `theirs`, called `name`, does not merge into `ours`, called `into`. Returns false. */
 bool complain_of_mismatch(const char *name, const roost_filter *theirs, const char *into, const roost_filter *ours);
 
+/* The same where only the configuration of `theirs` is known. */
+bool complain_of_other_config(const char *name, const roost_config *theirs, const char *into, const roost_config *ours);
+
 #endif

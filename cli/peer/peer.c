@@ -47,19 +47,21 @@ static bool open_file(struct peer *peer, const roost_filter *ours)
 }
 
 /* From here on its name has no password. */
-static bool open_key(struct peer *peer, const char *name, const roost_filter *ours)
+static bool open_key(struct peer *peer, const char *name, const struct server_options *options,
+                     const roost_filter *ours)
 {
-    bool opened = server_key_open(&peer->server, name, ours);
+    bool opened = server_key_open(&peer->server, name, options, ours);
     peer->name = opened ? peer->server.name : name;
     peer->known_as = opened ? strdup(peer->name) : NULL;
     return opened && (peer->known_as || complain(peer->name, "%s", strerror(errno)));
 }
 
-bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell, const roost_filter *ours)
+bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell,
+               const struct server_options *options, const roost_filter *ours)
 {
     *peer = (struct peer){.name = name, .is_server = is_server_name(name)};
     if (peer->is_server)
-        return open_key(peer, name, ours);
+        return open_key(peer, name, options, ours);
     if (is_url(name))
         return complain(name, "a peer is a path, HOST:PATH or redis://HOST/KEY");
     peer->is_remote = is_remote_name(name);
@@ -123,10 +125,13 @@ bool peer_finish(struct peer *peer)
     return made;
 }
 
-bool complain_of_peer(const struct peer *peer, roost_status status, const char *our_name, const roost_filter *ours)
+bool complain_of_peer(struct peer *peer, roost_status status, const char *our_name, const roost_filter *ours)
 {
+    roost_config theirs;
     switch (status) {
     case ROOST_MISMATCH:
+        if (peer->is_server && server_key_get_config(&peer->server, &theirs))
+            return complain_of_other_config(peer->name, &theirs, our_name, roost_filter_get_config(ours));
         if (!peer->is_remote && peer->file.filter)
             return complain_of_mismatch(peer->name, peer->file.filter, our_name, ours);
         return complain(peer->name,

@@ -21,7 +21,8 @@ struct peer {
  * Connects to the peer. A path that does not exist becomes a filter of the same configuration, created by the first
  * save. Complains if it fails; close it in any case.
  */
-bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell, const roost_filter *ours);
+bool peer_open(struct peer *peer, const char *name, const struct remote_shell *shell,
+               const struct server_options *options, const roost_filter *ours);
 
 /* Sends a request and receives the reply, which is valid until the next one. */
 bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request);
@@ -30,7 +31,7 @@ bool peer_ask(struct peer *peer, struct byte_buffer *reply, roost_bytes request)
 bool peer_finish(struct peer *peer);
 
 /* Says why the exchange failed, and returns false. */
-bool complain_of_peer(const struct peer *peer, roost_status status, const char *our_name, const roost_filter *ours);
+bool complain_of_peer(struct peer *peer, roost_status status, const char *our_name, const roost_filter *ours);
 
 void peer_close(struct peer *peer);
 

@@ -21,6 +21,7 @@
 
 #include "client/connection.h"
 #include "client/event_loop.h"
+#include "client/reply_fields.h"
 #include "client/secrets.h"
 
 struct server_talk {
@@ -34,6 +35,7 @@ struct server_talk {
 struct answer {
     struct server_key *server;
     struct byte_buffer *text; /* receives a string; NULL: it is dropped */
+    roost_config *config;     /* receives what ROOST.INFO replies; NULL: it is dropped */
     long long integer;
     bool came, fine;
 };
@@ -44,7 +46,9 @@ static void take_answer(void *context, const struct redisReply *reply, const cha
     const char *name = answer->server->name;
     answer->came = true;
     answer->fine = reply && reply->type != REDIS_REPLY_ERROR;
-    if (!answer->fine)
+    if (answer->config)
+        answer->fine = answer->fine && read_config(answer->config, reply);
+    else if (!answer->fine)
         complain(name, "%s",
                  is_error(reply, "ERR unknown command") ? "the server has not loaded the module roost.so"
                  : reply                                ? reply->str
@@ -110,36 +114,38 @@ static bool ready_key(struct server_key *server, const roost_filter *ours)
     return ask(server, &answer, "EXISTS", (roost_bytes){0}) && (answer.integer == 1 || make_key(server, ours));
 }
 
-static bool connect_to(struct server_key *server, struct server_name *name)
+static bool connect_to(struct server_key *server, struct server_name *name, const struct connection_options *options)
 {
     struct server_talk *talk = server->talk = calloc(1, sizeof *talk);
     if (!talk || !(talk->loop = event_loop_new()))
         return complain(server->name, "no memory");
-    if (!access_open(&talk->access, talk->loop, name, NULL))
+    if (!access_open(&talk->access, talk->loop, name, options))
         return false;
     talk->connection =
         connection_open(&talk->access, talk->access.name.host, talk->access.name.port, forget_connection, talk);
     return talk->connection || complain(server->name, "no memory");
 }
 
-static bool open_named(struct server_key *server, struct server_name *name, const char *text)
+static bool open_named(struct server_key *server, struct server_name *name, const char *text,
+                       const struct connection_options *options)
 {
     server->name = server_name_plain(name, text);
     server->key = name->path;
     server->key_size = name->path_size;
     name->path = NULL;
-    return server->name ? connect_to(server, name) : complain(WHAT_A_KEY_IS, "no memory");
+    return server->name ? connect_to(server, name, options) : complain(WHAT_A_KEY_IS, "no memory");
 }
 
-bool server_key_open(struct server_key *server, const char *text, const roost_filter *ours)
+bool server_key_open(struct server_key *server, const char *text, const struct server_options *options,
+                     const roost_filter *ours)
 {
     struct server_name name;
-    struct secrets *secrets = secrets_read(NULL);
+    struct secrets *secrets = secrets_read(options->password_file);
     bool fine = (server_name_read(&name, text) && name.path_size > 0) ||
                 complain(WHAT_A_KEY_IS, "a key is redis://[user[:password]@]host[:port]/KEY, or rediss:// with TLS");
     fine = fine && secrets && (secrets_complete(secrets, &name) || complain(WHAT_A_KEY_IS, "no memory"));
     secrets_free(secrets);
-    fine = fine && open_named(server, &name, text) && ready_key(server, ours);
+    fine = fine && open_named(server, &name, text, &options->connection) && ready_key(server, ours);
     server_name_release(&name);
     return fine;
 }
@@ -153,6 +159,12 @@ bool server_key_ask(struct server_key *server, struct byte_buffer *reply, roost_
     server->sent += request.size;
     server->received += reply->size;
     return !reply->failed || complain_of_status(server->name, ROOST_NO_MEMORY);
+}
+
+bool server_key_get_config(struct server_key *server, roost_config *config)
+{
+    struct answer answer = {.config = config};
+    return ask(server, &answer, "ROOST.INFO", (roost_bytes){0});
 }
 
 void server_key_close(struct server_key *server)
@@ -171,8 +183,10 @@ void server_key_close(struct server_key *server)
 
 #else
 
-bool server_key_open(struct server_key *server, const char *name, const roost_filter *ours)
+bool server_key_open(struct server_key *server, const char *name, const struct server_options *options,
+                     const roost_filter *ours)
 {
+    (void)options;
     (void)server;
     (void)name;
     (void)ours;
@@ -184,6 +198,13 @@ bool server_key_ask(struct server_key *server, struct byte_buffer *reply, roost_
     (void)server;
     (void)reply;
     (void)request;
+    return false;
+}
+
+bool server_key_get_config(struct server_key *server, roost_config *config)
+{
+    (void)server;
+    (void)config;
     return false;
 }
 

@@ -71,6 +71,11 @@ refuses "link without a region" '^roost: link: URL is missing' link
 refuses "link with a single region" '^roost: link: URL is missing' link redis://amsterdam
 refuses "link with a pattern that is none" '^roost: --match: \[a is not a valid pattern$' link redis://amsterdam redis://tokyo --match '[a'
 refuses "link with no interval" '^roost: --interval: must be from 1ms to 1h$' link redis://amsterdam redis://tokyo --interval 1us
+refuses "certificates where nothing is encrypted" '^roost: --cacert: only for servers with rediss://' link redis://amsterdam redis://tokyo --cacert ca
+refuses "a key without its certificate" '^roost: --key: needs --cert' link redis://amsterdam rediss://tokyo --key k
+refuses "sync with a path and certificates" '^roost: --cert: only for servers with rediss://' sync f g --cert c
+refuses "sync with certificates where nothing is encrypted" '^roost: --insecure: only for servers with rediss://' sync f redis://host/key --insecure
+refuses "sync with a path and passwords" '^roost: --password-file: only for a PEER of redis://' sync f g --password-file p
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done

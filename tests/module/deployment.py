@@ -312,10 +312,12 @@ def tls_server(folder, name, clients="no"):
     return servers(lambda: start_tls(folder, name, clients))
 
 
-def sync_with_a_key(folder, key, **environment):
+def sync_with_a_key(folder, key, *options, **environment):
     path = os.path.join(folder, "a.roost")
-    for words, text in (("create", path, "--capacity", "1000"), None), (("add", path), "swift\n"), (("sync", path, key), None):
-        subprocess.run([ROOST, *words], input=text, text=True, check=True, capture_output=True, timeout=PATIENCE, env={**os.environ, **environment})
+    for words, text in (("create", path, "--capacity", "1000", "--force"), None), (("add", path), "swift\n"), (("sync", path, key, *options), None):
+        done = subprocess.run([ROOST, *words], input=text, text=True, capture_output=True, timeout=PATIENCE, env={**os.environ, **environment})
+        if done.returncode != 0:
+            return done.stderr
 
 
 def test_tls():
@@ -337,6 +339,18 @@ def test_tls():
                 assert 2_500_000 < sent < 2_600_000 and 12_500_000 < received < 13_000_000, (sent, received)
             sync_with_a_key(folder, f"{where}/filter", ROOST_PASSWORD=PASSWORD, SSL_CERT_FILE=f"{folder}/ca.pem")
             assert s("ROOST.EXISTS", "filter", "swift") == [1]
+            said = sync_with_a_key(folder, f"{where}/cacert", "--cacert", f"{folder}/ca.pem", ROOST_PASSWORD=PASSWORD)
+            assert not said and s("ROOST.EXISTS", "cacert", "swift") == [1], said
+            with open(f"{folder}/passwords", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(f"{where} {PASSWORD}\n")
+            said = sync_with_a_key(folder, f"{where}/filed", "--cacert", f"{folder}/ca.pem", "--password-file", f"{folder}/passwords")
+            assert not said and s("ROOST.EXISTS", "filed", "swift") == [1], said
+            said = sync_with_a_key(folder, f"{where}/filter")
+            assert f"roost: {where}/filter: its certificate is not trusted: " in said, said
+            said = sync_with_a_key(folder, f"{where}/filter", "--cacert", f"{folder}/ca.key")
+            assert said.startswith(f"roost: {folder}/ca.key: contains no usable certificates"), said
+            said = sync_with_a_key(folder, f"{where}/insecure", "--insecure", ROOST_PASSWORD=PASSWORD)
+            assert not said and s("ROOST.EXISTS", "insecure", "swift") == [1], said
             with driver(where, f"ca={folder}/other.pem") as d:
                 d.wait(f"sick 127.0.0.1:{port}: its certificate is not trusted: ")
             with driver(where) as d:
@@ -356,6 +370,10 @@ def test_tls():
                 d.wait("up ")
             with driver(f"rediss://localhost:{port}", ca) as d:
                 d.wait(f"sick localhost:{port}: ")
+            key, ours = f"rediss://localhost:{port}/key", ("--cert", f"{folder}/client.pem", "--key", f"{folder}/client.key")
+            said = sync_with_a_key(folder, key, "--cacert", f"{folder}/ca.pem", *ours)
+            assert not said and s("ROOST.EXISTS", "key", "swift") == [1], said
+            assert sync_with_a_key(folder, key, "--cacert", f"{folder}/ca.pem"), "without a certificate of ours"
         with tls_server(folder, "named") as primary, tls_server(folder, "named") as replica:
             replica("REPLICAOF", "127.0.0.1", primary.tls_port)
             with driver(f"rediss://localhost:{replica.tls_port}", ca) as d:

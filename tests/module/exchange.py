@@ -186,7 +186,7 @@ def test_roost_sync_with_a_key():
             return done.stderr
         assert "WRONGPASS" in complaint(f"redis://syncer:secret@{address}/b") or "invalid" in complaint(f"redis://syncer:secret@{address}/b")
         assert "NOPERM" in complaint(f"redis://syncer:se%3Ac%2Fr%40t@{address}/other")
-        assert "other options" in complaint(f"redis://{address}/b%20bloom2/--capacity")
+        assert "does not merge into" in complaint(f"redis://{address}/b%20bloom2/--capacity")
         s("SET", "text", "x")
         assert "WRONGTYPE" in complaint(f"redis://{address}/text")
         for bad in "redis://", f"redis://{address}", f"redis://{address}/", "redis://host:x/k", "redis://host:70000/k", "redis://[::1/k":
