@@ -220,7 +220,7 @@ const struct verb verb_window = {
                "window check FILE prints the keys that were added within the window, with the exit status of "
                "roost check. KEY is as in roost add.\n\n"
                "window dedup copies lines from standard input to standard output, except those that occurred "
-               "within the window. It takes 9 to 19 bytes of memory for each distinct line of one window, and "
+               "within the window. It takes 9 to 32 bytes of memory for each distinct line of one window, and "
                "stops with an error if there is no more memory.\n\n"
                "merge, sync, info and digest accept window files, too.",
     .options = options,

@@ -4,8 +4,8 @@
  * time at which it was read, by a clock that never goes back. With times in the lines, or a clock that advances by the
  * line, each line has its own time.
  *
- * Memory follows the distinct lines of one window: 9 to 19 bytes each, and about 24 in a long stream, because memory of
- * expired lines is freed with a delay. Without memory dedup stops with an error; its output until then is correct.
+ * Memory follows the distinct lines of one window: 9 to 32 bytes each were measured, 25 at a million, because memory
+ * of expired lines is freed with a delay. Without memory dedup stops with an error; its output until then is correct.
  */
 #include "window_dedup.h"
 

@@ -44,7 +44,8 @@ extern "C" {
  * or at many, with up to 255 past slots. It holds `fingerprint_bits` of each hash (0: as many as there is room for, 54
  * to 60 by the number of past slots) and errs by elements / 2^fingerprint_bits. `capacity` is what you expect within
  * one window; it only decides whether the configuration makes sense, and more or fewer elements take more or less
- * memory, 9 to 19 bytes each. An addition that would break the rate returns ROOST_FULL; there is room again once
+ * memory: 9 to 37 bytes for each that is remembered, 25 at a million. (At 300,000 to 500,000 elements it can be 16 MB,
+ * as memory is taken in blocks of 8 MB from there on.) An addition that would break the rate returns ROOST_FULL; there is room again once
  * something was forgotten. Merges are not refused for the rate: `promise_holds` of roost_filter_get_info is false then.
  *
  * With `scalable` false a window has a Bloom filter for each slot, of a `layout`, as in the paper and in earlier

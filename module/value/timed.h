@@ -13,7 +13,8 @@
  * Our own clock is trusted, also after a long silence. If it was set back by more than the window, additions are
  * refused (ROOST_CLOCK) until it has caught up; if by less, they count as made at the newest time.
  *
- * Memory. A window that grows begins with very little memory and takes 9 to 19 bytes for each item that it remembers.
+ * Memory. A window that grows begins with very little memory and takes 9 to 37 bytes for each item that it
+ * remembers, 25 at a million.
  * If the memory limit is reached, or the promised rate allows no further item, an addition is refused with an error;
  * the rate never rises. As time passes, items are forgotten and there is room again.
  *

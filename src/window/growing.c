@@ -25,8 +25,10 @@
  * refused for that reason: `info` then reports that the promise is void. `capacity` is what the user expects; more or
  * fewer elements take more or less memory, nothing else.
  *
- * Memory follows what is remembered: a word an entry, at a load of 0.44 to 0.88, which is 9 to 19 bytes. Where the
- * memory limit is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
+ * Memory follows what is remembered: a word an entry, in a table that is at most 0.88 full and holds forgotten entries
+ * until they are swept. In streams of distinct elements 9 to 37 bytes for each that is remembered were measured, 25 at
+ * a million; up to 55 at 300,000 to 500,000, where the table moves to slabs of 8 MB (recent.c). Where the memory limit
+ * is reached, or there is no memory, additions are refused (ROOST_TOO_LARGE, ROOST_NO_MEMORY) until
  * something is forgotten. What is forgotten is given back by the additions that follow, a few thousand entries at a
  * time.
  */

@@ -31,6 +31,17 @@ for kind in bloom cuckoo orcuckoo; do
     is "$kind: even where there is nothing to put in it" "$(digest empty)" "$(digest nothing)"
 done
 
+# What the manual says of ten new keys in a filter for a million.
+for claim in bloom:300 cuckoo:130 orcuckoo:170; do
+    rm -f a b
+    "$ROOST" create a --capacity 1M --kind ${claim%:*}
+    seq 5000 | "$ROOST" add a
+    "$ROOST" sync -q a b
+    "$ROOST" sync -q a b
+    "$ROOST" add a $(seq 10001 10010)
+    json_says "${claim%:*}: ten new keys take few bytes" "r['equal'] and r['sent'] + r['received'] < ${claim#*:}" sync a b --json
+done
+
 fresh orcuckoo
 "$ROOST" sync -q a b
 "$ROOST" remove a 1 2 50

@@ -108,4 +108,10 @@ gives "a window of fixed size is read" 0 "" window add old.roost --time 17000000
 gives "and asked" 0 "x" window check old.roost --time 1700000030 x
 seq 100000 | "$ROOST" window add old.roost --time 1700000030 2>"$output/err"
 is "and says when it is full" "2 1" "$? $(grep -c 'full: one more key would break the promised rate' "$output/err")"
+# ---- memory ----
+# What the manual says of a stream of distinct lines: 100,000 of them in one window, for three windows.
+seq 300000 | "$ROOST" window dedup --window 100000s --step 1s --json 2>told >/dev/null
+is "at most 32 bytes for each distinct line of one window" yes \
+    "$(sed -nE 's/.*"bytes_memory":([0-9]+).*/\1/p' told | awk '{ print $1 < 3200000 ? "yes" : $1 }')"
+
 finish
