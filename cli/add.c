@@ -5,12 +5,18 @@
 #include "cli/base/numbers.h"
 #include "verb.h"
 
+static bool can_add(const char *name, const roost_filter *filter);
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
 
 /* A second addition of an element survives a removal elsewhere that saw only the first one, so that it is saved,
    too. */
-static struct key_change change = {
-    .verb = "add", .done = "added", .apply = add_keys, .effect = "new", .renews = true, .adds = true};
+static struct key_change change = {.verb = "add",
+                                   .done = "added",
+                                   .is_possible = can_add,
+                                   .apply = add_keys,
+                                   .effect = "new",
+                                   .renews = true,
+                                   .adds = true};
 
 static const struct option options[] = {
     KEY_OPTIONS(change.keys),
@@ -23,13 +29,25 @@ static const struct option options[] = {
     {0},
 };
 
+static bool can_add(const char *name, const roost_filter *filter)
+{
+    roost_kind kind = roost_filter_get_config(filter)->kind;
+    if (kind == ROOST_WINDOW)
+        return complain(name, "is a window; use roost window add");
+    return kind != ROOST_COUNTER || complain(name, "is a counter; use roost counter incr");
+}
+
 static bool complain_of_full(const char *name, const roost_filter *filter)
 {
     char capacity[THINGS_ROOM];
     if (roost_filter_get_config(filter)->scalable)
         return complain(name, "full: it cannot grow any further; nothing was added");
     format_things(capacity, roost_filter_get_config(filter)->capacity, "element");
-    return complain(name, "full: it was created for %s and has no room for all of these; nothing was added", capacity);
+    return complain(
+        name,
+        "full: it was created for %s and has no room for all of these, so that nothing was added; create a larger "
+        "one, or one with --scalable",
+        capacity);
 }
 
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)

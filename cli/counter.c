@@ -124,11 +124,13 @@ static int run(const struct arguments *arguments)
     if (strcmp(action, "incr") != 0 && strcmp(action, "show") != 0)
         return refuse_word(action, "action", actions), EXIT_ERROR;
     if (arguments->count > 2)
-        return complain(arguments->operands[2], "one argument too many"), EXIT_ERROR;
+        return complain(arguments->operands[2], "one argument too many; usage: roost counter %s",
+                        verb_counter.synopsis),
+               EXIT_ERROR;
     return strcmp(action, "incr") == 0 ? run_increment(name) : run_show(name);
 }
 
-static const char *const operands[] = {"incr|show", "FILE", NULL};
+static const char *const operands[] = {"incr or show", "FILE", NULL};
 
 const struct verb verb_counter = {
     .name = "counter",

@@ -1,4 +1,6 @@
 /* roost create: creates an empty filter. Its configuration never changes, so each option is checked on its own. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "cli/file/filter_file.h"
@@ -12,6 +14,7 @@
 #define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
 #define DEFAULT_WRITERS        4     /* see writers in roost/filter.h */
 #define MOST_WRITERS           1024
+#define LEAST_EXPONENT         (-20) /* no kind has a lower rate */
 
 /* Of the fingerprints of an orcuckoo filter; see fingerprint_bits and entry_bits in roost/filter.h. */
 #define LEAST_SET_BITS      16
@@ -137,7 +140,9 @@ static bool options_fit_kind(roost_kind kind)
         return complain("--multiset", "only for --kind orcuckoo");
     if (kind != ROOST_ORCUCKOO && settings.entry)
         return complain("--entry", "only for --kind orcuckoo");
-    return settings.scalable || settings.capacity > 0 || complain("create", "--capacity is missing");
+    return settings.scalable || settings.capacity > 0 ||
+           complain("create", "--capacity is missing; give the number of elements, as --capacity 1M, or "
+                              "--scalable for a filter that grows");
 }
 
 static bool options_fit_growth(roost_kind kind)
@@ -209,6 +214,37 @@ static bool configure(roost_config *config)
     return true;
 }
 
+static bool is_possible(roost_config config)
+{
+    roost_filter *filter;
+    roost_environment environment = filter_environment();
+    config.capacity = MOST_WRITERS; /* rates do not depend on it, and a small filter is made in no time */
+    roost_status status = roost_filter_new(&filter, &config, &environment);
+    roost_filter_free(filter);
+    return status == ROOST_OK;
+}
+
+/* Names a layout or a rate that does. */
+static bool complain_of_rate(roost_config config)
+{
+    char rate[NUMBER_ROOM], possible[NUMBER_ROOM];
+    format_shortest(rate, config.fpr);
+    if (config.kind == ROOST_BLOOM && config.layout == ROOST_BLOCKED) {
+        config.layout = ROOST_CLASSIC;
+        if (is_possible(config))
+            return complain("create", "a rate of %s is too low for the blocked layout; use --layout classic", rate);
+        config.layout = ROOST_BLOCKED;
+    }
+    for (int exponent = LEAST_EXPONENT; exponent < 0; exponent++) {
+        snprintf(possible, sizeof possible, "1e%d", exponent);
+        config.fpr = strtod(possible, NULL);
+        if (is_possible(config))
+            return complain("create", "this kind of filter cannot have a rate of %s; use --fpr %s or more", rate,
+                            possible);
+    }
+    return complain("create", "this kind of filter cannot have a rate of %s", rate);
+}
+
 /* Each option is valid; their combination is not. */
 static bool complain_of_configuration(const roost_config *config)
 {
@@ -219,9 +255,7 @@ static bool complain_of_configuration(const roost_config *config)
         return complain("--capacity", "must be at least %u in a scalable filter: one for each writer", writers);
     if (config->fingerprint_bits && !config->scalable)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
-    if (config->kind == ROOST_BLOOM && config->layout == ROOST_BLOCKED)
-        return complain("create", "a rate of %s is too low for the blocked layout; use --layout classic", rate);
-    return complain("create", "this kind of filter cannot have a rate of %s", rate);
+    return complain_of_rate(*config);
 }
 
 static roost_filter *make_filter(const char *name)

@@ -37,6 +37,8 @@ static const struct option options[] = {
 static bool can_remove(const char *name, const roost_filter *filter)
 {
     const roost_config *config = roost_filter_get_config(filter);
+    if (config->kind == ROOST_WINDOW || config->kind == ROOST_COUNTER)
+        return complain(name, "a %s cannot remove keys; they expire by themselves", kind_name(config->kind));
     if (config->kind != ROOST_ORCUCKOO)
         return complain(name, "a %s filter cannot remove; create one with --kind orcuckoo", kind_name(config->kind));
     if (settings.one && !config->multiset)

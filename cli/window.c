@@ -209,7 +209,7 @@ static int run(const struct arguments *arguments)
     return strcmp(action, "add") == 0 ? run_add(arguments) : run_check(arguments);
 }
 
-static const char *const operands[] = {"add|check|dedup", NULL};
+static const char *const operands[] = {"add, check or dedup", NULL};
 
 const struct verb verb_window = {
     .name = "window",

@@ -91,7 +91,7 @@ static bool pass_line(struct deduping *deduping, roost_bytes line)
     roost_bytes id = line;
     deduping->lines++;
     if (deduping->settings->stamped && !read_stamp(&id, &deduping->time, line))
-        return complain_of_line(deduping, "does not begin with a time in seconds and a blank");
+        return complain_of_line(deduping, "does not begin with a time in seconds and a space");
     roost_status status = roost_window_add(deduping->window, &seen, id.data, id.size, deduping->time);
     deduping->time += deduping->settings->step;
     if (status == ROOST_CLOCK)

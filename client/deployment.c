@@ -537,9 +537,10 @@ void deployment_close(struct deployment *deployment)
 static bool read_url(struct server_name *name, const char *url, const struct secrets *secrets)
 {
     if (!server_name_read(name, url))
-        return complain_plainly("a deployment is redis://[user[:password]@]host[:port] or rediss://...");
+        return complain(url, "a region is redis://[user[:password]@]host[:port], or rediss:// with TLS");
     if (name->path_size > 0)
-        return complain(name->host, "a deployment has no path after host and port");
+        return complain(url,
+                        "a region is redis://[user[:password]@]host[:port] or rediss://, without a path behind it");
     return secrets_complete(secrets, name) || complain(name->host, "no memory");
 }
 

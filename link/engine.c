@@ -739,7 +739,7 @@ static bool open_region(struct engine *engine, char *url)
     engine->count++;
     for (unsigned i = 0; i < region->index; i++)
         if (strcmp(deployment_name(engine->regions[i].deployment), deployment_name(region->deployment)) == 0)
-            return complain(deployment_name(region->deployment), "is given twice");
+            return complain(deployment_name(region->deployment), "is given twice; a region has one URL");
     return true;
 }
 

@@ -1,6 +1,8 @@
 /* The library does the work (src/file/); this file says in one line what went wrong, and what to do. */
 #include "filter_file.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "cli/base/interrupt.h"
@@ -159,7 +161,11 @@ bool filter_file_exists(const struct filter_file *file)
 
 bool filter_file_open(struct filter_file *file, const char *name)
 {
-    return filter_file_lock(file, name) && filter_file_refresh(file);
+    if (!filter_file_lock(file, name))
+        return false;
+    if (!filter_file_exists(file))
+        return complain(name, "%s; roost create makes a filter", strerror(ENOENT));
+    return filter_file_refresh(file);
 }
 
 bool filter_file_put(struct filter_file *file, const char *name, roost_filter *filter)

@@ -5,6 +5,7 @@
 #include "timed_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/base/kinds.h"
@@ -32,7 +33,7 @@ uint64_t timed_now(const struct timed_settings *settings)
 static bool make(struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
 {
     if (!settings->window)
-        return complain(file->name, "%s; --window creates it", strerror(ENOENT));
+        return complain(file->name, "%s; --window TIME creates it", strerror(ENOENT));
     roost_config config = timed_config(settings, kind, DEFAULT_FILE_CAPACITY);
     roost_environment environment = filter_environment();
     roost_filter *filter;
@@ -42,9 +43,16 @@ static bool make(struct filter_file *file, const struct timed_settings *settings
     return status == ROOST_OK ? filter_file_put(file, file->name, filter) : complain_of_status(file->name, status);
 }
 
-static bool differs(const struct filter_file *file, const char *option)
+static bool differs(const struct filter_file *file, const char *option, const char *value)
 {
-    return complain(option, "%s was created with another value; see roost info", file->name);
+    return complain(option, "%s was created with %s; leave the option out", file->name, value);
+}
+
+static bool differs_in_count(const struct filter_file *file, const char *option, uint64_t given, uint64_t present)
+{
+    char value[COUNT_ROOM];
+    snprintf(value, sizeof value, "%llu", (unsigned long long)present);
+    return given && given != present && !differs(file, option, value);
 }
 
 bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
@@ -52,15 +60,18 @@ bool timed_file_fits(const struct filter_file *file, const struct timed_settings
     const roost_config *config = roost_filter_get_config(file->filter);
     if (config->kind != kind)
         return complain(file->name, "not a %s, its kind is %s", kind_name(kind), kind_name(config->kind));
+    char window[COUNT_ROOM], rate[NUMBER_ROOM], seed[COUNT_ROOM];
+    format_exact_duration(window, config->window);
+    format_shortest(rate, config->fpr);
+    snprintf(seed, sizeof seed, "0x%llx", (unsigned long long)config->seed);
     if (settings->window && settings->window != config->window)
-        return differs(file, "--window");
-    if (settings->capacity && settings->capacity != config->capacity)
-        return differs(file, "--capacity");
+        return differs(file, "--window", window);
+    if (differs_in_count(file, "--capacity", settings->capacity, config->capacity) ||
+        differs_in_count(file, "--past", settings->past, config->past))
+        return false;
     if (settings->fpr > 0 && settings->fpr != config->fpr)
-        return differs(file, "--fpr");
-    if (settings->past && settings->past != config->past)
-        return differs(file, "--past");
-    return !(settings->seed.given && settings->seed.seed != config->seed) || differs(file, "--seed");
+        return differs(file, "--fpr", rate);
+    return !(settings->seed.given && settings->seed.seed != config->seed) || differs(file, "--seed", seed);
 }
 
 bool timed_file_open(struct filter_file *file, const char *name, const struct timed_settings *settings, roost_kind kind)

@@ -79,6 +79,12 @@ refuses "sync with a path and passwords" '^roost: --password-file: only for a PE
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done
+refuses "add without a filter" '^roost: missing: No such file or directory; roost create makes a filter$' add missing x
+refuses "remove without a filter" '^roost: missing: No such file or directory; roost create makes a filter$' remove missing x
+refuses "window without an action" '^roost: window: add, check or dedup is missing; usage' window
+refuses "a counter with too many operands" '^roost: x: one argument too many; usage: roost counter' counter show f x
+refuses "a region that is no URL" '^roost: localhost:1: a region is redis://' link localhost:1 redis://tokyo
+refuses "a region with a key" '^roost: redis://tokyo/key: a region is redis://' link redis://tokyo/key redis://amsterdam
 refuses "merge without a destination" '^roost: merge: DEST is missing' merge
 refuses "merge without a source" '^roost: merge: SRC is missing' merge f
 refuses "sync without a peer" '^roost: sync: PEER is missing' sync f
@@ -133,7 +139,7 @@ done
 
 # ---- numbers ----------------------------------------------------------------------------------------------------------
 
-refuses "no capacity" '^roost: create: --capacity is missing' create f
+refuses "no capacity" '^roost: create: --capacity is missing; .*--capacity 1M, or --scalable' create f
 for value in 0 0k -1 +1 1.5 1e-1 1e30 18446744073709551616 1x 1kk 0x10 ' 1' '' . e6 1e; do
     refuses "--capacity '$value'" '^roost: --capacity' create f --capacity="$value"
 done
@@ -147,6 +153,21 @@ for value in 0 1 1.0 100% 0% 2 -0.1 +0.1 nan inf 0x1p-4 1/100 '' % 1%% ' 0.1' 0,
     refuses "--fpr '$value'" '^roost: --fpr' create f --capacity 10 --fpr="$value"
 done
 refuses "a rate that no filter reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300
+# accepts_what_it_names ARGUMENT...: the message about the rate names another choice, and that is accepted.
+accepts_what_it_names() {
+    local advice
+    advice=$("$ROOST" create f --capacity 10 "$@" 2>&1 | sed -nE 's/.*(--layout classic|--fpr [0-9e-]+).*/\1/p')
+    rm -f f
+    # shellcheck disable=SC2086 # two words
+    [ -n "$advice" ] && "$ROOST" create f --capacity 10 "$@" $advice
+    verdict "create $* is told of $advice, which does"
+    rm -f f
+}
+accepts_what_it_names --fpr 1e-20
+accepts_what_it_names --fpr 1e-10
+accepts_what_it_names --fpr 1e-300 --layout classic
+accepts_what_it_names --fpr 1e-300 --kind cuckoo
+accepts_what_it_names --fpr 1e-300 --kind orcuckoo
 refuses "a rate that no fingerprint reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300 --kind cuckoo
 refuses "a rate that no entry reaches" '^roost: .*1e-300' create f --capacity 10 --fpr 1e-300 --kind orcuckoo
 refuses "fingerprints that are too short for the rate" '4 bits cannot keep a rate of 0.001' \

@@ -31,9 +31,9 @@ json_says "info tells the window" "r['kind'] == 'window' and r['window_seconds']
 holds "info for people" grep -q '1 m, in slots of 15 s' <("$ROOST" info w.roost)
 
 # ---- what is refused ----
-refuses "another window" '--window: w.roost was created with another' window add w.roost --window 61s --time 1010 x
-refuses "another capacity" '--capacity' window add w.roost --capacity 5 --time 1010 x
-refuses "no file and no window" 'No such file.*--window creates it' window add none.roost x
+refuses "another window" '--window: w.roost was created with 1 m; leave the option out' window add w.roost --window 61s --time 1010 x
+refuses "another capacity" '--capacity: w.roost was created with 100000; leave the option out' window add w.roost --capacity 5 --time 1010 x
+refuses "no file and no window" 'No such file.*--window TIME creates it' window add none.roost x
 refuses "a clock that jumps back" 'check the clocks' window add w.roost --time 900 x
 refuses "a clock that jumps a year ahead" 'check the clocks' window add w.roost --time 31537010 x
 refuses "no time at all" 'must be a time' window add w.roost --time 0 x
@@ -43,7 +43,8 @@ refuses "a window that is none" 'must be a time' window add v.roost --window 10x
 refuses "a rate out of reach" 'cannot be created' window add v.roost --window 10s --fpr 1e-15 x
 refuses "too many past slots" 'past' window add v.roost --window 10s --past 256 x
 refuses "stamps of keys" '--stamped: only for dedup' window add w.roost --stamped x
-refuses "a plain add has no time" 'not supported' add w.roost x
+refuses "a plain add has no time" '^roost: w.roost: is a window; use roost window add$' add w.roost x
+refuses "a window does not remove" '^roost: w.roost: a window cannot remove keys; they expire by themselves$' remove w.roost x
 "$ROOST" create plain.roost --capacity 10
 refuses "a filter is no window" 'not a window, its kind is bloom' window check plain.roost x
 refuses "a window is no counter" 'not a counter' counter show w.roost
