@@ -83,8 +83,12 @@ refuses "add without a filter" '^roost: missing: No such file or directory; roos
 refuses "remove without a filter" '^roost: missing: No such file or directory; roost create makes a filter$' remove missing x
 refuses "window without an action" '^roost: window: add, check or dedup is missing; usage' window
 refuses "a counter with too many operands" '^roost: x: one argument too many; usage: roost counter' counter show f x
-refuses "a region that is no URL" '^roost: localhost:1: a region is redis://' link localhost:1 redis://tokyo
-refuses "a region with a key" '^roost: redis://tokyo/key: a region is redis://' link redis://tokyo/key redis://amsterdam
+if "$ROOST" link redis://a redis://a 2>&1 | grep -q 'built without'; then
+    skip "regions that are none" "this roost was built without servers"
+else
+    refuses "a region that is no URL" '^roost: localhost:1: a region is redis://' link localhost:1 redis://tokyo
+    refuses "a region with a key" '^roost: redis://tokyo/key: a region is redis://' link redis://tokyo/key redis://amsterdam
+fi
 refuses "merge without a destination" '^roost: merge: DEST is missing' merge
 refuses "merge without a source" '^roost: merge: SRC is missing' merge f
 refuses "sync without a peer" '^roost: sync: PEER is missing' sync f
