@@ -11,6 +11,7 @@
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
+#   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make docs       the HTML reference of the C library at build/docs/html
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -23,7 +24,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small docs repro exhaust simulate fuzz fuzzers fuzz-module format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
 
 all: build/build.ninja
 	@packaging/compile build
@@ -157,6 +158,11 @@ simulate: all
 	@packaging/dependencies check
 	@meson setup --reconfigure build >/dev/null && packaging/compile build test-programs
 	@tests/property/simulate_slices build $(SIMULATE_STEPS)
+
+# A few files: make lint FILES="src/filter/bloom.c cli/add.c". Files that passed are not read again until they change.
+lint: build/build.ninja
+	@packaging/dependencies lint
+	@tests/lint build $(FILES)
 
 format:
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }

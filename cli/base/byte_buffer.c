@@ -44,7 +44,7 @@ void append_bytes(struct byte_buffer *buffer, const void *bytes, size_t size)
 
 void append_number(struct byte_buffer *buffer, uint64_t number, size_t bytes)
 {
-    uint8_t little[8];
+    uint8_t little[8] = {0};
     for (size_t i = 0; i < bytes; i++)
         little[i] = (uint8_t)(number >> 8 * i);
     append_bytes(buffer, little, bytes);

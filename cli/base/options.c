@@ -195,7 +195,7 @@ static bool take_long(struct arguments *arguments, const struct option *options,
     if (!option->value && equals)
         return complain(spell(option).text, "takes no value");
     if (!option->value || option->type == OPTION_LATER)
-        return set_option(option, NULL);
+        return set_option(option, "");
     if (!equals && list->next == list->count)
         return complain(spell(option).text, "needs a value (%s)", option->value);
     return set_option(option, equals ? equals + 1 : list->words[list->next++]);
@@ -207,7 +207,7 @@ static bool take_letters(struct arguments *arguments, const struct option *optio
     for (; *letters; letters++) {
         const struct option *option = find_letter(options, *letters);
         char subject[] = {'-', *letters, '\0'};
-        if (option && !set_option(option, NULL))
+        if (option && !set_option(option, ""))
             return false;
         if (!option && *letters != 'h')
             return complain(subject, "unknown option");
