@@ -44,7 +44,7 @@ void append_bytes(struct byte_buffer *buffer, const void *bytes, size_t size)
 
 void append_number(struct byte_buffer *buffer, uint64_t number, size_t bytes)
 {
-    uint8_t little[8] = {0};
+    uint8_t little[8];
     for (size_t i = 0; i < bytes; i++)
         little[i] = (uint8_t)(number >> 8 * i);
     append_bytes(buffer, little, bytes);
@@ -62,7 +62,8 @@ size_t format_varint(uint8_t bytes[LONGEST_VARINT], uint64_t number)
 void append_varint(struct byte_buffer *buffer, uint64_t number)
 {
     uint8_t bytes[LONGEST_VARINT];
-    append_bytes(buffer, bytes, format_varint(bytes, number));
+    size_t size = format_varint(bytes, number);
+    append_bytes(buffer, bytes, size);
 }
 
 void append_sized(struct byte_buffer *buffer, const void *bytes, size_t size)
