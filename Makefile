@@ -166,7 +166,7 @@ lint: build/build.ninja
 
 format:
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 clean:
 	@rm -rf build build-install build-sanitize build-clang build-fuzz

@@ -76,6 +76,12 @@ else
 fi
 if command -v g++ >/dev/null; then
     check "roost.hpp does without exceptions" g++ -std=c++17 -fno-exceptions -Wall -Wextra -Werror -I"$root/usr/local/include" -fsyntax-only -x c++ "$root/usr/local/include/roost.hpp"
+    block() { awk -v kind="$1" '$0 == "```" kind { on = 1; next } $0 == "```" { on = 0 } on' docs/api.md; }
+    { printf '#include <iostream>\n#include <roost.hpp>\nint main()\n{\n'; block cpp; echo '}'; } >"$root/page.cpp"
+    check "the C++ of docs/api.md builds and runs" sh -c "g++ -std=c++17 -Wall -Wextra -Werror -I'$root/usr/local/include' '$root/page.cpp' '$lib/libroost.a' -lm -o '$root/page' && '$root/page'"
+    { printf 'cmake_minimum_required(VERSION 3.16)\nproject(page CXX)\nadd_executable(program page.cpp)\ntarget_compile_features(program PRIVATE cxx_std_17)\n'; block cmake; } >"$root/CMakeLists.txt"
+    check "and so does its CMake" sh -c "command -v cmake >/dev/null || exit 0
+        cmake -S '$root' -B '$root/page-build' -DCMAKE_PREFIX_PATH='$root/usr/local' && cmake --build '$root/page-build' && '$root/page-build/program'"
     check "C++20 reads it" g++ -std=c++20 -Wall -Wextra -Werror -I"$root/usr/local/include" -fsyntax-only examples/replicas.cpp
     printf '#include <roost.hpp>\nint main() { auto f = roost::Filter::create(10); f->add("x"); }\n' >"$root/ignored.cpp"
     check "a result that nobody looks at is a warning" sh -c "! g++ -std=c++17 -Werror=unused-result -I'$root/usr/local/include' -fsyntax-only '$root/ignored.cpp' 2>/dev/null"
