@@ -407,8 +407,8 @@ struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, 
 {
     if (table->spread < 0)
         return unfolded(table, row, fingerprint);
-    uint32_t low = row & ((1u << table->spread) - 1);
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a spread is below 32
+    uint32_t low = row & ((1u << table->spread) - 1);
     return place_in(row >> table->spread, (fingerprint - table->lift) << table->spread | low, table->geometry);
 }
 
