@@ -53,7 +53,7 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
     RedisModuleCommandInfo info = {.version = REDISMODULE_COMMAND_INFO_VERSION,
                                    .summary = command->summary,
                                    .complexity = command->complexity,
-                                   .since = "0.1.0",
+                                   .since = "0.2.0",
                                    .arity = command->arity,
                                    .key_specs = command->keys == NO_KEY ? NULL : specs};
     return RedisModule_SetCommandInfo(registered, &info);
