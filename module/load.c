@@ -17,7 +17,7 @@
 #include "module/value/chunks.h"
 #include "module/value/filter_value.h"
 
-#define MODULE_VERSION 1
+#define MODULE_VERSION ROOST_VERSION_NUMBER
 
 /* What a key may hold, and the observers of values (value/value.h). */
 static const struct value_class *const classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class,
