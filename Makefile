@@ -1,6 +1,7 @@
 # The front door. Meson and Ninja do the work; each target installs the Debian packages that it needs.
 #
-#   make            the program at build/roost, the library below build/src, the module for Redis and Valkey at build/roost.so
+#   make            the program at build/roost, the library below build/src, the module for Redis and Valkey at build/roost.so;
+#                   tests, benches and the evaluation are compiled by the targets that run them
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
 #   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
@@ -10,6 +11,7 @@
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
+#   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make docs       the HTML reference of the C library at build/docs/html
 #   make repro      the papers' figures, as CSV and pictures below eval/results
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -22,21 +24,22 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small docs repro exhaust simulate fuzz fuzzers fuzz-module format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
 
 all: build/build.ninja
-	@ninja -C build --quiet
+	@packaging/compile build
 
 # The module needs a header that is fetched; without it all the rest is built.
 build/build.ninja:
 	@packaging/dependencies build
 	@packaging/apart header build || echo "roost: redismodule.h cannot be had: the module is left out (make module tries again)"
-	@meson setup build --prefix /usr/local --libdir lib >/dev/null
+	@echo "roost: configuring build"
+	@meson setup build --prefix /usr/local --libdir lib >build/setup.log || { cat build/setup.log; exit 1; }
 
 module: build/build.ninja
 	@packaging/apart header build
 	@test -f build/roost.so || meson setup --reconfigure build >/dev/null
-	@ninja -C build --quiet
+	@packaging/compile build
 
 run: all
 	@build/roost demo
@@ -56,6 +59,7 @@ run-redis: module
 
 check-redis: module
 	@packaging/dependencies redis
+	@packaging/compile build test-programs
 	@tests/module/run
 
 check-link: module
@@ -66,6 +70,7 @@ check-link: module
 
 check-platforms: all
 	@packaging/dependencies platforms
+	@packaging/compile build tests/transcript
 	@tests/platforms.sh all
 
 bench-redis: module
@@ -81,14 +86,14 @@ install_folder = $(if $(filter /usr/local,$(PREFIX)),build,build-install)
 install: all
 	@test -f $(install_folder)/build.ninja || meson setup $(install_folder) >/dev/null
 	@test $(install_folder) = build || meson configure $(install_folder) --prefix $(PREFIX) --libdir lib >/dev/null
-	@packaging/installed $(install_folder) | xargs ninja -C $(install_folder) --quiet
+	@packaging/installed $(install_folder) | xargs packaging/compile $(install_folder)
 	@meson install -C $(install_folder) --quiet --no-rebuild
 	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
 
 uninstall:
 	@test -f $(install_folder)/meson-logs/install-log.txt || { echo "roost: nothing was installed from $(install_folder)"; exit 2; }
 	@ninja -C $(install_folder) --quiet uninstall >/dev/null
-	@for folder in include/roost lib/roost; do rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || true; done
+	@for folder in include/roost lib/roost lib/cmake/roost; do rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || true; done
 
 # From what is committed; the same commit gives the same bytes.
 version = $(shell sed -n "s/^ *version: '\\(.*\\)',/\\1/p" meson.build)
@@ -98,9 +103,11 @@ dist:
 	@sha256sum build/roost-$(version).tar.gz
 
 bench: all
+	@packaging/compile build bench/roost-bench
 	@build/bench/roost-bench --large --csv bench/results.csv
 
 bench-small: all
+	@packaging/compile build bench/roost-bench
 	@build/bench/roost-bench
 
 docs:
@@ -111,13 +118,14 @@ docs:
 
 repro: all
 	@packaging/dependencies repro
+	@packaging/compile build eval/roost-eval
 	@build/eval/roost-eval --full --out eval/results
 	@if test -f build/roost.so; then eval/counters.py --out eval/results; fi
 	@for script in eval/*.gnuplot; do gnuplot $$script; done
 
 exhaust: all
 	@packaging/dependencies check
-	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
+	@packaging/compile build tests/exhaust tests/exhaust-dots tests/exhaust-series
 	@build/tests/exhaust --deep
 	@build/tests/exhaust-dots --deep
 	@build/tests/exhaust-series --deep
@@ -143,17 +151,22 @@ fuzz-module: module
 	@packaging/dependencies redis
 	@test -f build-sanitize/build.ninja || meson setup build-sanitize -Dwerror=true -Dbuildtype=debugoptimized \
 	    -Db_sanitize=address,undefined >/dev/null
-	@ninja -C build-sanitize --quiet roost.so
+	@packaging/compile build-sanitize roost.so
 	@ROOST_MODULE=$(CURDIR)/build-sanitize/roost.so tests/module/hostile.py --seconds $(FUZZ_SECONDS)
 
 simulate: all
 	@packaging/dependencies check
-	@meson setup --reconfigure build >/dev/null && ninja -C build --quiet
+	@meson setup --reconfigure build >/dev/null && packaging/compile build test-programs
 	@tests/property/simulate_slices build $(SIMULATE_STEPS)
+
+# A few files: make lint FILES="src/filter/bloom.c cli/add.c". Files that passed are not read again until they change.
+lint: build/build.ninja
+	@packaging/dependencies lint
+	@tests/lint build $(FILES)
 
 format:
 	@command -v clang-format >/dev/null || { echo "make format needs clang-format"; exit 2; }
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 clean:
 	@rm -rf build build-install build-sanitize build-clang build-fuzz

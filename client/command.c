@@ -1,6 +1,7 @@
 /* hiredis writes the bytes; see command.h. */
 #include "command.h"
 
+#include <assert.h>
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 char *format_words(struct words command, size_t *size)
 {
-    const char **words = malloc(command.count * sizeof(char *));
+    assert(command.count > 0);
+    const char **words = malloc(command.count * sizeof *words);
     size_t *sizes = malloc(command.count * sizeof *sizes);
     char *bytes = NULL;
     for (size_t i = 0; words && sizes && i < command.count; i++) {

@@ -357,7 +357,7 @@ static void select_database(struct connection *connection, int database)
     char number[16];
     size_t size;
     snprintf(number, sizeof number, "%d", database);
-    char *bytes = format_texts(&size, "SELECT", number, NULL);
+    char *bytes = format_texts(&size, "SELECT", number, (char *)NULL);
     send_first(connection, bytes, size, database_selected, true);
 }
 
@@ -532,7 +532,7 @@ static void established(struct connection *connection)
     timer_remove(connection->deadline);
     connection->deadline = NULL;
     log_in(connection);
-    char *bytes = format_texts(&size, "CLIENT", "SETNAME", "roost-link", NULL);
+    char *bytes = format_texts(&size, "CLIENT", "SETNAME", "roost-link", (char *)NULL);
     send_first(connection, bytes, size, NULL, false);
 }
 

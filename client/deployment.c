@@ -549,7 +549,7 @@ static bool begin(struct deployment *deployment, struct server_name *name, const
     struct node_owner *owner = &deployment->owner;
     deployment->waiting_end = &deployment->waiting;
     owner->needs = options && options->needs ? options->needs : NEEDED_COMMAND;
-    owner->needs_bytes = format_texts(&owner->needs_size, owner->needs, NULL);
+    owner->needs_bytes = format_texts(&owner->needs_size, owner->needs, (char *)NULL);
     deployment->random = options ? options->seed : 0;
     deployment->name = host_and_port(name->host, name->port);
     deployment->nodes = node_new(owner, name->host, name->port, NULL);

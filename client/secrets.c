@@ -82,9 +82,8 @@ static bool read_lines(struct secrets *secrets, const char *file, FILE *stream)
 {
     char *line = NULL;
     size_t room = 0;
-    ssize_t size;
     bool fine = true;
-    for (unsigned number = 1; fine && (size = getline(&line, &room, stream)) >= 0; number++) {
+    for (unsigned number = 1; fine && getline(&line, &room, stream) >= 0; number++) {
         line[strcspn(line, "\n")] = '\0';
         fine = read_line(secrets, file, number, line);
     }

@@ -55,9 +55,10 @@ static void printable_key(char text[KEY_ROOM], const struct row *row)
 
 static void event_begin(struct json *json, const char *event)
 {
+    const uint64_t milliseconds = machine_time() / 1000;
     json_begin(json);
     json_text(json, "event", event);
-    json_number(json, "time", (double)(machine_time() / 1000) / 1000);
+    json_number(json, "time", (double)milliseconds / 1000);
 }
 
 static void event_end(struct json *json)

@@ -179,11 +179,11 @@ static bool is_to_be_withheld(const struct work *work, unsigned region)
 {
     const struct region *to = region_of(work, region);
     const struct view *view = view_of(work, region);
+    static const roost_digest none;
     if (work->engine->settings->refill && !work->row->refilled)
         return false;
     if (view->withheld)
-        return memcmp(view->digest.bytes, (roost_digest){0}.bytes, sizeof view->digest.bytes) == 0 ||
-               region_refuses_memory(to);
+        return memcmp(view->digest.bytes, none.bytes, sizeof none.bytes) == 0 || region_refuses_memory(to);
     return region_refuses_memory(to) || (!work->changed && region_is_full_for(to, work->row));
 }
 

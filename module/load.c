@@ -17,7 +17,7 @@
 #include "module/value/chunks.h"
 #include "module/value/filter_value.h"
 
-#define MODULE_VERSION 1
+#define MODULE_VERSION ROOST_VERSION_NUMBER
 
 /* What a key may hold, and the observers of values (value/value.h). */
 static const struct value_class *const classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class,
@@ -53,7 +53,7 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
     RedisModuleCommandInfo info = {.version = REDISMODULE_COMMAND_INFO_VERSION,
                                    .summary = command->summary,
                                    .complexity = command->complexity,
-                                   .since = "0.1.0",
+                                   .since = "0.2.0",
                                    .arity = command->arity,
                                    .key_specs = command->keys == NO_KEY ? NULL : specs};
     return RedisModule_SetCommandInfo(registered, &info);

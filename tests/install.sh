@@ -1,4 +1,5 @@
-# `make install` into an empty folder gives all that a user of the library needs, and the example builds against it.
+# `make install` into an empty folder gives all that a user of the library needs, and the examples build against it and run:
+# with pkg-config and with CMake, shared and static, in C and in C++.
 set -u
 fail=0
 check() { # description, command
@@ -9,8 +10,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
 check "installs" make --no-print-directory install DESTDIR="$root"
 lib=$root/usr/local/lib
-for file in usr/local/include/roost.h $(cd include && printf 'usr/local/include/%s ' roost/*.h) usr/local/bin/roost \
-    usr/local/share/man/man1/roost.1 usr/local/lib/libroost.a usr/local/lib/pkgconfig/roost.pc; do
+for file in usr/local/include/roost.h usr/local/include/roost.hpp $(cd include && printf 'usr/local/include/%s ' roost/*.h) usr/local/bin/roost \
+    usr/local/share/man/man1/roost.1 usr/local/lib/libroost.a usr/local/lib/pkgconfig/roost.pc usr/local/lib/cmake/roost/roost-config.cmake; do
     case $file in
     */evaluation.h) check "leaves $file out" test ! -e "$root/$file" ;;
     *) check "has $file" test -f "$root/$file" ;;
@@ -24,12 +25,23 @@ check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null
 check "has a shared library" test -e "$lib/libroost.so"
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 check "pkg-config knows it, and asks for nothing else" sh -c "pkg-config --exists roost && ! pkg-config --print-requires-private roost | grep ."
+replicas='swift 1, martin 1, heron 0\nequal after the sync: 1 1\nonly here: martin\nonly there: stork\nseen 0, then 1; an hour later 0\ncounted once: 5\n'
 for how in "" --static; do
     # the static build does not use the shared library
     archive=; [ -z "$how" ] || archive="-Wl,-Bstatic -lroost -Wl,-Bdynamic"
     flags=$(pkg-config $how --cflags --libs roost)
-    check "the example builds ${how:-shared}" sh -c "cc -Wall -Werror examples/two_replicas.c -o '$root/example' -L'$lib' $archive $flags -lm"
-    check "and runs" sh -c "LD_LIBRARY_PATH='$lib' '$root/example' | grep -qx 'swift 1, martin 1, heron 0'"
+    build_example() { # compiler with options, source, then the output expected and, optionally, its input
+        check "$2 builds with ${1%% *}, ${how:-shared}" sh -c "$1 -Wall -Wextra -Werror examples/$2 -o '$root/example' -L'$lib' $archive $flags -lm"
+        check "and runs" sh -c "printf '${4-}' | LD_LIBRARY_PATH='$lib' '$root/example' >'$root/printed' && printf '$3' | diff - '$root/printed'"
+    }
+    build_example "cc -std=c17" two_replicas.c 'swift 1, martin 1, heron 0\n'
+    build_example cc window_dedup.c 'a\nb\n' 'a\nb\na\n'
+    build_example cc reconcile_pipe.c 'only at the responder: 17\nonly at the initiator: 4242\n'
+    build_example cc sync_socket.c 'responder: swift 1, martin 1, heron 0 (fine)\nsynced in 2 rounds, equal: yes\ninitiator: swift 1, martin 1, heron 0 (fine)\n'
+    for compiler in g++ clang++; do
+        command -v $compiler >/dev/null || { echo "skipped: there is no $compiler"; continue; }
+        build_example "$compiler -std=c++17 -Wshadow -Wpedantic" replicas.cpp "$replicas"
+    done
     # A program and the library write the same file in turn, and after the first sync there is a replica section in it.
     check "the example with a file builds ${how:-shared}" sh -c "cc -Wall -Werror examples/filter_file.c -o '$root/example' -L'$lib' $archive $flags -lm"
     check "reads what the program wrote, and the program what it wrote" sh -ec "
@@ -42,8 +54,38 @@ echo 'int read_bytes = 1, make_room = 2; extern int main_of_example(void); int m
 check "a static link does not collide with names of the caller" sh -c "cc -Dmain=main_of_example -c examples/two_replicas.c -I'$root/usr/local/include' -o '$root/example.o' &&
     cc '$root/names.c' '$root/example.o' '$lib/libroost.a' -lm -o '$root/names' && '$root/names' | grep -qx 'swift 1, martin 1, heron 0'"
 check "the shared library has its soname" sh -c "readelf -d '$lib/libroost.so' | grep -q 'SONAME.*\[libroost.so.0\]'"
-check "a C++ program may include it" sh -c "! command -v g++ >/dev/null || echo '#include <roost.h>
-int main() { return roost_version() == nullptr; }' | g++ -x c++ - -I'$root/usr/local/include' -L'$lib' -lroost -o '$root/cxx'"
+
+# ---- CMake, and what C++ compilers say of the headers -------------------------------------------------------------------
+
+if command -v cmake >/dev/null; then
+    check "CMake finds it, and builds the examples" sh -c "cmake -S examples/cmake -B '$root/cmake' -DCMAKE_PREFIX_PATH='$root/usr/local' && cmake --build '$root/cmake'"
+    for program in two_replicas two_replicas_static; do
+        check "$program of CMake runs" sh -c "'$root/cmake/$program' | grep -qx 'swift 1, martin 1, heron 0'"
+    done
+    check "replicas of CMake runs" sh -c "'$root/cmake/replicas' >'$root/printed' && printf '$replicas' | diff - '$root/printed'"
+    check "the static one needs no shared library" sh -c "! readelf -d '$root/cmake/two_replicas_static' | grep libroost"
+    finds() { # version, then what CMake is to say
+        printf 'cmake_minimum_required(VERSION 3.16)\nproject(versions C)\nfind_package(roost %s QUIET)\nmessage("found ${roost_FOUND}")\n' "$1" >"$root/CMakeLists.txt"
+        rm -rf "$root/versions"
+        check "find_package(roost $1) is $2" sh -c "cmake -S '$root' -B '$root/versions' -DCMAKE_PREFIX_PATH='$root/usr/local' 2>&1 | grep -qix 'found $2'"
+    }
+    series=$(pkg-config --modversion roost | cut -d. -f1,2)
+    finds "" 1; finds "$series" 1; finds "$series.0 EXACT" 1; finds "$series...<1" 1; finds 0.0 0; finds 0.99 0; finds 1.0 0
+else
+    echo "skipped: there is no cmake"
+fi
+if command -v g++ >/dev/null; then
+    check "roost.hpp does without exceptions" g++ -std=c++17 -fno-exceptions -Wall -Wextra -Werror -I"$root/usr/local/include" -fsyntax-only -x c++ "$root/usr/local/include/roost.hpp"
+    block() { awk -v kind="$1" '$0 == "```" kind { on = 1; next } $0 == "```" { on = 0 } on' docs/api.md; }
+    { printf '#include <iostream>\n#include <roost.hpp>\nint main()\n{\n'; block cpp; echo '}'; } >"$root/page.cpp"
+    check "the C++ of docs/api.md builds and runs" sh -c "g++ -std=c++17 -Wall -Wextra -Werror -I'$root/usr/local/include' '$root/page.cpp' '$lib/libroost.a' -lm -o '$root/page' && '$root/page'"
+    { printf 'cmake_minimum_required(VERSION 3.16)\nproject(page CXX)\nadd_executable(program page.cpp)\ntarget_compile_features(program PRIVATE cxx_std_17)\n'; block cmake; } >"$root/CMakeLists.txt"
+    check "and so does its CMake" sh -c "command -v cmake >/dev/null || exit 0
+        cmake -S '$root' -B '$root/page-build' -DCMAKE_PREFIX_PATH='$root/usr/local' && cmake --build '$root/page-build' && '$root/page-build/program'"
+    check "C++20 reads it" g++ -std=c++20 -Wall -Wextra -Werror -I"$root/usr/local/include" -fsyntax-only examples/replicas.cpp
+    printf '#include <roost.hpp>\nint main() { auto f = roost::Filter::create(10); f->add("x"); }\n' >"$root/ignored.cpp"
+    check "a result that nobody looks at is a warning" sh -c "! g++ -std=c++17 -Werror=unused-result -I'$root/usr/local/include' -fsyntax-only '$root/ignored.cpp' 2>/dev/null"
+fi
 check "has completions" test -f "$root/usr/local/share/bash-completion/completions/roost"
 export CMAKE_PREFIX_PATH=$root/usr/local LD_LIBRARY_PATH=$lib
 without=

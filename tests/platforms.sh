@@ -11,7 +11,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 form=${1:-short}
-things=$PWD/build/platforms
+build=${ROOST_BUILD:-$PWD/build}
+things=$build/platforms
 export ROOST_GOLDEN=$PWD/tests/golden CMOCKA_MESSAGE_OUTPUT=TAP
 mkdir -p "$things"
 rm -f "$things/failed"
@@ -122,10 +123,10 @@ emulated() { # machine, byte order
 }
 
 if [ "$form" = golden ]; then
-    build/tests/transcript tests/golden/accept/*.roost >tests/golden/transcript.txt
+    "$build/tests/transcript" tests/golden/accept/*.roost >tests/golden/transcript.txt
     exit
 fi
-build/tests/transcript tests/golden/accept/*.roost | diff tests/golden/transcript.txt - | head -n 20
+"$build/tests/transcript" tests/golden/accept/*.roost | diff tests/golden/transcript.txt - | head -n 20
 report ${PIPESTATUS[1]} "this machine: the transcript is the golden one"
 for machine in ${2:-$(if [ "$form" = all ]; then echo aarch64 s390x riscv64 musl; else echo aarch64 s390x; fi)}; do
     case $machine in

@@ -62,7 +62,8 @@ size_t format_varint(uint8_t bytes[LONGEST_VARINT], uint64_t number)
 void append_varint(struct byte_buffer *buffer, uint64_t number)
 {
     uint8_t bytes[LONGEST_VARINT];
-    append_bytes(buffer, bytes, format_varint(bytes, number));
+    size_t size = format_varint(bytes, number);
+    append_bytes(buffer, bytes, size);
 }
 
 void append_sized(struct byte_buffer *buffer, const void *bytes, size_t size)

@@ -240,7 +240,7 @@ static bool take_long(struct arguments *arguments, struct command_line *line)
     if (!option->value && equals)
         return complain(spell(option).text, "takes no value");
     if (!option->value || option->type == OPTION_LATER)
-        return set_option(option, NULL);
+        return set_option(option, "");
     return equals ? set_option(option, equals + 1) : set_from_next_word(line, option);
 }
 
@@ -261,7 +261,7 @@ static bool take_letters(struct arguments *arguments, struct command_line *line)
             return refuse_letter(line, word, *letter);
         if (option && option->value)
             return letter[1] ? set_option(option, letter + 1) : set_from_next_word(line, option);
-        if (option && !set_option(option, NULL))
+        if (option && !set_option(option, ""))
             return false;
         arguments->help_wanted |= !option;
     }

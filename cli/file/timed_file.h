@@ -24,7 +24,7 @@ struct timed_settings {
          .type = OPTION_COUNT,                                                                                         \
          .place = &(settings).capacity,                                                                                \
          .value = "N",                                                                                                 \
-         .help = capacity_help,                                                                                        \
+         .help = (capacity_help),                                                                                      \
          .least = 1},                                                                                                  \
         {.name = "fpr",                                                                                                \
          .type = OPTION_RATE,                                                                                          \

@@ -36,7 +36,9 @@ static bool copy_present(struct line_union *united, struct line_file *file)
     char *bytes = malloc(COPIED_AT_ONCE), last = '\n';
     off_t at = 0;
     ssize_t got = 1;
-    bool fine = bytes || complain_of_status(file->name, ROOST_NO_MEMORY);
+    bool fine = true;
+    if (!bytes)
+        return complain_of_status(file->name, ROOST_NO_MEMORY);
     while (fine && got > 0) {
         got = pread(file->descriptor, bytes, COPIED_AT_ONCE, at);
         fine = got >= 0 || complain(file->name, "%s", strerror(errno));

@@ -172,6 +172,7 @@ static bool make_command(struct command *command, const char *name, const struct
     char *rest = NULL;
     for (char *word = strtok_r(command->shell, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest))
         command->words[count++] = word;
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): request_is_sound has seen that the command has a word
     if (is_ssh(command->words[0]))
         command->words[count++] = (char *)"--";
     command->words[count++] = command->host;
@@ -271,7 +272,8 @@ bool remote_start(struct remote *remote, const char *name, const struct remote_s
 static bool ends_within(pid_t process, int *status, double seconds)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
-    for (double waited = 0; waited <= seconds; waited += LOOK_EVERY * 1e-3) {
+    const unsigned looks = 1 + (unsigned)(seconds * 1000 / LOOK_EVERY);
+    for (unsigned i = 0; i < looks; i++) {
         if (waitpid(process, status, WNOHANG) != 0)
             return true;
         nanosleep(&pause, NULL);

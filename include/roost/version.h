@@ -11,7 +11,7 @@ extern "C" {
 /* The version of these headers is MAJOR.MINOR.PATCH; docs/api.md says which changes raise which number. */
 #define ROOST_VERSION_MAJOR 0
 /* The second number of the version. */
-#define ROOST_VERSION_MINOR 1
+#define ROOST_VERSION_MINOR 2
 /* The third number of the version. */
 #define ROOST_VERSION_PATCH 0
 

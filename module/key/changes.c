@@ -145,7 +145,7 @@ void target_delete(struct target *target, uint64_t generation)
 
 static bool any(const bool *changed, size_t count)
 {
-    return count > 0 && memchr(changed, true, count) != NULL;
+    return count > 0 && memchr(changed, 1, count) != NULL;
 }
 
 /* Replicas repeat these additions. */

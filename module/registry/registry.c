@@ -81,7 +81,7 @@ struct registry_entry *registry_after(uint64_t sequence)
     unsigned place = FOUND;
     if (entry && distance(registry.oldest, sequence) < distance(entry, sequence))
         entry = registry.oldest;
-    for (unsigned i = 0; i < FOUND; i++)
+    for (unsigned i = 0; entry && i < FOUND; i++)
         if (last_found[i] && distance(last_found[i], sequence) < distance(entry, sequence))
             entry = last_found[place = i];
     while (entry && entry->sequence > sequence && entry->older)

@@ -71,7 +71,7 @@ static inline struct binary64 binary64_of_double(double number)
 /* 0 for what is below 2^-1022: no rate is. */
 static inline double double_of_binary64(struct binary64 number)
 {
-    uint64_t exponent = (uint64_t)(number.exponent + 1075);
+    uint64_t exponent = (uint64_t)number.exponent + 1075;
     return number.exponent < -1074 ? 0 : double_of_bits(exponent << 52 | (number.digits & ((UINT64_C(1) << 52) - 1)));
 }
 

@@ -120,6 +120,7 @@ static inline uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
     if (length > 56 || reader_bits_left(reader) < length)
         return read_long_rice(reader, parameter);
     reader->position += length;
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): zeros and parameter are below 57 here
     return (uint64_t)zeros << parameter | (window >> (zeros + 1) & ((UINT64_C(1) << parameter) - 1));
 }
 

@@ -569,8 +569,8 @@ static struct census count_chunks(const struct bloom *bloom, size_t chunks)
 /* The false-positive rate of this very array (classic: but for clustering). */
 static double rate_of(const struct bloom *bloom, const struct census *census, double load)
 {
-    return is_blocked(bloom) ? census->rates / (double)(census->words / BLOCK_WORDS)
-                             : pow(load, bloom->geometry.probes);
+    const uint64_t blocks = census->words / BLOCK_WORDS;
+    return is_blocked(bloom) ? census->rates / (double)blocks : pow(load, bloom->geometry.probes);
 }
 
 /* How many elements leave a part `empty` of the bits at 0. A full array says only "at least". */

@@ -17,7 +17,7 @@ static _Atomic(const struct bloom_kernel *) in_use;
 static const struct bloom_kernel *best(void)
 {
     const struct bloom_kernel *const *kernel = bloom_kernels;
-    while (!(*kernel)->usable())
+    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
         kernel++;
     return *kernel;
 }

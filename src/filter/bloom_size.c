@@ -218,7 +218,8 @@ double bloom_rate(roost_layout layout, struct bloom_geometry geometry, double el
 
 double bloom_blocked_survival(uint32_t probes)
 {
-    return pow(1 - 1 / 64.0, probes / 8) * (1 - (probes % 8) / 512.0);
+    const uint32_t rounds = probes / 8, rest = probes % 8;
+    return pow(1 - 1 / 64.0, rounds) * (1 - rest / 512.0);
 }
 
 /* ---- blocked: the size ------------------------------------------------------------------------------------------- */

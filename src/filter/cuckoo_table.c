@@ -407,6 +407,7 @@ struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, 
 {
     if (table->spread < 0)
         return unfolded(table, row, fingerprint);
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a spread is below 32
     uint32_t low = row & ((1u << table->spread) - 1);
     return place_in(row >> table->spread, (fingerprint - table->lift) << table->spread | low, table->geometry);
 }
@@ -674,6 +675,7 @@ static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, s
         find_movers(table, form, bucket, movers);
         if (move_one(table, form, bucket, word, movers, first))
             return true;
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): there is a mover for each slot, and a bucket has one or more
         slot_write(table, bucket, movers[first].offset, word);
         table->journal[step] = (struct kick){bucket, movers[first].offset, movers[first].word};
         word = movers[first].word;
@@ -859,6 +861,7 @@ uint32_t cuckoo_table_next_row(const struct cuckoo_table *table, uint32_t row)
         if (table->touched[first] || table->touched[last])
             return row;
         uint64_t next = (uint64_t)next_touched(table, last) << (PAGE_SHIFT + 3); /* a bit of the row to go on with */
+        // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a bucket has one slot or more, a slot some bits
         row = next / width < cuckoo_table_rows(table) ? (uint32_t)(next / width) : cuckoo_table_rows(table);
     }
     return row;
@@ -901,7 +904,9 @@ static uint32_t lacking_in_four_bytes(const struct cuckoo_table *table, const st
     for (uint32_t i = from; i < to; i++)
         for (uint32_t lane = 0; lane < 32; lane += 8) {
             places[found].bucket = i;
+            // cppcheck-suppress uninitvar ; the loop above sets what this one reads
             places[found].fingerprint = theirs[i - from] >> lane & 0xff;
+            // cppcheck-suppress uninitvar ; as above
             found += lacking[i - from] >> (lane + 7) & 1;
         }
     return found;

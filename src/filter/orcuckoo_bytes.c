@@ -839,6 +839,7 @@ static void apply_hints(struct orcuckoo *filter, bool *changed, struct delta_rea
     hints_begin(&hints, delta);
     for (uint64_t i = 0; i < delta->hinted; i++) {
         next_hint(&hints, delta, &item);
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the delta was read to its end before, so there is an item
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
         bool unseen = !causal_contains(&filter->causal, item.actor, item.counter);
         if (unseen) { /* it entered, and was dead: two notes */
@@ -857,6 +858,7 @@ static void apply_live(struct orcuckoo *filter, bool *changed, struct delta_read
     delta_rewind(delta);
     for (uint64_t i = 0; i < delta->live; i++) {
         next_live(delta, &item);
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): as above
         if (causal_contains(&filter->causal, item.actor, item.counter))
             continue;
         struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};

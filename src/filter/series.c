@@ -518,6 +518,8 @@ static roost_status add_row(struct series *series, bool *changed, size_t *done, 
     if (missing > 0)
         status = add_some(series, grew, &taken, fresh, missing);
     for (size_t i = 0; i < taken; i++)
+        // cppcheck-suppress uninitvar ; add_some takes at most as many as were missing
+        // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): as above
         changed[place[i]] = grew[i];
     *done = taken < missing ? place[taken] : count;
     return status;

@@ -182,6 +182,7 @@ roost_digest roost_multiset_digest(const roost_multiset *multiset)
         multiset->kind->digest(multiset) + hash_to_number(hash_bytes(multiset->config.seed, configuration, size));
     roost_digest digest;
     store_double_word(digest.bytes, sum);
+    // cppcheck-suppress uninitvar ; the line above sets all of it
     return digest;
 }
 

@@ -121,7 +121,8 @@ static roost_status begin_best_plan(struct roost_reconcile *session, struct bit_
 /* Sums that the first sketch lacks, where it was too small by a little; an estimate that says otherwise is too low. */
 static uint32_t more_of_first(const struct exact *exact)
 {
-    double more = exact->difference * 1.2 - exact->plan.sums / 2;
+    const uint32_t half = exact->plan.sums / 2;
+    double more = exact->difference * 1.2 - half;
     return more < FEWEST_MORE ? FEWEST_MORE : (uint32_t)more;
 }
 

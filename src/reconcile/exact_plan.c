@@ -64,7 +64,7 @@ static double log_likelihood(const struct estimator *here, const struct estimato
     double sum = 0, share = 0.75;
     for (unsigned level = 0; level < here->levels; level++, share /= 4) {
         double part = level + 1 == here->levels ? share * 4 / 3 : share;
-        double flipped = 0, chance = 0.5 * (1 - exp(-difference * part / (LEVEL_BITS / 2)));
+        double flipped = 0, chance = 0.5 * (1 - exp(-difference * part / (LEVEL_BITS / 2.0)));
         for (unsigned i = 0; i < LEVEL_WORDS; i++)
             flipped += count_ones(here->parities[level][i] ^ there->parities[level][i]);
         chance = chance < 1e-12 ? 1e-12 : chance > 0.499999 ? 0.499999 : chance;
@@ -78,6 +78,7 @@ double estimate_difference(const struct estimator *here, const struct estimator 
 {
     double least = fabs((double)keys_here - (double)keys_there), most = (double)keys_here + (double)keys_there;
     double best = least < 1 ? 1 : least, likelihood = -INFINITY;
+    // NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): a search in steps of 3 %; their number does not matter
     for (double difference = best; difference <= most; difference *= 1.03) {
         double now = log_likelihood(here, there, difference);
         if (now > likelihood) {
@@ -146,7 +147,8 @@ struct plan best_plan(uint64_t keys_here, uint64_t keys_there, double difference
     double keys = ((double)keys_here + (double)keys_there) / 2, fewest = INFINITY;
     uint64_t fewer = keys_here < keys_there ? keys_here : keys_there, more = keys_here + keys_there - fewer;
     struct plan best = {0};
-    for (double in_cell = 5; in_cell <= 24; in_cell += 0.5) {
+    for (unsigned halves = 2 * 5; halves <= 2 * 24; halves++) {
+        const double in_cell = halves / 2.0;
         double cells = difference < in_cell ? 1 : floor(difference / in_cell), elements = keys / cells;
         for (unsigned spare = 3; spare <= 12; spare++) {
             unsigned bits = clamp_bits(bits_for(elements) + spare - 1);

@@ -294,6 +294,7 @@ static roost_status judge_all(struct roost_reconcile *session, struct report *re
     uint64_t wanting = 0, shown = 0;
     for (size_t i = 0; i < exact->open_count && status == ROOST_OK; i++) {
         struct cell *cell = &exact->cells[exact->open[i]];
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): where there is no list the count is 0
         if (wanting < report->wanting_count && report->wanting[wanting] == i) {
             wanting++;
             if (cell->listed)

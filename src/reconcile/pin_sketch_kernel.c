@@ -17,7 +17,7 @@ static _Atomic(const struct pin_sketch_kernel *) in_use;
 static const struct pin_sketch_kernel *best(void)
 {
     const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels;
-    while (!(*kernel)->usable())
+    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
         kernel++;
     return *kernel;
 }

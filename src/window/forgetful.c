@@ -323,6 +323,7 @@ static bool was_idle(const struct window *window, uint64_t start, uint32_t level
 
 static bool has_room(const struct window *window, struct slot *slot)
 {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): window_target has a slot wherever it has ROOST_OK
     if (slot->limit == 0)
         slot->limit = limit_of(window, slot);
     return held_by(slot) < slot->limit;
