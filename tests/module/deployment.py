@@ -271,9 +271,9 @@ def test_a_file_with_passwords():
 
 def test_urls_that_are_none():
     for url in "", "redis", "http://host", "redis:/host", "redis://host:x", "redis://host:0", "redis://host:65536", "redis://host:+1", "redis://[::1", "redis://[::1]x":
-        assert "a deployment is redis://" in refusal(url), url
-    assert "no path" in refusal(f"redis://me:{ESCAPED}@host/key")
-    assert "a deployment is" in refusal(f"redis://me:{ESCAPED}@host:port")
+        assert "a region is redis://" in refusal(url), url
+    assert "without a path" in refusal(f"redis://me:{ESCAPED}@host/key")
+    assert "a region is" in refusal(f"redis://me:{ESCAPED}@host:port")
 
 
 # ---- TLS ----
