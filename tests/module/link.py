@@ -1088,6 +1088,30 @@ def test_a_region_that_was_away_for_too_long_is_not_merged():
         assert once(a, b)[0] == 0 and keys(a) == keys(b) == ["deleted", "kept", "later", "old"], "if its keeper wants it so"
 
 
+def test_a_region_joins_while_another_is_away():
+    """What it is seeded with comes from regions that had the other's deletions, so it has missed none of them."""
+    with servers(*[region(*DURABLE)] * 4) as (a, b, c, new):
+        with Link(a, b, c):
+            for key in ("deleted", "kept", "last"):
+                a("BF.ADD", key, "x")
+            wait_for(lambda: keys(b) == keys(c) == ["deleted", "kept", "last"], "the keys")
+            c("DEL", "deleted")
+            wait_for(lambda: keys(a) == keys(b) == ["kept", "last"] and tombstones(a, b, c) == [0, 0, 0], "the dropping")
+            c("DEL", "last")
+            wait_for(lambda: keys(a) == keys(b) == ["kept"], "a deletion that is not dropped yet")
+        c.kill()
+        with Link(a, b, c, new) as link:
+            wait_for(lambda: keys(new) == ["kept"], "the seeding")
+            new("BF.ADD", "own", "x"), new("BF.ADD", "last", "again"), a("DEL", "kept")
+            wait_for(lambda: keys(a) == keys(b) == keys(new) == ["last", "own"], "its changes")
+            link.kill(), link.start()
+            wait_for(lambda: have_agreed(new), "a record of regions")
+            c.start()
+            wait_for(lambda: keys(c) == ["last", "own"] and total(a) == total(b) == total(c) == total(new), "all of them")
+            wait_for(lambda: tombstones(a, b, c, new) == [0] * 4, "the dropping")
+            assert not [event for event in link.of("error") if "missed" in event["text"]], link.events
+
+
 def have_agreed(s):
     """It had something of others."""
     return s("ROOST.LINK", "roost:links", "HELLO", 0)[6] != []
