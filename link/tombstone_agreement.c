@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "engine_state.h"
 #include "report.h"
@@ -172,12 +173,14 @@ static uint64_t had_of(const struct greeting *greeting, uint64_t number)
     return 0;
 }
 
+/* Random below the time in seconds. Of two numbers of one region the lower one counts, so that a node of a cluster that
+   has lost its record, and is greeted before its siblings, cannot give the region another number. */
 static uint64_t fresh_number(void)
 {
-    uint64_t number = 0;
+    uint64_t number = 0, seconds = (uint64_t)time(NULL) & UINT32_MAX;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = (uint64_t)(uintptr_t)&number * UINT64_C(0x9e3779b97f4a7c15);
-    return (number & INT64_MAX) | 1;
+    return UINT64_C(1) << 62 | seconds << 30 | number >> 34;
 }
 
 /* Combines what the primaries of a region replied. */
