@@ -267,8 +267,8 @@ static void note_behind(struct work *work, bool round_over)
     const struct engine *engine = work->engine;
     region_set all = regions_of(engine, work->row), ready = ready_regions_of(engine, work->row);
     for (unsigned region = 0; region < work->regions; region++) {
-        uint64_t *since = &work->behind_since[region];
-        bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
+        uint64_t *since = &work->of[region].behind_since;
+        bool refused = work->of[region].conflicts || work->of[region].ahead || work->full & one_region(region);
         if (!work_is_behind(work, region, all))
             *since = 0;
         else if (!*since)
@@ -378,7 +378,7 @@ static bool key_reported(struct region *region, int database, roost_bytes key, c
         report_databases(engine);
     }
     take_view(row, region->index, &after, true);
-    row->work->reports[region->index]++;
+    row->work->of[region->index].reports++;
     row->work->resolved = false;
     row->work->changed |= change;
     note_behind(row->work, false);
@@ -410,7 +410,7 @@ static void sweep_row(void *context, struct row *row)
         !disturb(region->engine, row))
         return;
     view->known = false;
-    row->work->reports[region->index]++;
+    row->work->of[region->index].reports++;
     row->work->resolved = false;
     note_behind(row->work, false);
     report_in_step(region->engine, false);
@@ -616,7 +616,7 @@ static void check_silence(struct region *region)
     region_changed(region);
     for (struct work *work = engine->works; work; work = next) {
         next = work->after;
-        if (work->running && work->waiting[region->index])
+        if (work->running && work->of[region->index].waiting)
             round_give_up(work);
     }
 }
