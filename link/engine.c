@@ -57,6 +57,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "cli/base/interrupt.h"
 #include "tombstone_agreement.h"
@@ -74,6 +77,7 @@
 #define MOST_BYTES         (64u << 20)
 #define FIRST_WHOLE_SIZE   (8u << 20) /* assumed until some whole states were pulled */
 #define MOST_RESTING       10000      /* keys without a value in any region */
+#define MANY_BEHIND        10000      /* keys whose work is worth giving back */
 #define TICK               250        /* milliseconds */
 #define SILENCE            3000       /* without a reply: the other regions go on without it */
 #define CONFLICT_PAUSE     60000
@@ -164,6 +168,8 @@ static bool disturb(struct engine *engine, struct row *row)
     engine->works = work;
     row->work = work;
     engine->keys_behind++;
+    if (engine->keys_behind > engine->most_behind)
+        engine->most_behind = engine->keys_behind;
     return true;
 }
 
@@ -219,6 +225,18 @@ static void forget_resting(void *context, struct row *row)
         rows_remove(&engine->rows, row);
 }
 
+/* When a link is started, all keys have work until all regions have listed them. Most of that memory is not needed
+   again, but the C library keeps it unless it is asked. */
+static void give_memory_back(struct engine *engine)
+{
+    if (engine->most_behind <= MANY_BEHIND || engine->keys_behind > engine->most_behind / 16)
+        return;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    engine->most_behind = engine->keys_behind;
+}
+
 /* A key that was deleted everywhere is kept for a while, since each region that received the deletion reports it. It
    could be forgotten at once: if a region mentions it again, all others are probed. */
 static void rest(struct engine *engine, struct row *row)
@@ -231,6 +249,7 @@ static void rest(struct engine *engine, struct row *row)
         rows_each(&engine->rows, forget_resting, engine);
         engine->resting = 0;
     }
+    give_memory_back(engine);
     if (engine->keys_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
 }
