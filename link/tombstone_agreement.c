@@ -358,14 +358,35 @@ static void let_join(struct listener *listener)
     send(region, &message, listener->greeting.key, false, 0);
 }
 
+static bool knows_region(const struct greeting *greeting, uint64_t number)
+{
+    for (size_t i = 0; i < greeting->count; i++)
+        if (greeting->others[i].number == number)
+            return true;
+    return false;
+}
+
+/* Whether a region has come up that was not named when this one joined. */
+static bool joins_again(const struct listener *listener)
+{
+    const struct engine *engine = listener->region->engine;
+    for (unsigned i = 0; i < engine->count; i++)
+        if (may_seed(&engine->regions[i], listener->region) &&
+            !knows_region(&listener->greeting, engine->regions[i].number))
+            return true;
+    return false;
+}
+
+/* Regions reply in any order. No key comes from a region before it was greeted itself, and then the others are asked
+   again how many keys they have: one that is still without keys joins before it gets any. */
 static void greeted(struct listener *listener)
 {
     struct greeting *greeting = &listener->greeting;
-    if (!greeting->answered || greeting->done)
+    if (!greeting->answered)
         return;
-    greeting->done = true;
-    if (!greeting->keys)
+    if (!greeting->keys && (!greeting->done || joins_again(listener)))
         let_join(listener);
+    greeting->done = true;
 }
 
 static void judge_all(struct engine *engine)
@@ -375,14 +396,13 @@ static void judge_all(struct engine *engine)
     for (unsigned i = 0; i < engine->count; i++)
         if (is_greeted(&engine->regions[i]))
             judge(&engine->regions[i]);
-    for (unsigned i = 0; i < engine->count; i++) {
-        struct region *region = &engine->regions[i];
-        if (!is_greeted(region))
-            continue;
-        for (struct listener *listener = region->listeners; listener; listener = listener->next)
+    for (unsigned i = 0; i < engine->count; i++)
+        for (struct listener *listener = engine->regions[i].listeners; listener && is_greeted(&engine->regions[i]);
+             listener = listener->next)
             greeted(listener);
-        region->engine->events->region_changed(region);
-    }
+    for (unsigned i = 0; i < engine->count; i++)
+        if (is_greeted(&engine->regions[i]))
+            engine->events->region_changed(&engine->regions[i]);
 }
 
 /* The times are recorded once all regions have replied; if one does not, those of the next round will be. */

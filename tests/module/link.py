@@ -1110,7 +1110,12 @@ def test_a_region_joins_while_another_is_away():
             c("DEL", "last")
             wait_for(lambda: keys(a) == keys(b) == ["kept"], "a deletion that is not dropped yet")
         c.kill()
+        for s in (a, b):  # so that the new one is greeted first
+            s.process.send_signal(signal.SIGSTOP)
         with Link(a, b, c, new) as link:
+            wait_for(lambda: new.client.keys("roost:links"), "a word to the new one")
+            for s in (a, b):
+                s.process.send_signal(signal.SIGCONT)
             wait_for(lambda: keys(new) == ["kept"], "the seeding")
             new("BF.ADD", "own", "x"), new("BF.ADD", "last", "again"), a("DEL", "kept")
             wait_for(lambda: keys(a) == keys(b) == keys(new) == ["last", "own"], "its changes")
