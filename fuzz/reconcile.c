@@ -109,9 +109,10 @@ static bool is_right(const struct world *world, const roost_reconcile *session, 
 }
 
 /* What comes from the other side, in all, and what may be made of it; counting filters have room for 2^22 keys. */
-static void must_be_fair(const struct measured *measured, const roost_reconcile *session)
+static void must_be_fair(struct measured *measured, const roost_reconcile *session)
 {
     roost_reconcile_result result = roost_reconcile_get_result(session);
+    measured->work_for_byte = session->method == &reconcile_exact ? WORK_FOR_BYTE_OF_SUMS : 0;
     uint64_t filters = session->method->approximate ? 4 << 20 : 0;
     must(cost_is_fair(measured, result.received,
                       result.keys * sizeof(struct element) * (1 + result.messages) + filters));
@@ -126,6 +127,7 @@ static void converse(const struct world *world, struct tampering *tampering)
     struct measured measured[2] = {measure(&costs[0]), measure(&costs[1])};
     bool chained = world->config.method == ROOST_RECONCILE_DBF;
     for (uint32_t number = 0; request.size > 0 && number < MOST_TURNS; number += 2) {
+        uint64_t since = cost_work;
         tamper(tampering, &request, number, chained);
         if (!responder) {
             if (roost_reconcile_new_responder(&responder, request.data, request.size, &environment) != ROOST_OK)
@@ -134,10 +136,13 @@ static void converse(const struct world *world, struct tampering *tampering)
         }
         (void)!roost_reconcile_next(responder, &reply, request.data, request.size);
         roost_buffer_release(&request);
+        measured_leave_out(&measured[0], since);
+        since = cost_work;
         if (reply.size > 0)
             tamper(tampering, &reply, number + 1, chained);
         if (reply.size > 0)
             (void)!roost_reconcile_next(initiator, &request, reply.data, reply.size);
+        measured_leave_out(&measured[1], since);
         roost_buffer_release(&reply);
     }
     must_be_fair(&measured[0], initiator);

@@ -57,7 +57,7 @@ static void ticket_back(struct ticket ticket)
     struct work *work = ticket.work;
     work->outstanding--;
     if (ticket.serial == work->serial) {
-        work->waiting[ticket.region]--;
+        work->of[ticket.region].waiting--;
         work->engine->events->command_answered(work);
     } else if (!work->running && work->outstanding == 0) {
         work->engine->events->last_command_answered(work);
@@ -70,7 +70,7 @@ static void answered_ticket(void *context, const redisReply *reply, const char *
     (void)error; /* the deployment reports it */
     free(context);
     region_answered(region_of(ticket.work, ticket.region));
-    ticket.work->doubtful = ticket.reports != ticket.work->reports[ticket.region];
+    ticket.work->doubtful = ticket.reports != ticket.work->of[ticket.region].reports;
     ticket.take(ticket.context, reply);
     ticket_back(ticket);
 }
@@ -82,11 +82,11 @@ void ask(struct work *work, uint32_t serial, unsigned region, struct words words
         take(context, NULL);
         return;
     }
-    *ticket = (struct ticket){work, region, serial, work->reports[region], take, context};
+    *ticket = (struct ticket){work, region, serial, work->of[region].reports, take, context};
     work->outstanding++;
     if (serial == work->serial) {
         work->pending++;
-        work->waiting[region]++;
+        work->of[region].waiting++;
     }
     region_asked(region_of(work, region));
     deployment_ask(region_of(work, region)->deployment, work->row->database, key_word(work), words, answered_ticket,

@@ -57,6 +57,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "cli/base/interrupt.h"
 #include "tombstone_agreement.h"
@@ -74,6 +77,7 @@
 #define MOST_BYTES         (64u << 20)
 #define FIRST_WHOLE_SIZE   (8u << 20) /* assumed until some whole states were pulled */
 #define MOST_RESTING       10000      /* keys without a value in any region */
+#define MANY_BEHIND        10000      /* keys whose work is worth giving back */
 #define TICK               250        /* milliseconds */
 #define SILENCE            3000       /* without a reply: the other regions go on without it */
 #define CONFLICT_PAUSE     60000
@@ -164,6 +168,8 @@ static bool disturb(struct engine *engine, struct row *row)
     engine->works = work;
     row->work = work;
     engine->keys_behind++;
+    if (engine->keys_behind > engine->most_behind)
+        engine->most_behind = engine->keys_behind;
     return true;
 }
 
@@ -219,6 +225,18 @@ static void forget_resting(void *context, struct row *row)
         rows_remove(&engine->rows, row);
 }
 
+/* When a link is started, all keys have work until all regions have listed them. Most of that memory is not needed
+   again, but the C library keeps it unless it is asked. */
+static void give_memory_back(struct engine *engine)
+{
+    if (engine->most_behind <= MANY_BEHIND || engine->keys_behind > engine->most_behind / 16)
+        return;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    engine->most_behind = engine->keys_behind;
+}
+
 /* A key that was deleted everywhere is kept for a while, since each region that received the deletion reports it. It
    could be forgotten at once: if a region mentions it again, all others are probed. */
 static void rest(struct engine *engine, struct row *row)
@@ -231,6 +249,7 @@ static void rest(struct engine *engine, struct row *row)
         rows_each(&engine->rows, forget_resting, engine);
         engine->resting = 0;
     }
+    give_memory_back(engine);
     if (engine->keys_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
 }
@@ -267,8 +286,8 @@ static void note_behind(struct work *work, bool round_over)
     const struct engine *engine = work->engine;
     region_set all = regions_of(engine, work->row), ready = ready_regions_of(engine, work->row);
     for (unsigned region = 0; region < work->regions; region++) {
-        uint64_t *since = &work->behind_since[region];
-        bool refused = work->conflicts[region] || work->ahead[region] || work->full & one_region(region);
+        uint64_t *since = &work->of[region].behind_since;
+        bool refused = work->of[region].conflicts || work->of[region].ahead || work->full & one_region(region);
         if (!work_is_behind(work, region, all))
             *since = 0;
         else if (!*since)
@@ -378,7 +397,7 @@ static bool key_reported(struct region *region, int database, roost_bytes key, c
         report_databases(engine);
     }
     take_view(row, region->index, &after, true);
-    row->work->reports[region->index]++;
+    row->work->of[region->index].reports++;
     row->work->resolved = false;
     row->work->changed |= change;
     note_behind(row->work, false);
@@ -410,7 +429,7 @@ static void sweep_row(void *context, struct row *row)
         !disturb(region->engine, row))
         return;
     view->known = false;
-    row->work->reports[region->index]++;
+    row->work->of[region->index].reports++;
     row->work->resolved = false;
     note_behind(row->work, false);
     report_in_step(region->engine, false);
@@ -616,7 +635,7 @@ static void check_silence(struct region *region)
     region_changed(region);
     for (struct work *work = engine->works; work; work = next) {
         next = work->after;
-        if (work->running && work->waiting[region->index])
+        if (work->running && work->of[region->index].waiting)
             round_give_up(work);
     }
 }

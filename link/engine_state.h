@@ -50,7 +50,8 @@ struct engine {
 
     struct work *works; /* of all keys that are not at rest */
     size_t keys_behind, running;
-    size_t resting; /* keys that came to rest without a value since such keys were last forgotten */
+    size_t most_behind; /* keys behind, since memory was last given back */
+    size_t resting;     /* keys that came to rest without a value since such keys were last forgotten */
     uint64_t held, wholes,
         whole_size; /* bytes of frames under way; whole states being pulled, and their typical size */
     struct work *stalled, *stalled_last;

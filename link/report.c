@@ -243,8 +243,8 @@ void report_refusals(struct engine *engine, bool end)
 bool report_is_new(struct region *region, struct work *work, const char *text)
 {
     uint32_t hash = hash_text(text);
-    bool is_new = work->complaints[region->index] != hash;
-    work->complaints[region->index] = hash;
+    bool is_new = work->of[region->index].complaint != hash;
+    work->of[region->index].complaint = hash;
     return is_new;
 }
 
@@ -476,7 +476,7 @@ static void count_work(struct work *work, struct status *status, uint64_t now)
     for (unsigned i = 0; i < work->regions; i++)
         if (work_is_behind(work, i, all)) {
             status->peers[i].behind++;
-            lag_since(&status->peers[i], now, work->behind_since[i] ? work->behind_since[i] : now);
+            lag_since(&status->peers[i], now, work->of[i].behind_since ? work->of[i].behind_since : now);
         }
     status->conflicts += work_any_conflict(work);
     status->behind -= work_any_refusal(work) && work->resolved;

@@ -104,7 +104,7 @@ static bool probe(struct work *work, region_set ready)
 {
     bool any = false;
     for (unsigned region = 0; region < work->regions; region++) {
-        if (!has(ready, region) || view_of(work, region)->known || work->conflicts[region])
+        if (!has(ready, region) || view_of(work, region)->known || work->of[region].conflicts)
             continue;
         struct question *question = question_new(work, region);
         if (!question)
@@ -204,7 +204,7 @@ static bool send_deletion(struct work *work, region_set known, region_set wantin
 {
     region_set willing = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (has(wanting, region) && (work->conflicts[region] & known) != (known & ~one_region(region)) &&
+        if (has(wanting, region) && (work->of[region].conflicts & known) != (known & ~one_region(region)) &&
             (!has(work->full, region) || view_of(work, region)->value)) /* deletions need no memory */
             willing |= one_region(region);
     if (willing)
@@ -342,7 +342,7 @@ static bool send_whole(struct work *work, unsigned source, unsigned destination)
 
 static bool is_synced(const struct work *work, unsigned a, unsigned b)
 {
-    return !has(work->unsynced[a], b);
+    return !has(work->of[a].unsynced, b);
 }
 
 /* Whether values are accepted in one direction only, or in none. */
@@ -466,7 +466,8 @@ static void begin_serial(struct work *work)
 {
     work->serial++;
     work->pending = 0;
-    memset(work->waiting, 0, sizeof work->waiting);
+    for (unsigned region = 0; region < work->regions; region++)
+        work->of[region].waiting = 0;
 }
 
 void round_begin(struct work *work)

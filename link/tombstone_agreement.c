@@ -14,6 +14,11 @@
  * nothing that could come back; it may join. When HELLO is sent to a region, all others are asked again, so that the
  * comparison uses current times.
  *
+ * A region may join while another one is away. All that it will hold comes from its own clients and from the regions
+ * that are up. Those hold nothing that the absent region deleted before the time up to which each of them has received
+ * its deletions. So JOIN has the lowest of these times for the absent region, and when that comes back the new region
+ * is not outdated. (An absent region cannot have dropped later tombstones: it drops only what all others had.)
+ *
  * Agreement. All primaries report their time with each summary. When all regions are up, we note these times: all
  * deletions before them have been reported by then. We wait for work that is under way with different generations;
  * values may differ. Then all regions have all of these deletions, and each is sent AGREED: it has the deletions of the
@@ -31,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "engine_state.h"
 #include "report.h"
@@ -38,7 +44,7 @@
 #define LONGEST_PAUSE  60000 /* milliseconds between two rounds of agreement */
 #define SHORTEST_PAUSE 1000
 #define PARTS          8 /* the pause is one of so many parts of the retention */
-#define MOST_WORDS     (4 + 2 * MOST_REGIONS)
+#define MOST_WORDS     (4 + 2 * (MOST_REGIONS + MOST_KNOWN))
 
 struct agreement {
     bool pending; /* times are noted, and work from before them is under way */
@@ -167,12 +173,14 @@ static uint64_t had_of(const struct greeting *greeting, uint64_t number)
     return 0;
 }
 
+/* Random below the time in seconds. Of two numbers of one region the lower one counts, so that a node of a cluster that
+   has lost its record, and is greeted before its siblings, cannot give the region another number. */
 static uint64_t fresh_number(void)
 {
-    uint64_t number = 0;
+    uint64_t number = 0, seconds = (uint64_t)time(NULL) & UINT32_MAX;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = (uint64_t)(uintptr_t)&number * UINT64_C(0x9e3779b97f4a7c15);
-    return (number & INT64_MAX) | 1;
+    return UINT64_C(1) << 62 | seconds << 30 | number >> 34;
 }
 
 /* Combines what the primaries of a region replied. */
@@ -282,6 +290,51 @@ static uint64_t time_of(const struct region *region)
     return region->listeners ? time : 0;
 }
 
+/* Whether a region may send keys to one that joins. */
+static bool may_seed(const struct region *region, const struct region *joining)
+{
+    return region != joining && is_greeted(region) && !region->outdated;
+}
+
+/* The time up to which all that may seed a region have received the deletions of another one; 0: not known. */
+static uint64_t had_by_seeders(const struct region *joining, uint64_t number)
+{
+    const struct engine *engine = joining->engine;
+    uint64_t had = UINT64_MAX;
+    for (unsigned i = 0; i < engine->count; i++)
+        for (const struct listener *listener = engine->regions[i].listeners;
+             listener && may_seed(&engine->regions[i], joining); listener = listener->next) {
+            uint64_t known = had_of(&listener->greeting, number);
+            had = known < had ? known : had;
+        }
+    return had == UINT64_MAX ? 0 : had;
+}
+
+static bool is_of_link(const struct engine *engine, uint64_t number)
+{
+    for (unsigned i = 0; i < engine->count; i++)
+        if (engine->regions[i].number == number)
+            return true;
+    return false;
+}
+
+/* Regions that this link has not met since it was started. All that may seed must know of one, so the list of the first
+   of them has them all. */
+static void message_absent(struct message *message, const struct region *joining)
+{
+    const struct engine *engine = joining->engine;
+    const struct region *seeder = NULL;
+    for (unsigned i = 0; i < engine->count && !seeder; i++)
+        seeder = may_seed(&engine->regions[i], joining) ? &engine->regions[i] : NULL;
+    for (size_t i = 0; seeder && i < seeder->listeners->greeting.count; i++) {
+        uint64_t number = seeder->listeners->greeting.others[i].number, had = had_by_seeders(joining, number);
+        if (had == 0 || is_of_link(engine, number))
+            continue;
+        message_number(message, number);
+        message_number(message, had);
+    }
+}
+
 /*
  * A server without keys holds nothing that was deleted elsewhere, up to now. (It may be given a key that is deleted in
  * one region and not yet in another. The first one drops the tombstone only when the other one has it, which then has
@@ -295,38 +348,61 @@ static void let_join(struct listener *listener)
     message_begin(&message, listener->greeting.key, "JOIN");
     for (unsigned i = 0; i < engine->count; i++) {
         const struct region *other = &engine->regions[i];
-        uint64_t time = time_of(other);
+        uint64_t time = other->listeners ? time_of(other) : had_by_seeders(region, other->number);
         if (other == region || !other->number)
             continue;
         message_number(&message, other->number);
         message_number(&message, time > other->dropped ? time : other->dropped);
     }
+    message_absent(&message, region);
     send(region, &message, listener->greeting.key, false, 0);
 }
 
+static bool knows_region(const struct greeting *greeting, uint64_t number)
+{
+    for (size_t i = 0; i < greeting->count; i++)
+        if (greeting->others[i].number == number)
+            return true;
+    return false;
+}
+
+/* Whether a region has come up that was not named when this one joined. */
+static bool joins_again(const struct listener *listener)
+{
+    const struct engine *engine = listener->region->engine;
+    for (unsigned i = 0; i < engine->count; i++)
+        if (may_seed(&engine->regions[i], listener->region) &&
+            !knows_region(&listener->greeting, engine->regions[i].number))
+            return true;
+    return false;
+}
+
+/* Regions reply in any order. No key comes from a region before it was greeted itself, and then the others are asked
+   again how many keys they have: one that is still without keys joins before it gets any. */
 static void greeted(struct listener *listener)
 {
     struct greeting *greeting = &listener->greeting;
-    if (!greeting->answered || greeting->done)
+    if (!greeting->answered)
         return;
-    greeting->done = true;
-    if (!greeting->keys)
+    if (!greeting->keys && (!greeting->done || joins_again(listener)))
         let_join(listener);
+    greeting->done = true;
 }
 
 static void judge_all(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->count; i++)
         gather(&engine->regions[i]);
-    for (unsigned i = 0; i < engine->count; i++) {
-        struct region *region = &engine->regions[i];
-        if (!is_greeted(region))
-            continue;
-        judge(region);
-        for (struct listener *listener = region->listeners; listener; listener = listener->next)
+    for (unsigned i = 0; i < engine->count; i++)
+        if (is_greeted(&engine->regions[i]))
+            judge(&engine->regions[i]);
+    for (unsigned i = 0; i < engine->count; i++)
+        for (struct listener *listener = engine->regions[i].listeners; listener && is_greeted(&engine->regions[i]);
+             listener = listener->next)
             greeted(listener);
-        region->engine->events->region_changed(region);
-    }
+    for (unsigned i = 0; i < engine->count; i++)
+        if (is_greeted(&engine->regions[i]))
+            engine->events->region_changed(&engine->regions[i]);
 }
 
 /* The times are recorded once all regions have replied; if one does not, those of the next round will be. */

@@ -119,7 +119,7 @@ static void take_pushed(struct transfer *transfer, unsigned destination, const s
         forget_view(work, destination);
         return;
     }
-    work->complaints[destination] = 0;
+    work->of[destination].complaint = 0;
     if (!transfer->deletion)
         region_has_memory(region_of(work, destination));
     count_push(transfer, destination, pushed->outcome);

@@ -32,11 +32,13 @@
 
 struct work *work_new(struct row *row, unsigned regions)
 {
-    struct work *work = calloc(1, sizeof *work + regions * regions * sizeof(struct pair));
+    size_t pairs = regions * regions * sizeof(struct pair);
+    struct work *work = calloc(1, sizeof *work + regions * sizeof *work->of + pairs);
     if (!work)
         return NULL;
     work->row = row;
     work->regions = regions;
+    work->pairs = (struct pair *)&work->of[regions];
     work->place = SIZE_MAX;
     work->due = NEVER;
     work_compare(work);
@@ -68,9 +70,9 @@ bool work_knows(struct work *work, unsigned source, unsigned destination)
 /* What a destination had in an earlier incarnation says nothing about the current one. */
 static void note_incarnation(struct work *work, unsigned destination, uint64_t incarnation)
 {
-    if (work->incarnations[destination] == incarnation)
+    if (work->of[destination].incarnation == incarnation)
         return;
-    work->incarnations[destination] = incarnation;
+    work->of[destination].incarnation = incarnation;
     for (unsigned region = 0; work->spans && region < work->regions; region++)
         for (size_t i = 0; i < work->spans[region].count; i++)
             work->spans[region].list[i].known_by &= ~one_region(destination);
@@ -149,7 +151,7 @@ static region_set still_knowing(const struct work *work, const uint64_t knowing[
 {
     region_set found = 0;
     for (unsigned region = 0; region < work->regions; region++)
-        if (knowing[region] && knowing[region] == work->incarnations[region])
+        if (knowing[region] && knowing[region] == work->of[region].incarnation)
             found |= one_region(region);
     return found;
 }
@@ -185,7 +187,7 @@ bool work_has_unseen(struct work *work, unsigned source, unsigned destination)
     struct pair *pair = work_pair(work, source, destination);
     roost_cursor present = work->row->views[destination].cursor;
     bool current =
-        pair->at.incarnation == work->incarnations[destination] && pair->at.incarnation == present.incarnation;
+        pair->at.incarnation == work->of[destination].incarnation && pair->at.incarnation == present.incarnation;
     const struct spans *spans = work->spans && current ? &work->spans[source] : NULL;
     for (size_t i = 0; spans && spans->incarnation == pair->cursor.incarnation && i < spans->count; i++)
         if (spans->list[i].from <= pair->cursor.sequence && spans->list[i].to > pair->cursor.sequence &&
@@ -201,7 +203,7 @@ size_t work_spans(const struct work *work, unsigned source, roost_cursor since, 
     size_t count = 0;
     for (unsigned region = 0; region < work->regions; region++)
         if (destinations & one_region(region) &&
-            work->pairs[source * work->regions + region].at.incarnation != work->incarnations[region])
+            work->pairs[source * work->regions + region].at.incarnation != work->of[region].incarnation)
             return 0;
     for (size_t i = 0; spans && spans->incarnation == since.incarnation && i < spans->count; i++)
         if (spans->list[i].to > since.sequence && (spans->list[i].known_by & destinations) == destinations)
@@ -239,36 +241,36 @@ bool work_is_behind(struct work *work, unsigned region, region_set set)
 
 bool work_conflicts(const struct work *work, unsigned a, unsigned b)
 {
-    return work->conflicts[a] & one_region(b);
+    return work->of[a].conflicts & one_region(b);
 }
 
 void work_conflict(struct work *work, unsigned a, unsigned b)
 {
-    work->conflicts[a] |= one_region(b);
-    work->conflicts[b] |= one_region(a);
+    work->of[a].conflicts |= one_region(b);
+    work->of[b].conflicts |= one_region(a);
 }
 
 void work_note_ahead(struct work *work, unsigned source, unsigned destination)
 {
-    work->ahead[destination] |= one_region(source);
+    work->of[destination].ahead |= one_region(source);
     work_avoid_sync(work, source, destination);
 }
 
 bool work_is_ahead(const struct work *work, unsigned source, unsigned destination)
 {
-    return work->ahead[destination] & one_region(source);
+    return work->of[destination].ahead & one_region(source);
 }
 
 void work_avoid_sync(struct work *work, unsigned a, unsigned b)
 {
-    work->unsynced[a] |= one_region(b);
-    work->unsynced[b] |= one_region(a);
+    work->of[a].unsynced |= one_region(b);
+    work->of[b].unsynced |= one_region(a);
 }
 
 bool work_any_ahead(const struct work *work)
 {
     for (unsigned region = 0; region < work->regions; region++)
-        if (work->ahead[region])
+        if (work->of[region].ahead)
             return true;
     return false;
 }
@@ -276,7 +278,7 @@ bool work_any_ahead(const struct work *work)
 bool work_any_conflict(const struct work *work)
 {
     for (unsigned region = 0; region < work->regions; region++)
-        if (work->conflicts[region])
+        if (work->of[region].conflicts)
             return true;
     return work_any_ahead(work);
 }
@@ -294,8 +296,8 @@ bool work_any_refusal(const struct work *work)
 /* `unsynced` stays: whole states are pushed instead of syncs. */
 void work_forget_refusals(struct work *work)
 {
-    memset(work->conflicts, 0, sizeof work->conflicts);
-    memset(work->ahead, 0, sizeof work->ahead);
+    for (unsigned region = 0; region < work->regions; region++)
+        work->of[region].conflicts = work->of[region].ahead = 0;
     work->full = 0;
 }
 

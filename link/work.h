@@ -28,6 +28,19 @@ struct spans {
     struct span list[MOST_SPANS]; /* ascending */
 };
 
+/* What is remembered of one region. */
+struct of_region {
+    uint64_t behind_since; /* since when it lacks changes; 0: it does not */
+    uint64_t incarnation;  /* in which it has the spans that it is in the `known_by` of */
+    uint32_t reports;      /* how often summaries mentioned the key */
+    uint32_t complaint;    /* a hash of the last message about it */
+    region_set conflicts;  /* regions that refuse its value, and it theirs */
+    region_set ahead;      /* regions whose values are ahead of its clock */
+    region_set unsynced;   /* regions that it cannot sync with for that reason: whole states are pushed instead */
+    uint16_t waiting;      /* commands of the current round without a reply */
+};
+
+/* While keys are listed for the first time every key has work: it has no room for regions that there are not. */
 struct work {
     struct row *row;
     struct engine *engine;
@@ -37,37 +50,30 @@ struct work {
     uint64_t due;
 
     /* the current or last round (round.c) */
-    uint64_t begun;                 /* when it began */
-    uint32_t serial;                /* the number of the round */
-    uint32_t pending;               /* replies that the round waits for */
-    uint16_t waiting[MOST_REGIONS]; /* those of them that are commands, by region */
-    uint32_t outstanding;           /* all commands without a reply, those of abandoned rounds included */
-    uint32_t steps, syncs;          /* of this round */
-    bool running, resolved;         /* resolved: nothing was left to do when the last round ended */
-    bool exchanged;                 /* deltas were pulled in this round */
-    bool failed;                    /* a server did not reply, or cannot carry out commands now */
-    uint32_t reports[MOST_REGIONS]; /* how often summaries mentioned the key */
-    bool doubtful;                  /* a summary has mentioned the key since the current reply was requested */
-    uint64_t level;                 /* when all regions were last seen at the same generation */
-    bool changed;                   /* a change of the value was reported, not only its presence */
-    bool verified; /* both views were probed again because they differ although cursors say that they agree */
+    uint64_t begun;         /* when it began */
+    uint32_t serial;        /* the number of the round */
+    uint32_t pending;       /* replies that the round waits for */
+    uint32_t outstanding;   /* all commands without a reply, those of abandoned rounds included */
+    uint32_t steps, syncs;  /* of this round */
+    bool running, resolved; /* resolved: nothing was left to do when the last round ended */
+    bool exchanged;         /* deltas were pulled in this round */
+    bool failed;            /* a server did not reply, or cannot carry out commands now */
+    bool doubtful;          /* a summary has mentioned the key since the current reply was requested */
+    uint64_t level;         /* when all regions were last seen at the same generation */
+    bool changed;           /* a change of the value was reported, not only its presence */
+    bool verified;          /* both views were probed again because they differ although cursors say that they agree */
 
     uint32_t rounds, failures,
         fruitless; /* failures: failed rounds in a row; fruitless: syncs in a row that changed nothing */
-    uint64_t behind_since[MOST_REGIONS]; /* since when the region lacks changes; 0: it does not */
 
-    region_set conflicts[MOST_REGIONS]; /* pairs that refuse each other's values */
-    region_set ahead[MOST_REGIONS];     /* by destination: sources whose values are ahead of its clock */
-    region_set unsynced[MOST_REGIONS];  /* pairs that cannot sync for that reason: whole states are pushed instead */
-    region_set full;                    /* regions without memory for what they lack */
-    uint32_t refusals;                  /* for lack of memory, in a row */
-    uint64_t retry;                     /* when refused commands are tried again */
-    uint32_t complaints[MOST_REGIONS];  /* a hash of the last message about each region */
+    region_set full;   /* regions without memory for what they lack */
+    uint32_t refusals; /* for lack of memory, in a row */
+    uint64_t retry;    /* when refused commands are tried again */
 
     unsigned regions;
-    struct spans *spans;                 /* one for each region, allocated when first needed */
-    uint64_t incarnations[MOST_REGIONS]; /* of the regions in `known_by` */
-    struct pair pairs[];                 /* [source * regions + destination] */
+    struct spans *spans; /* one for each region, allocated when first needed */
+    struct pair *pairs;  /* [source * regions + destination], behind the regions */
+    struct of_region of[];
 };
 
 /* For a row that is at rest or new: regions whose views agree have all of each other's changes. NULL without memory. */

@@ -1,4 +1,8 @@
-/* Loads the module: settings first, since they decide which commands there are; then the data type, then commands. */
+/*
+ * Loads the module: settings first, since they decide which commands there are; then commands, which another module may
+ * have; then the data type. Events and timers come last: Redis 7.0 goes on calling the functions of a module that it
+ * has refused, and frees neither its data type nor what the module has allocated.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -153,6 +157,22 @@ static void do_without_huge_pages(void)
 ROOST_API int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 ROOST_API int RedisModule_OnUnload(RedisModuleCtx *ctx);
 
+/* NULL, or why the module cannot be loaded; "": that is in the log. */
+static const char *register_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (settings_register(ctx, argv, argc) != REDISMODULE_OK)
+        return "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
+    if (register_all_commands(ctx) != REDISMODULE_OK)
+        return "";
+    if (value_type_create(ctx) != REDISMODULE_OK)
+        return "another module has the data type roostdata: unload it first";
+    if (report_register(ctx) != REDISMODULE_OK || keyspace_begin(ctx) != REDISMODULE_OK ||
+        settings_watch(ctx) != REDISMODULE_OK)
+        return "the server does not have the events that the module needs";
+    links_keep(ctx);
+    return NULL;
+}
+
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     if (RedisModule_Init(ctx, "roost", MODULE_VERSION, REDISMODULE_APIVER_1) != REDISMODULE_OK) {
@@ -169,16 +189,13 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     RedisModule_SetModuleOptions(ctx,
                                  REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
     value_register(classes, observers);
-    const char *failed = NULL;
-    if (settings_register(ctx, argv, argc) != REDISMODULE_OK)
-        failed = "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
-    else if (value_type_create(ctx) != REDISMODULE_OK)
-        failed = "another module has the data type roostdata: unload it first";
-    if (failed)
+    const char *failed = register_all(ctx, argv, argc);
+    if (!failed)
+        return REDISMODULE_OK;
+    if (*failed)
         RedisModule_Log(ctx, "warning", "cannot load: %s", failed);
-    bool loaded = !failed && register_all_commands(ctx) == REDISMODULE_OK && keyspace_begin(ctx) == REDISMODULE_OK &&
-                  report_register(ctx) == REDISMODULE_OK;
-    return loaded ? REDISMODULE_OK : REDISMODULE_ERR;
+    settings_release();
+    return REDISMODULE_ERR;
 }
 
 int RedisModule_OnUnload(RedisModuleCtx *ctx)
@@ -187,5 +204,6 @@ int RedisModule_OnUnload(RedisModuleCtx *ctx)
     forget_dumps();
     sync_sessions_end();
     keyspace_end();
+    settings_release();
     return REDISMODULE_OK;
 }

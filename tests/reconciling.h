@@ -54,6 +54,13 @@ static inline void seal_message(uint8_t *message, size_t size, const uint8_t *op
     store_word(message + size, hash_bytes(load_word(opening + 3) + number + last, message, size).low);
 }
 
+/*
+ * Blocks of work that a byte of sums may cause on top of tests/cost.h. A sum of 32 bits is decoded together with up to
+ * 95 others, and as portions of a quarter more come, several times: some thousand multiplications. The kernel whose
+ * work is counted takes 40 blocks for one, and a hundred under sanitizers; processors have an instruction for it.
+ */
+#define WORK_FOR_BYTE_OF_SUMS 100000
+
 /* What `add_side` numbers its keys by. */
 static inline size_t calls_for(uint64_t count)
 {

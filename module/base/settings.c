@@ -180,7 +180,6 @@ int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
                                              get_rate, set_rate, NULL, &rates[i]) != REDISMODULE_OK)
             return REDISMODULE_ERR;
     automatic_limit = safe_limit(ctx);
-    RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Config, config_changed);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (RedisModule_RegisterNumericConfig(ctx, numbers[i].name,
                                               numbers[i].otherwise < 0 ? automatic_limit : numbers[i].otherwise,
@@ -188,4 +187,18 @@ int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
                                               set_number, NULL, numbers[i].place) != REDISMODULE_OK)
             return REDISMODULE_ERR;
     return RedisModule_LoadConfigs(ctx);
+}
+
+int settings_watch(RedisModuleCtx *ctx)
+{
+    return RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Config, config_changed);
+}
+
+void settings_release(void)
+{
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        if (rates[i].text)
+            RedisModule_FreeString(NULL, rates[i].text);
+        rates[i].text = NULL;
+    }
 }

@@ -20,6 +20,11 @@ extern struct settings settings;
 
 /* Also reads the arguments of loadmodule: "bf-cf no". */
 int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+/* Follows changes of maxmemory. Not before it is certain that the module is loaded: a server that refuses a module calls
+   its functions all the same. */
+int settings_watch(RedisModuleCtx *ctx);
+/* The module is refused, or unloaded. */
+void settings_release(void);
 
 uint64_t settings_machine_memory(void);
 

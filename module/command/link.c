@@ -18,7 +18,8 @@
 #include "module/registry/registry.h"
 #include "module/registry/tombstones.h"
 
-#define ERROR_PLACE "ERR not a key for ROOST.LINK: ROOST.SUMMARY tells which is"
+#define ERROR_NO_ROOM "ERR no memory to record what links agreed on"
+#define ERROR_PLACE   "ERR not a key for ROOST.LINK: ROOST.SUMMARY tells which is"
 
 static int reply_state(RedisModuleCtx *ctx)
 {
@@ -127,8 +128,9 @@ int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     const uint64_t *numbers = read_numbers(ctx, argv + 3, argc - 3);
     struct link_state before = *links_state();
     const char *error = found && numbers ? found->act(numbers, argc - 3) : ERROR_UNKNOWN;
-    if (!error && !links_store(ctx, argv[1]))
-        error = REDISMODULE_ERRORMSG_WRONGTYPE;
+    roost_status stored = error ? ROOST_OK : links_store(ctx, argv[1]);
+    if (stored != ROOST_OK)
+        error = stored == ROOST_MISMATCH ? REDISMODULE_ERRORMSG_WRONGTYPE : ERROR_NO_ROOM;
     if (error) {
         links_restore(&before);
         return RedisModule_ReplyWithError(ctx, error);

@@ -13,9 +13,11 @@
 #include "module/base/checksum.h"
 #include "module/base/context.h"
 #include "module/base/settings.h"
+#include "registry.h"
 #include "slots.h"
 
 #define BYTES_OF_REGION 32
+#define KEEP_PAUSE      1000 /* milliseconds */
 
 struct links {
     struct value value;
@@ -26,7 +28,6 @@ static struct link_state known;
 static const struct links *home; /* the value at our key; NULL: none */
 static RedisModuleString *home_key;
 static bool seen;
-static bool emptied;       /* links.h */
 static uint64_t latest;    /* the latest time that was ever seen; 0: none */
 static uint64_t latest_at; /* when that was, by a clock that cannot be set */
 static bool clock_was_read;
@@ -181,13 +182,16 @@ static uint64_t next_linked_time(void)
     return linked_time() + passed;
 }
 
-/* Sets the first to what both say. An empty state says nothing. */
+/* Sets the first to what both say. A blank state says nothing. */
 static void combine(struct link_state *one, const struct link_state *other)
 {
+    if (other->emptied && one->number)
+        return;
     if (!one->number) {
         *one = *other;
         return;
     }
+    one->emptied = false;
     one->dropped = higher(one->dropped, other->dropped);
     one->trusted &= other->trusted;
     for (size_t i = 0; i < other->count; i++) {
@@ -254,7 +258,9 @@ static void links_free(struct value *value)
 
 static roost_status links_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
 {
-    const struct link_state *state = &((const struct links *)value)->state;
+    static const struct link_state blank;
+    const struct link_state *known_there = &((const struct links *)value)->state;
+    const struct link_state *state = known_there->emptied ? &blank : known_there;
     size_t size = state->count * BYTES_OF_REGION;
     bytes->body.allocator = value_allocator(value);
     bytes->body.data = value_allocate(value, size ? size : 1);
@@ -309,6 +315,7 @@ static roost_status links_decode(struct value *value, const uint8_t *header, con
             return ROOST_CORRUPT;
         before = state->regions[state->count].number;
     }
+    state->emptied = !state->number && !state->dropped && !state->trusted && !state->count;
     return ROOST_OK;
 }
 
@@ -339,9 +346,9 @@ static void links_arrive(struct value *value, RedisModuleString *key, int databa
     if (!is_reserved_for(key, LINKS_KEY))
         return;
     seen = true;
-    emptied = false;
     saw_times_of(&links->state);
-    combine(&known, &links->state);
+    if (!links->state.emptied || is_loading()) /* a slot that moves here does not empty the node */
+        combine(&known, &links->state);
     move_home(links, key);
 }
 
@@ -363,8 +370,7 @@ const struct value_class links_class = {.code = 3,
 
 void links_forget(bool all_keys)
 {
-    known = (struct link_state){0};
-    emptied = seen && all_keys;
+    known = (struct link_state){.emptied = seen && all_keys};
     move_home(NULL, NULL);
 }
 
@@ -399,25 +405,68 @@ static bool copy_to_key(RedisModuleCtx *ctx, RedisModuleString *name)
     return ours;
 }
 
-bool links_store(RedisModuleCtx *ctx, RedisModuleString *name)
+/* Messages of links and the sweep of tombstones may be in another database. */
+static bool copy_to_first_database(RedisModuleCtx *ctx, RedisModuleString *name, const uint8_t *bytes, size_t size)
 {
-    size_t size;
-    if (!copy_to_key(ctx, name))
-        return false;
-    uint8_t *bytes = value_encode_whole((struct value *)(uintptr_t)&home->value, &size, ENCODE_MIRROR);
-    RedisModule_Replicate(ctx, "ROOST.LINK", "scb", name, "STATE", (const char *)bytes, size);
-    RedisModule_Free(bytes);
-    return true;
+    int database = RedisModule_GetSelectedDb(ctx);
+    RedisModule_SelectDb(ctx, 0);
+    bool copied = copy_to_key(ctx, name);
+    if (copied)
+        RedisModule_Replicate(ctx, "ROOST.LINK", "scb", name, "STATE", (const char *)bytes, size);
+    RedisModule_SelectDb(ctx, database);
+    return copied;
 }
 
-void links_note_dropped(RedisModuleCtx *ctx, uint64_t time)
+roost_status links_store(RedisModuleCtx *ctx, RedisModuleString *name)
 {
-    if (known.dropped > time || !home_key)
-        return;
-    known.dropped = time + 1;
+    size_t size;
+    struct links record = {.value = {.class = &links_class}, .state = known};
+    uint8_t *bytes = value_encode_whole(&record.value, &size, ENCODE_MIRROR);
+    if (!bytes)
+        return ROOST_NO_MEMORY;
+    bool copied = copy_to_first_database(ctx, name, bytes, size);
+    RedisModule_Free(bytes);
+    return copied ? ROOST_OK : ROOST_MISMATCH;
+}
+
+static roost_status store_at_own_key(RedisModuleCtx *ctx)
+{
     RedisModuleString *name = links_key(ctx);
-    links_store(ctx, name);
+    roost_status status = links_store(ctx, name);
     RedisModule_FreeString(NULL, name);
+    return status;
+}
+
+bool links_note_dropped(RedisModuleCtx *ctx, uint64_t time)
+{
+    uint64_t before = known.dropped;
+    if (before > time && home)
+        return true;
+    known.dropped = higher(before, time + 1);
+    if (store_at_own_key(ctx) == ROOST_OK)
+        return true;
+    known.dropped = before;
+    return false;
+}
+
+/* A blank record is for keys that would look old without it; a server that stays empty stays without one. */
+static bool record_is_lost(void)
+{
+    return !home && (known.emptied ? registry.keys > 0 : known.number != 0);
+}
+
+static void keep_record(RedisModuleCtx *ctx, void *unused)
+{
+    const char *error = NULL;
+    (void)unused;
+    if (record_is_lost() && may_write(ctx, &error) && (!is_cluster() || has_slots(ctx)))
+        (void)store_at_own_key(ctx); /* if the key holds something else, or there is no memory, once more later */
+    links_keep(ctx);
+}
+
+void links_keep(RedisModuleCtx *ctx)
+{
+    RedisModule_CreateTimer(ctx, KEEP_PAUSE, keep_record, NULL);
 }
 
 /* ---- messages of links ------------------------------------------------------------------------------------------- */
@@ -445,18 +494,18 @@ void links_agreed(uint64_t time, const uint64_t *pairs, int count)
 {
     take_pairs(pairs, count, time);
     known.trusted = 0;
-    emptied = false;
+    known.emptied = false;
 }
 
 void links_join(const uint64_t *pairs, int count)
 {
     take_pairs(pairs, count, 0);
-    emptied = false;
+    known.emptied = false;
 }
 
 bool links_emptied(void)
 {
-    return emptied;
+    return known.emptied;
 }
 
 void links_hold(const uint64_t *regions, int count)
@@ -486,7 +535,6 @@ bool links_apply(RedisModuleCtx *ctx, RedisModuleString *key, const void *bytes,
     value_free(value);
     if (!valid)
         return false;
-    emptied = false;
     saw_times_of(&known);
     copy_to_key(ctx, key);
     return true;

@@ -7,8 +7,9 @@
  *
  * A link begins with `ROOST.LINK key HELLO`. That creates the key `roost:links` (in a cluster one on each node,
  * `roost:links:{tag}:number`, in a slot of the node), a value of a class of its own, which is saved, replicated and
- * loaded like any other. Where the key is, there is a link. A node that loses the slot of its key still knows this
- * until it is restarted, and the link tells it again within a minute.
+ * loaded like any other. Where the key is, there is a link. A server whose key was deleted, or a node that loses the
+ * slot of its key, still knows what was in it and stores it again within a second (links_keep), a node in a slot that
+ * it has.
  *
  * Bounded. Every region has a number, and a clock in whole seconds that never goes back. Whenever all regions of a link
  * are up and have all tombstones that any of them has listed, the link says so to each of them:
@@ -23,9 +24,14 @@
  *
  * Enforced. What a region dropped was written before its time `dropped`. Another region has missed nothing if it had
  * everything that was written before a later time. Both numbers are of the same clock and are kept with the data, so
- * they are right for a backup that is loaded and for a replica that is promoted. A link that sees a region which has
- * missed something does not merge it (link/tombstone_agreement.c). A region without keys has nothing to undo: it JOINs,
- * and counts as having had everything.
+ * they are right for a backup that is loaded and for a replica that is promoted. No tombstone is dropped before that is
+ * recorded. A link that sees a region which has missed something does not merge it (link/tombstone_agreement.c). A
+ * region without keys has nothing to undo: it JOINs, and counts as having had everything.
+ *
+ * Emptied. FLUSHALL takes the key along, and nothing is known then but that links had spoken. What clients create from
+ * then on is new, so the region may still join. No link pushes keys before that: they would look as if they had been
+ * here all along. This has to outlast a restart and a promotion: once there are keys, a blank record is stored, whose
+ * numbers are all 0. It stays blank until a link says JOIN or AGREED.
  *
  * Regions do not drop a tombstone at the same moment. If one has dropped it and its clients create the key again, at
  * generation 0, another one may still have the tombstone. So a push of a higher generation says which region wrote the
@@ -55,6 +61,7 @@ struct link_region {
 struct link_state {
     uint64_t number, dropped;
     uint64_t trusted; /* an operator says that the region may be merged as it is */
+    bool emptied;     /* all keys are gone since a link last said JOIN or AGREED; the record is blank */
     uint64_t count;
     struct link_region regions[MOST_REGIONS]; /* ascending */
 };
@@ -70,10 +77,11 @@ RedisModuleString *links_key(RedisModuleCtx *ctx);
 
 /* The data are gone, and with them what was agreed on. */
 void links_forget(bool all_keys);
-/* Whether this happened to all keys since a link last said JOIN or AGREED. Whatever is here was made by our own
-   clients since then, so the region may still join. No link pushes keys before that: they would look as if they had
-   been here all along. */
+/* Whether this happened to all keys since a link last said JOIN or AGREED. */
 bool links_emptied(void);
+
+/* From now on the record is stored again when it was lost. */
+void links_keep(RedisModuleCtx *ctx);
 
 /* Seconds; never goes back, nor behind any time that was ever written, and does not follow a clock that is set. */
 uint64_t links_time(void);
@@ -81,8 +89,8 @@ void links_saw_time(uint64_t time);
 
 /* Tombstones from before this time may be dropped; 0: none. */
 uint64_t links_limit(void);
-/* A tombstone of this time is about to be dropped. */
-void links_note_dropped(RedisModuleCtx *ctx, uint64_t time);
+/* A tombstone of this time is about to be dropped. False: that cannot be recorded, so it must be kept. */
+bool links_note_dropped(RedisModuleCtx *ctx, uint64_t time);
 /* Whether we had everything that this region wrote up to this time. */
 bool links_had(uint64_t region, uint64_t time);
 /* How many regions count. */
@@ -94,8 +102,9 @@ void links_agreed(uint64_t time, const uint64_t *pairs, int count);
 void links_join(const uint64_t *pairs, int count);
 void links_hold(const uint64_t *regions, int count);
 void links_trust(void);
-/* Stores the state at the key and replicates it; false if the key holds something else. */
-bool links_store(RedisModuleCtx *ctx, RedisModuleString *key);
+/* Stores the state at the key, in database 0, and replicates it. ROOST_MISMATCH: the key holds something else;
+   ROOST_NO_MEMORY. Then nothing has changed. */
+roost_status links_store(RedisModuleCtx *ctx, RedisModuleString *key);
 /* Undoes messages: the state is as it was before them. */
 void links_restore(const struct link_state *state);
 /* Takes the state that a primary sent; false if it is not valid. */

@@ -65,14 +65,14 @@ static bool line_has(char *line, unsigned slot)
     return false;
 }
 
-/* The first slot of a line. */
+/* The first slot of a line; SLOTS: it has none. */
 static unsigned first_of_line(char *line)
 {
     char *place = NULL, *word = strtok_r(line, " ", &place);
     for (int i = 0; word; i++, word = strtok_r(NULL, " ", &place))
         if (i >= 8 && *word != '[')
             return (unsigned)strtoul(word, NULL, 10) % SLOTS;
-    return 0;
+    return SLOTS;
 }
 
 static char *our_line(char *nodes)
@@ -101,12 +101,22 @@ static char *ask_nodes(RedisModuleCtx *ctx, char **line)
     return nodes;
 }
 
-unsigned slot_of_ours(RedisModuleCtx *ctx)
+static unsigned first_of_ours(RedisModuleCtx *ctx)
 {
     char *line = NULL, *nodes = ask_nodes(ctx, &line);
-    unsigned slot = nodes && line ? first_of_line(line) : 0;
+    unsigned slot = nodes && line ? first_of_line(line) : SLOTS;
     RedisModule_Free(nodes);
     return slot;
+}
+
+unsigned slot_of_ours(RedisModuleCtx *ctx)
+{
+    return first_of_ours(ctx) % SLOTS;
+}
+
+bool has_slots(RedisModuleCtx *ctx)
+{
+    return first_of_ours(ctx) < SLOTS;
 }
 
 bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot)

@@ -12,6 +12,8 @@ unsigned slot_of(const char *key, size_t size);
 unsigned slot_tag(unsigned slot);
 /* A slot that this server serves; 0 if it serves none. */
 unsigned slot_of_ours(RedisModuleCtx *ctx);
+/* Whether there is any. */
+bool has_slots(RedisModuleCtx *ctx);
 /* Whether this server serves the slot, or is just taking it over. */
 bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot);
 

@@ -419,17 +419,20 @@ static void collect(void *context, const struct tombstone *tombstone)
     droppable->keys[droppable->count++] = RedisModule_CreateString(NULL, (const char *)tombstone->key, tombstone->size);
 }
 
-static void drop_all(RedisModuleCtx *ctx, struct tombstones *tombstones, struct droppable *droppable)
+/* False: other regions would not learn of it, so they are kept. */
+static bool drop_all(RedisModuleCtx *ctx, struct tombstones *tombstones, struct droppable *droppable)
 {
+    bool noted = droppable->count == 0 || links_note_dropped(ctx, droppable->latest);
     RedisModule_SelectDb(ctx, tombstones->database);
-    if (droppable->count)
-        links_note_dropped(ctx, droppable->latest);
     for (size_t i = 0; i < droppable->count; i++) {
         struct tombstone_record record = {droppable->keys[i], 0, 0, false};
-        write_into(tombstones, &record);
-        replicate(ctx, &record, tombstones->holder);
+        if (noted) {
+            write_into(tombstones, &record);
+            replicate(ctx, &record, tombstones->holder);
+        }
         RedisModule_FreeString(NULL, droppable->keys[i]);
     }
+    return noted;
 }
 
 /* The next holder: of the same slot, or the first of the next slot that has any. */
@@ -458,7 +461,8 @@ static bool sweep_bucket(RedisModuleCtx *ctx)
     sweep.tombstones = tombstones;
     bool more = tombstone_table_walk(tombstones->table, &place, collect, &droppable);
     bool full = droppable.count == MOST_DROPPED;
-    drop_all(ctx, tombstones, &droppable);
+    if (!drop_all(ctx, tombstones, &droppable))
+        return false; /* the next message of a link begins again */
     if (full)
         return true; /* the same bucket again */
     sweep.place = place;

@@ -92,13 +92,15 @@ static roost_status make_cells(struct roost_reconcile *session, size_t count)
     return ROOST_OK;
 }
 
-static void reported_forget_from(struct exact *exact, uint64_t first)
+/* What was reported before the window stands before the rest. A window that follows another leaves both as they are,
+   however many follow. */
+static void forget_from_window(struct exact *exact, uint64_t first)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < exact->reported_count; i++)
-        if (exact->reported[i].cell < first)
-            exact->reported[kept++] = exact->reported[i];
-    exact->reported_count = kept;
+    if (first == 0)
+        exact->reported_count = 0;
+    else if (first == exact->first)
+        exact->reported_count = exact->reported_before;
+    exact->reported_before = exact->reported_count;
 }
 
 roost_status window_begin(struct roost_reconcile *session, uint64_t first, size_t count)
@@ -108,9 +110,9 @@ roost_status window_begin(struct roost_reconcile *session, uint64_t first, size_
     if (status != ROOST_OK)
         return status;
     exact->field = field_of_bits(exact->plan.bits);
+    forget_from_window(exact, first);
     exact->first = first;
     exact->rounds = 0;
-    reported_forget_from(exact, first);
     size_t from = first_of_cell(session, first);
     for (size_t i = 0; i < count; i++) {
         struct cell *cell = &exact->cells[i];
@@ -161,7 +163,7 @@ void cell_was_misread(struct roost_reconcile *session, struct cell *cell)
     }
     if (!exact->sketching) {
         cell->weight = cell->weight_before;
-        reported_forget(exact, exact->first + (uint64_t)(cell - exact->cells), cell->salt);
+        cell->forgotten = cell->salt;
     }
     cell->state = CELL_WANTS;
 }
@@ -240,13 +242,19 @@ roost_status reported_append(struct roost_reconcile *session, struct reported re
     return ROOST_OK;
 }
 
-void reported_forget(struct exact *exact, uint64_t cell, uint32_t salt)
+static bool is_forgotten(const struct exact *exact, const struct reported *reported)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < exact->reported_count; i++) {
-        const struct reported *reported = &exact->reported[i];
-        if (reported->cell != cell || (salt != UINT32_MAX && reported->salt != salt))
-            exact->reported[kept++] = *reported;
-    }
+    uint32_t forgotten = exact->cells[reported->cell - exact->first].forgotten;
+    return forgotten == ALL_SALTS || (forgotten && forgotten == reported->salt);
+}
+
+void reported_forget(struct exact *exact)
+{
+    size_t kept = exact->reported_before;
+    for (size_t i = kept; i < exact->reported_count; i++)
+        if (!is_forgotten(exact, &exact->reported[i]))
+            exact->reported[kept++] = exact->reported[i];
     exact->reported_count = kept;
+    for (size_t i = 0; i < exact->count; i++)
+        exact->cells[i].forgotten = 0;
 }

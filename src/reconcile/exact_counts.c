@@ -8,6 +8,11 @@
  * and both counts, proves it, and that the request was understood; if it is wrong, or a key fits two, they are
  * requested again with more bits.
  *
+ * What a request costs. Our pairs that are only here are sorted by cell and hash of the key, so that those that come
+ * into question stand together. A peer may have put all elements into one cell and ask with a single bit: once it has
+ * us look at more than MOST_LOOKS pairs for each pair of either side, the request counts as ambiguous. With more bits
+ * fewer come into question. A request has more bits than the one before it, so there are few.
+ *
  *     COUNTS    bits | for each reported element, in that order: so many bits of a hash of its key, its count
  *     COUNTED   1: ambiguous, request with more bits | 0, then for each: 1 bit whether the key is here, then by how
  *               much its count differs; sum, 8
@@ -17,6 +22,7 @@
 #define FIRST_BITS 7
 #define MORE_BITS  12
 #define MOST_BITS  56
+#define MOST_LOOKS 64
 
 static uint64_t key_hash(const struct roost_reconcile *session, const struct element *element, unsigned bits)
 {
@@ -109,35 +115,42 @@ roost_status take_counts(struct roost_reconcile *session, struct bit_reader *rea
 
 /* ---- responding -------------------------------------------------------------------------------------------------- */
 
-/* Our elements that are only here, in the order of their hashes, and so of their cells. */
+/* Our elements that are only here, sorted by their cells, and within a cell by the hashes of their keys: the key of a
+   pair has the number of the cell above 32 bits of the hash. */
 struct candidates {
-    uint32_t *places;
+    struct sort_pair *pairs;
     size_t count;
+    uint64_t looks; /* at pairs, that are left */
 };
-
-static roost_status find_candidates(const struct roost_reconcile *session, struct candidates *candidates)
-{
-    candidates->places =
-        memory_allocate(session_allocator(session), (session->set.count + 1) * sizeof *candidates->places);
-    if (!candidates->places)
-        return ROOST_NO_MEMORY;
-    for (size_t i = 0; i < session->set.count; i++)
-        if (session->set.elements[i].marks & ONLY_HERE)
-            candidates->places[candidates->count++] = (uint32_t)i;
-    return ROOST_OK;
-}
 
 static uint64_t cell_of(const struct roost_reconcile *session, const struct element *element)
 {
     return scale_to_range(element->high, exact_of(session)->plan.cells);
 }
 
-static size_t first_candidate(const struct roost_reconcile *session, const struct candidates *candidates, uint64_t cell)
+static roost_status find_candidates(const struct roost_reconcile *session, struct candidates *candidates)
+{
+    size_t room = session->set.count + 1;
+    candidates->pairs = memory_allocate(session_allocator(session), 2 * room * sizeof *candidates->pairs);
+    if (!candidates->pairs)
+        return ROOST_NO_MEMORY;
+    for (size_t i = 0; i < session->set.count; i++) {
+        const struct element *element = &session->set.elements[i];
+        if (element->marks & ONLY_HERE)
+            candidates->pairs[candidates->count++] =
+                (struct sort_pair){cell_of(session, element) << 32 | key_hash(session, element, 32), i};
+    }
+    sort_pairs(candidates->pairs, candidates->pairs + room, candidates->count, 64);
+    candidates->looks = MOST_LOOKS * (room + exact_of(session)->reported_count);
+    return ROOST_OK;
+}
+
+static size_t first_candidate(const struct candidates *candidates, uint64_t key)
 {
     size_t from = 0, to = candidates->count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (cell_of(session, &session->set.elements[candidates->places[middle]]) < cell)
+        if (candidates->pairs[middle].key < key)
             from = middle + 1;
         else
             to = middle;
@@ -147,16 +160,19 @@ static size_t first_candidate(const struct roost_reconcile *session, const struc
 
 /* How many of our elements may have the key of a reported one; *found is one of them. With the same count it would
    not be different. */
-static size_t find_match(const struct roost_reconcile *session, const struct candidates *candidates,
+static size_t find_match(const struct roost_reconcile *session, struct candidates *candidates,
                          const struct reported *reported, uint64_t hash, unsigned bits, uint64_t count,
                          const struct element **found)
 {
     struct cell_hash of_cell = cell_hash_of(session, reported->salt);
+    unsigned unknown = bits < 32 ? 32 - bits : 0;
+    uint64_t first = (uint64_t)reported->cell << 32 | (bits < 32 ? hash << unknown : hash >> (bits - 32));
     size_t matches = 0;
-    for (size_t i = first_candidate(session, candidates, reported->cell); i < candidates->count; i++) {
-        const struct element *element = &session->set.elements[candidates->places[i]];
-        if (cell_of(session, element) != reported->cell)
+    for (size_t i = first_candidate(candidates, first); i < candidates->count && candidates->looks > 0; i++) {
+        const struct element *element = &session->set.elements[candidates->pairs[i].value];
+        if (candidates->pairs[i].key >> unknown != first >> unknown)
             break;
+        candidates->looks--;
         bool same_start = hash_in_cell(&of_cell, element) >> of_cell.count_bits == reported->hash >> of_cell.count_bits;
         if (!same_start || key_hash(session, element, bits) != hash || count_of(&session->set, element) == count)
             continue;
@@ -167,7 +183,7 @@ static size_t find_match(const struct roost_reconcile *session, const struct can
 }
 
 /* Writes behind the byte that says that all is clear; false: it is not. */
-static bool answer_all(struct roost_reconcile *session, const struct candidates *candidates, struct bit_reader *reader,
+static bool answer_all(struct roost_reconcile *session, struct candidates *candidates, struct bit_reader *reader,
                        unsigned bits, struct bit_writer *writer)
 {
     struct exact *exact = exact_of(session);
@@ -176,7 +192,7 @@ static bool answer_all(struct roost_reconcile *session, const struct candidates 
         const struct element *element = NULL;
         uint64_t hash = read_bits(reader, bits), there = read_gamma(reader);
         size_t matches = find_match(session, candidates, &exact->reported[i], hash, bits, there, &element);
-        if (matches > 1)
+        if (matches > 1 || candidates->looks == 0)
             return false;
         sum += question_weight(session, i, hash, there);
         write_bits(writer, matches, 1);
@@ -197,8 +213,9 @@ roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *r
     struct exact *exact = exact_of(session);
     struct candidates candidates = {0};
     unsigned bits = read_byte(reader);
-    if (reader->failed || bits == 0 || bits > MOST_BITS)
+    if (reader->failed || bits <= exact->count_bits || bits > MOST_BITS)
         return ROOST_CORRUPT;
+    exact->count_bits = bits;
     struct bit_writer answer;
     bit_writer_init(&answer, *session_allocator(session));
     roost_status status = session_make_changed(session, exact->reported_count);
@@ -212,6 +229,6 @@ roost_status answer_counts(struct roost_reconcile *session, struct bit_reader *r
     if (clear)
         write_bytes(writer, answer.buffer.data, answer.buffer.size);
     bit_writer_release(&answer);
-    memory_release(session_allocator(session), candidates.places);
+    memory_release(session_allocator(session), candidates.pairs);
     return status;
 }

@@ -409,8 +409,9 @@ static roost_status apply_judgement(struct roost_reconcile *session, const struc
         if (cell->state != CELL_CLOSED)
             return ROOST_CORRUPT;
         cell_reset(session, cell);
-        reported_forget(exact, exact->first + judged->reset[i], UINT32_MAX);
+        cell->forgotten = ALL_SALTS;
     }
+    reported_forget(exact);
     return afresh == judged->afresh_count ? ROOST_OK : ROOST_CORRUPT;
 }
 
@@ -427,7 +428,7 @@ static roost_status read_open(struct roost_reconcile *session, struct bit_reader
         uint32_t sums = (uint32_t)(cell->state == CELL_FRESH ? fresh : more ? more : sums_more(cell));
         if (read_bits(reader, 1))
             status = read_list(session, reader, cell);
-        else if (cell->known_count + sums > MOST_SUMS)
+        else if (!portion_is_fair(cell, sums))
             status = ROOST_CORRUPT;
         else
             status = read_sums(session, reader, cell, sums);

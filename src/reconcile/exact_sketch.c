@@ -343,8 +343,9 @@ static roost_status reset_unequal(struct roost_reconcile *session, struct bit_wr
         return exact_restart(session, writer);
     for (size_t i = 0; i < count; i++) {
         cell_reset(session, &exact->cells[found[i]]);
-        reported_forget(exact, exact->first + found[i], UINT32_MAX);
+        exact->cells[found[i]].forgotten = ALL_SALTS;
     }
+    reported_forget(exact);
     struct verdicts verdicts = {.reset = found, .reset_count = count};
     return write_more(session, writer, &verdicts, 0);
 }

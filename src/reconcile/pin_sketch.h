@@ -35,7 +35,7 @@
 /*
  * To decode t sums takes time in proportion to t squared, and to make them, t times the elements of the cell: so there
  * is a bound on what a peer may ask for. Plans have at most two dozen differences in a cell (exact_plan.c); four times
- * as many are listed.
+ * as many are listed. Sums that come in portions are decoded again with each of them: exact.h, portion_is_fair.
  */
 #define MOST_SUMS 96
 

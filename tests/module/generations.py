@@ -1169,11 +1169,11 @@ def test_a_slot_that_moves_takes_the_link_along():
         migrate(a, b, [key])
         for s in (b, a):
             s("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID"))
-        assert tell(b, "HELLO", 0)["number"] == 1 and not a.client.keys("roost:links*")
+        assert tell(b, "HELLO", 0)["number"] == 1
         name = next(f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) in range(1, 8192))
         create(a, name), a("DEL", name)
         assert generation(a, name) == (1, False), "the node still knows"
-        assert tell(a, "HELLO", 0)["number"] == 1 and a.client.keys("roost:links*") not in ([], [key.encode()]), "and gets a key of its own again"
+        wait_for(lambda: a.client.keys("roost:links*") not in ([], [key.encode()]), "a key of its own again, without a word of a link")
         a.restart(), b.restart()
         for s in (a, b):
             wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
@@ -1218,10 +1218,35 @@ def test_an_emptied_region_joins_before_it_is_seeded():
         assert s.error("ROOST.PUSH", "k", 0, b"").startswith("TRYAGAIN"), "not yet"
         create(s, "of a client")
         assert tell(s, "HELLO", 0)["keys"] == 0, "none that is old"
+        s("SET", "roost:links", "something else")
+        assert "WRONGTYPE" in s.error("ROOST.LINK", "roost:links", "JOIN", 7, 70)
+        assert s.error("ROOST.PUSH", "k", 0, b"").startswith("TRYAGAIN"), "what was refused changed nothing"
+        s("DEL", "roost:links")
+        for hello in False, True:  # the record is there without a message of a link, and with one
+            wait_for(lambda: s.client.keys("roost:links"), "the record")
+            if hello:
+                tell(s, "HELLO", 5)
+            s("SAVE"), s.restart()
+            assert s.error("ROOST.PUSH", "k", 0, b"").startswith("TRYAGAIN"), "kept over a restart"
+            assert tell(s, "HELLO", 0)["keys"] == 0 and s.client.info("roost")["roost_linked"] == 1
         assert tell(s, "JOIN", 7, 70)["had"] == {7: 70}
         assert tell(s, "HELLO", 0)["keys"] == 1
         s("ROOST.PUSH", "k", 1, b"")
         assert generation(s, "k") == (1, False)
+        s("SAVE"), s.restart()
+        assert tell(s, "HELLO", 0)["keys"] == 1 and tell(s, "HELLO", 0)["had"] == {7: 70}
+
+
+def test_a_replica_of_an_emptied_primary():
+    """Promoted before a link has joined it, it is as empty as the primary was."""
+    how = lambda: Server(port=free_port())
+    with servers(how, how) as (s, replica):
+        replicate(replica, s)
+        tell(s, "HELLO", 5), s("FLUSHALL"), tell(s, "HELLO", 5), create(s, "of a client")
+        caught_up(replica, s)
+        replica("REPLICAOF", "NO", "ONE")
+        assert replica.error("ROOST.PUSH", "k", 0, b"").startswith("TRYAGAIN")
+        assert tell(replica, "HELLO", 5)["keys"] == 0
 
 
 def test_a_clock_that_is_set_ages_no_tombstone():
@@ -1271,6 +1296,9 @@ def test_tombstones_are_dropped():
         wait_for(lambda: tombstones(s) == 0, "the dropping")
         assert 0 < tell(s, "HELLO", 0)["dropped"] <= before
         assert generation(s, "old 7") == (1, True) and generation(s, "old 8") == (0, False) and state(s, "elsewhere", 3) == (0, None)
+        s("SELECT", 3)
+        assert not s.client.keys("roost:links*"), "the record of regions is in database 0 alone"
+        s("SELECT", 0)
         create(s, "old 8")
         assert generation(s, "old 8") == (0, True), "as if never heard of"
         s("DEL", "old 7")
@@ -1283,6 +1311,35 @@ def test_tombstones_are_dropped():
         assert "time" in s.error("ROOST.LINK", "roost:links", "AGREED", 2 ** 40, 7, 70)
         assert "keys already" in s.error("ROOST.LINK", "roost:links", "JOIN", 7, 70)
         s.error("ROOST.LINK", "birds", "HELLO", 0), s.error("ROOST.LINK", "roost:links", "STATE", b"x"), s.error("ROOST.LINK", "roost:links", "ELSE")
+
+
+def test_nothing_is_dropped_without_a_record():
+    """Other regions have to learn what was dropped, so that one that missed it is not merged."""
+    with server(port=free_port()) as s:
+        s("CONFIG", "SET", "roost.tombstone-retention", 1)
+        delete(s, "gone"), age(s)
+        s("SET", "roost:links", "something else")
+        before = tombstones(s)
+        assert "WRONGTYPE" in s.error("ROOST.LINK", "roost:links", "AGREED", 1, 7, 50)
+        s("DEL", "roost:links")
+        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 50), s("SET", "roost:links", "something else")  # before the sweep
+        age_by(s, 3)
+        assert before == tombstones(s) == 1
+        s("DEL", "roost:links")
+        tell(s, "AGREED", clock_of(s), 7, 50)
+        wait_for(lambda: tombstones(s) == 0, "the dropping")
+        assert tell(s, "HELLO", 0)["dropped"] > 0
+
+
+def clock_of(s):
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return answer[answer.index(b"time") + 1]
+
+
+def age_by(s, seconds):
+    """Without a message of a link."""
+    then = clock_of(s) + seconds
+    wait_for(lambda: clock_of(s) >= then, "the time")
 
 
 def test_words_of_a_link_that_are_refused_change_nothing():

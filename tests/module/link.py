@@ -618,6 +618,11 @@ def test_a_cluster_is_a_region():
             assert len(told) == 1 and not link.of("conflict"), (told, link.of("conflict"))
 
 
+def number(s):
+    """Of its region, as it has recorded it."""
+    return s("ROOST.LINK", s.client.keys("roost:links*")[0], "HELLO", 0)[0]
+
+
 def test_a_node_without_its_record_is_not_outdated():
     """The slot of what a node knows of regions has moved, and it was started anew: its keys are those of its region."""
     with servers(region(*DURABLE), cluster_node, cluster_node, cluster_node) as (a, *nodes):
@@ -632,15 +637,20 @@ def test_a_node_without_its_record_is_not_outdated():
             a.client.delete(*keys[:20])
             wait_for(lambda: not any(cluster("EXISTS", key) for key in keys[:20]), "the deletions")
             wait_for(lambda: tombstones(a, *nodes) == [0] * 4, "the dropping")
-        [record] = nodes[0].client.keys("roost:links*")
-        nodes[0]("DEL", record), nodes[0]("SAVE"), nodes[0].restart()
+        while nodes[0].client.keys("roost:links*"):  # it stores it again within a second
+            nodes[0]("DEL", *nodes[0].client.keys("roost:links*")), nodes[0]("SAVE"), nodes[0].restart()
         for s in nodes:
             wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
-        assert nodes[0]("DBSIZE") > 0 and not nodes[0].client.keys("roost:links*")
+            s("CONFIG", "SET", "cluster-node-timeout", 60000)
+        assert nodes[0]("DBSIZE") > 0
+        for s in nodes[1:]:  # so that the first one is greeted alone, and gets a number of its own
+            s.process.send_signal(signal.SIGSTOP)
         with Link(a, cluster, options=(FAST,)) as link:
-            a("BF.ADD", keys[20], "y"), cluster("BF.ADD", keys[21], "y")
-            wait_in_step([a, cluster], keys[20:])
             wait_for(lambda: nodes[0].client.keys("roost:links*"), "a record")
+            for s in nodes[1:]:
+                s.process.send_signal(signal.SIGCONT)
+            assert number(nodes[0]) >= number(nodes[1]), "a later number is higher, and the lowest counts"
+            a("BF.ADD", keys[20], "y"), cluster("BF.ADD", keys[21], "y")
             wait_in_step([a, cluster], keys[20:])
             assert cluster("BF.EXISTS", keys[20], "y") and a("BF.EXISTS", keys[21], "y"), link.events
 
@@ -1086,6 +1096,35 @@ def test_a_region_that_was_away_for_too_long_is_not_merged():
         assert keys(a) == ["kept", "later"]
         b("ROOST.LINK", "roost:links", "TRUST")
         assert once(a, b)[0] == 0 and keys(a) == keys(b) == ["deleted", "kept", "later", "old"], "if its keeper wants it so"
+
+
+def test_a_region_joins_while_another_is_away():
+    """What it is seeded with comes from regions that had the other's deletions, so it has missed none of them."""
+    with servers(*[region(*DURABLE)] * 4) as (a, b, c, new):
+        with Link(a, b, c):
+            for key in ("deleted", "kept", "last"):
+                a("BF.ADD", key, "x")
+            wait_for(lambda: keys(b) == keys(c) == ["deleted", "kept", "last"], "the keys")
+            c("DEL", "deleted")
+            wait_for(lambda: keys(a) == keys(b) == ["kept", "last"] and tombstones(a, b, c) == [0, 0, 0], "the dropping")
+            c("DEL", "last")
+            wait_for(lambda: keys(a) == keys(b) == ["kept"], "a deletion that is not dropped yet")
+        c.kill()
+        for s in (a, b):  # so that the new one is greeted first
+            s.process.send_signal(signal.SIGSTOP)
+        with Link(a, b, c, new) as link:
+            wait_for(lambda: new.client.keys("roost:links"), "a word to the new one")
+            for s in (a, b):
+                s.process.send_signal(signal.SIGCONT)
+            wait_for(lambda: keys(new) == ["kept"], "the seeding")
+            new("BF.ADD", "own", "x"), new("BF.ADD", "last", "again"), a("DEL", "kept")
+            wait_for(lambda: keys(a) == keys(b) == keys(new) == ["last", "own"], "its changes")
+            link.kill(), link.start()
+            wait_for(lambda: have_agreed(new), "a record of regions")
+            c.start()
+            wait_for(lambda: keys(c) == ["last", "own"] and total(a) == total(b) == total(c) == total(new), "all of them")
+            wait_for(lambda: tombstones(a, b, c, new) == [0] * 4, "the dropping")
+            assert not [event for event in link.of("error") if "missed" in event["text"]], link.events
 
 
 def have_agreed(s):

@@ -22,13 +22,11 @@ static void report(const char *what, const struct measured *measured, uint64_t r
 /* ---- reconciliation --------------------------------------------------------------------------------------------- */
 
 /* The responder of a session with so many keys, its opening taken. */
-static roost_reconcile *responder_side(struct cost *cost, roost_reconcile_method method, uint64_t keys,
-                                       uint64_t memory_limit)
+static roost_reconcile *responder_to(struct cost *cost, roost_reconcile_config config, uint64_t keys)
 {
     uint64_t drawn = 1;
-    roost_environment environment = {.allocator = cost_allocator(cost), .memory_limit = memory_limit};
+    roost_environment environment = {.allocator = cost_allocator(cost)};
     roost_environment initiator_environment = {.entropy = {&drawn, draw_next}};
-    roost_reconcile_config config = {.method = method};
     roost_reconcile *initiator, *responder;
     roost_buffer opening, reply;
     assert_ok(roost_reconcile_new_initiator(&initiator, &config, &initiator_environment));
@@ -45,6 +43,11 @@ static roost_reconcile *responder_side(struct cost *cost, roost_reconcile_method
     return responder;
 }
 
+static roost_reconcile *responder_side(struct cost *cost, roost_reconcile_method method, uint64_t keys)
+{
+    return responder_to(cost, (roost_reconcile_config){.method = method}, keys);
+}
+
 /* Five bytes at a time, for half a million symbols each. */
 static void symbols_follow_the_own_set(void **state)
 {
@@ -52,7 +55,7 @@ static void symbols_follow_the_own_set(void **state)
     for (uint64_t keys = 10; keys <= 10000; keys *= 10)
         for (int honest = 0; honest < 2; honest++) {
             struct cost cost = {0};
-            roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_RIBLT, keys, 0);
+            roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_RIBLT, keys);
             struct measured measured = measure(&cost);
             uint64_t received = 0, count = 16;
             roost_status status = ROOST_OK;
@@ -83,7 +86,7 @@ static roost_status hear_sums(struct cost *cost, uint64_t keys, uint64_t sums, s
     struct random_source random = random_from_seed(7);
     struct bit_writer writer;
     roost_buffer reply;
-    roost_reconcile *session = responder_side(cost, ROOST_RECONCILE_AUTO, keys, 0);
+    roost_reconcile *session = responder_side(cost, ROOST_RECONCILE_AUTO, keys);
     bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
     write_byte(&writer, WINDOW);
     write_varint(&writer, 1);
@@ -118,6 +121,182 @@ static void sums_have_a_bound(void **state)
         assert_true(cost_is_fair(&measured, received, keys * sizeof(struct element)));
     }
     pin_sketch_force(NULL);
+}
+
+/* ---- messages of the exact method, forged ------------------------------------------------------------------------ */
+
+static struct bit_writer forge_window(uint64_t cells, uint64_t first, uint64_t count, unsigned bits, uint64_t sums)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_byte(&writer, WINDOW);
+    write_varint(&writer, cells);
+    write_varint(&writer, first);
+    write_varint(&writer, count);
+    write_byte(&writer, (uint8_t)bits);
+    write_varint(&writer, sums);
+    write_varint(&writer, UINT64_C(1) << (bits < 20 ? bits : 20));
+    return writer;
+}
+
+/* A list of `count` hashes, with the gaps of a list that is spread evenly. */
+static void forge_list(struct bit_writer *writer, uint64_t count, unsigned bits)
+{
+    uint64_t bound = UINT64_C(1) << bits;
+    write_gamma(writer, count + 1);
+    for (uint64_t i = 0; i < count; i++)
+        write_rice(writer, bound / count - 1, rice_parameter(bound, count));
+}
+
+static struct bit_writer forge_more(const uint64_t *reset, uint64_t reset_count, uint64_t shown, uint64_t cells,
+                                    uint64_t more)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+    write_byte(&writer, MORE);
+    write_numbers(&writer, NULL, 0, shown);
+    write_numbers(&writer, NULL, 0, shown);
+    write_numbers(&writer, reset, reset_count, cells);
+    write_varint(&writer, more);
+    write_varint(&writer, 3);
+    write_varint(&writer, 1 << 16);
+    return writer;
+}
+
+static roost_status hear(roost_reconcile *session, struct bit_writer *writer, uint64_t *received)
+{
+    roost_buffer reply;
+    write_alignment(writer);
+    roost_status status = roost_reconcile_next(session, &reply, writer->buffer.data, writer->buffer.size);
+    *received += writer->buffer.size;
+    roost_buffer_release(&reply);
+    bit_writer_release(writer);
+    return status;
+}
+
+static uint64_t own_of(const roost_reconcile *session)
+{
+    roost_reconcile_result result = roost_reconcile_get_result(session);
+    return result.keys * sizeof(struct element) * (1 + result.messages);
+}
+
+/* Every message has one sum more, and all that came are decoded again. */
+static void sums_come_in_portions(void **state)
+{
+    (void)state;
+    pin_sketch_force(&pin_sketch_plain);
+    for (uint64_t portion = 0; portion < 4; portion++) {
+        struct random_source random = random_from_seed(7);
+        struct cost cost = {0};
+        uint64_t received = 0, sums = 8;
+        roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_AUTO, 10);
+        struct bit_writer writer = forge_window(1, 0, 1, MOST_FIELD_BITS, sums);
+        for (uint64_t i = 0; i < sums; i++)
+            write_bits(&writer, random_next(&random) >> 32, MOST_FIELD_BITS);
+        struct measured measured = measure(&cost);
+        roost_status status = hear(session, &writer, &received);
+        while (status == ROOST_OK && sums < MOST_SUMS) {
+            uint64_t more = portion ? portion : sums / 4;
+            writer = forge_more(NULL, 0, 0, 1, portion);
+            write_bits(&writer, 0, 1);
+            for (uint64_t i = 0; i < more; i++)
+                write_bits(&writer, random_next(&random) >> 32, MOST_FIELD_BITS);
+            status = hear(session, &writer, &received);
+            sums += more;
+        }
+        measured.work_for_byte = WORK_FOR_BYTE_OF_SUMS;
+        report("sums in portions", &measured, received);
+        assert_int_equal(status, ROOST_CORRUPT);
+        assert_true(cost_is_fair(&measured, received, own_of(session)));
+        roost_reconcile_free(session);
+        assert_int_equal(cost.now, 0);
+    }
+    pin_sketch_force(NULL);
+}
+
+/* Many cells begin again, while very many elements are reported of another. */
+static void cells_that_begin_again_forget_together(void **state)
+{
+    (void)state;
+    enum { CELLS = 30000, REPORTED = 20000, BITS = 16 };
+    struct cost cost = {0};
+    uint64_t received = 0, *reset = calloc(CELLS, sizeof *reset);
+    roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_AUTO, 10);
+    struct bit_writer writer = forge_window(CELLS, 0, CELLS, BITS, 0);
+    forge_list(&writer, REPORTED, BITS);
+    for (uint64_t i = 1; i < CELLS; i++) {
+        forge_list(&writer, 0, BITS);
+        reset[i - 1] = i;
+    }
+    struct measured measured = measure(&cost);
+    assert_ok(hear(session, &writer, &received));
+    assert_true(roost_reconcile_get_result(session).only_there > REPORTED - 10);
+    writer = forge_more(reset, CELLS - 1, CELLS, CELLS, 0);
+    for (uint64_t i = 1; i < CELLS; i++)
+        write_bits(&writer, 3, 2); /* a list, and nothing in it */
+    assert_ok(hear(session, &writer, &received));
+    report("cells again", &measured, received);
+    assert_true(roost_reconcile_get_result(session).only_there > REPORTED - 10);
+    assert_true(cost_is_fair(&measured, received, own_of(session)));
+    roost_reconcile_free(session);
+    free(reset);
+    assert_int_equal(cost.now, 0);
+}
+
+/* Of windows that follow each other, each of one cell, while so many elements are reported of the first. */
+static uint64_t work_of_windows(uint64_t reported)
+{
+    enum { WINDOWS = 1000, BITS = 17 };
+    struct cost cost = {0};
+    uint64_t received = 0;
+    roost_reconcile *session = responder_side(&cost, ROOST_RECONCILE_AUTO, 10);
+    struct bit_writer writer = forge_window(WINDOWS + 1, 0, 1, BITS, 0);
+    forge_list(&writer, reported, BITS);
+    assert_ok(hear(session, &writer, &received));
+    struct measured measured = measure(&cost);
+    for (uint64_t i = 1; i <= WINDOWS; i++) {
+        writer = forge_window(WINDOWS + 1, i, 1, BITS, 0);
+        forge_list(&writer, 0, BITS);
+        assert_ok(hear(session, &writer, &received));
+    }
+    report("windows", &measured, received);
+    roost_reconcile_free(session);
+    return measured_work(&measured);
+}
+
+static void windows_leave_what_was_reported_before(void **state)
+{
+    (void)state;
+    assert_true(work_of_windows(100000) <= 2 * work_of_windows(10));
+}
+
+/* Very many elements are reported of one cell, and very many of ours in it are only here: which have the same key? */
+static void counts_are_looked_up(void **state)
+{
+    (void)state;
+    enum { KEYS = 20000, BITS = 28 };
+    struct cost cost = {0};
+    uint64_t received = 0;
+    roost_reconcile *session = responder_to(&cost, (roost_reconcile_config){.multiset = true}, KEYS);
+    struct bit_writer writer = forge_window(1, 0, 1, BITS, 0);
+    forge_list(&writer, KEYS, BITS);
+    struct measured measured = measure(&cost);
+    assert_ok(hear(session, &writer, &received));
+    uint64_t reported = roost_reconcile_get_result(session).only_there;
+    assert_true(reported > KEYS / 2);
+    for (int again = 0; again < 2; again++) {
+        bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+        write_byte(&writer, COUNTS);
+        write_byte(&writer, 1);
+        for (uint64_t i = 0; i < reported; i++)
+            write_bits(&writer, i & 1 ? 3 : 2, 2); /* the hash of the key, and the count one */
+        roost_status status = hear(session, &writer, &received);
+        report("counts", &measured, received);
+        assert_int_equal(status, again ? ROOST_CORRUPT : ROOST_OK);
+    }
+    assert_true(cost_is_fair(&measured, received, own_of(session)));
+    roost_reconcile_free(session);
+    assert_int_equal(cost.now, 0);
 }
 
 /* Whatever the method, a session with a memory limit stays within it, and says so when that does not do. */
@@ -339,8 +518,14 @@ static void late_tables_keep_to_the_memory_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(symbols_follow_the_own_set),           cmocka_unit_test(sums_have_a_bound),
-        cmocka_unit_test(sessions_keep_to_their_memory_limit),  cmocka_unit_test(leaves_follow_the_own_filter),
+        cmocka_unit_test(symbols_follow_the_own_set),
+        cmocka_unit_test(sums_have_a_bound),
+        cmocka_unit_test(sums_come_in_portions),
+        cmocka_unit_test(cells_that_begin_again_forget_together),
+        cmocka_unit_test(windows_leave_what_was_reported_before),
+        cmocka_unit_test(counts_are_looked_up),
+        cmocka_unit_test(sessions_keep_to_their_memory_limit),
+        cmocka_unit_test(leaves_follow_the_own_filter),
         cmocka_unit_test(late_tables_keep_to_the_memory_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
