@@ -1,0 +1,678 @@
+/*
+ * A segment holds the prefixes of one range of hashes: a small cuckoo table that is rebuilt when it is full.
+ *
+ *     hash      | depth bits | place bits | rest ...
+ *                 the range    bucket and
+ *                              offset (4)
+ *
+ *     slot      [in the other bucket?][offset][rest of the prefix][1][0 ...]
+ *
+ * Buckets are in the order of hashes. A prefix is in its home bucket or in one other, at a distance that the offset
+ * draws; so a look-up reads two buckets. The lowest bit of a slot that is set marks the end of the prefix, so that
+ * prefixes of several lengths lie beside each other, and one comparison tells whether a slot holds a prefix of a hash:
+ * whether the two differ only below twice that bit. An empty slot is 0, which matches nothing.
+ *
+ * Widths. A slot is as wide as the longest prefix of the segment needs; eight slots of w bits are w bytes. Slots of 26
+ * to 31 bits get 32, and those of 57 to 63 bits 64, which are quicker to read.
+ *
+ * Prefixes that end early. A prefix that ends before offset or rest begin, because the table has grown since it was
+ * made, stands for several offsets and even buckets. It is kept as it is in a list beside the buckets, and its region is
+ * covered by slots that serve look-ups only:
+ *
+ *     region of the prefix     |      ###|########|########|#       |     of buckets with sixteen offsets each
+ *     index slots                     110    -        -      0000          offset bits; without any: the whole bucket
+ *
+ * Such a slot has fewer offset bits (a whole bucket: none) before its mark, and can lie in the home bucket only. There
+ * are never more than eight in a bucket, since each stands for two offsets at least; what stands for one offset alone is
+ * like any other prefix of that length. A region that makes up a part p of all hashes takes p / 8 of the slots, so the
+ * rate that a filter promised bounds the cost.
+ *
+ * Crowds. Keys that were chosen to share their first bits all belong to the same two buckets. What finds no slot while
+ * the segment has plenty of them is spilled: it goes to a sorted list that look-ups search when the slots have nothing,
+ * and that is empty unless somebody chose the keys.
+ *
+ * What the list of short prefixes names is not in slots, and what is in slots and covered by that list is index: without tags nothing else
+ * can be covered; with tags, index slots have the tag 0.
+ */
+#include "segment.h"
+
+#include <string.h>
+
+/* Displacements before a segment counts as full. */
+#define MOST_KICKS 48
+/* Of 1,024 slots so many may be in use when a segment is made. */
+#define LOAD_ROOMY 880
+#define LOAD_TIGHT 960
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static unsigned rest_bits_of(const struct segment *segment)
+{
+    return segment->slots.width - OFFSET_BITS - 1;
+}
+
+static unsigned quick_width(unsigned width)
+{
+    return width > 56 ? 64 : width > 25 && width < 32 ? 32 : width;
+}
+
+/* Buckets of a block, such that the words which hold the last slots, and the vectors that read them, are inside. */
+static unsigned buckets_of_block(unsigned width, unsigned bytes)
+{
+    unsigned last = width / 2 + 16 > width ? width / 2 + 16 : width, word = 7 * width / 8 + 8;
+    last = last > word ? last : word;
+    return bytes < last ? 0 : (bytes - last) / width + 1;
+}
+
+static struct lane lane_of(unsigned width, unsigned bytes, unsigned first)
+{
+    unsigned per_block = width ? buckets_of_block(width, bytes) : 0;
+    return (struct lane){(uint8_t)width, (uint8_t)per_block, (uint16_t)first,
+                         per_block ? (1u << 20) / per_block + 1 : 0};
+}
+
+/* The narrowest slots with which so many blocks hold prefixes of that length; false where they are too small. */
+static bool shape_slots(struct segment *segment, unsigned longest, unsigned blocks)
+{
+    for (unsigned width = FEWEST_WIDTH; width <= 64; width++) {
+        if (width != quick_width(width))
+            continue;
+        uint32_t buckets = blocks * buckets_of_block(width, segment->block_bytes);
+        if (buckets == 0 || buckets > MOST_BUCKETS)
+            continue;
+        unsigned position = segment->depth + highest_bit(buckets);
+        if (longest + 2 > position + width)
+            continue;
+        segment->slots = lane_of(width, segment->block_bytes, 0);
+        segment->buckets = (uint16_t)buckets;
+        segment->place_bits = (uint8_t)(highest_bit(buckets) + OFFSET_BITS);
+        segment->block_count = (uint16_t)blocks;
+        return true;
+    }
+    return false;
+}
+
+static void shape_tags(struct segment *segment, unsigned width)
+{
+    segment->tags = lane_of(quick_width(width), segment->block_bytes, segment->block_count);
+    if (width)
+        segment->block_count += (uint16_t)divide_up(segment->buckets, segment->tags.per_block);
+}
+
+static bool holds(const struct segment *segment, uint64_t entries, bool roomy)
+{
+    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (roomy ? LOAD_ROOMY : LOAD_TIGHT);
+}
+
+/* The next larger size: small tables have one block that is not of full size yet. */
+static bool next_size(unsigned *bytes, unsigned *blocks)
+{
+    if (*bytes < BLOCK_BYTES)
+        *bytes = 2 * *bytes + 8;
+    else
+        ++*blocks;
+    return *blocks <= MOST_BLOCKS;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+void segment_free(struct segment *segment, const roost_allocator *allocator)
+{
+    if (!segment)
+        return;
+    for (unsigned i = 0; i < segment->block_count; i++)
+        memory_release(allocator, segment->blocks[i]);
+    memory_release(allocator, segment->shorts);
+    memory_release(allocator, segment->spill);
+    memory_release(allocator, segment);
+}
+
+/* An empty segment of this shape. */
+static struct segment *allocate_like(const struct segment *shape, const roost_allocator *allocator)
+{
+    size_t pointers = shape->block_count * sizeof *shape->blocks;
+    struct segment *segment = memory_allocate(allocator, sizeof *segment + pointers);
+    if (!segment)
+        return NULL;
+    *segment = *shape;
+    segment->used = segment->short_count = segment->spill_count = segment->spill_room = 0;
+    segment->shorts = segment->spill = NULL;
+    bool complete = true;
+    for (unsigned i = 0; i < shape->block_count; i++) {
+        segment->blocks[i] = memory_allocate(allocator, shape->block_bytes);
+        complete &= segment->blocks[i] != NULL;
+    }
+    if (shape->short_count)
+        segment->shorts = memory_allocate(allocator, shape->short_count * sizeof *segment->shorts);
+    if (complete && (!shape->short_count || segment->shorts))
+        return segment;
+    segment_free(segment, allocator);
+    return NULL;
+}
+
+static bool reserve_spill(struct segment *segment, uint32_t room, const roost_allocator *allocator)
+{
+    if (room <= segment->spill_room)
+        return true;
+    uint64_t *spill = memory_allocate(allocator, room * sizeof *spill);
+    if (!spill)
+        return false;
+    if (segment->spill_count)
+        memcpy(spill, segment->spill, segment->spill_count * sizeof *spill);
+    memory_release(allocator, segment->spill);
+    segment->spill = spill;
+    segment->spill_room = room;
+    return true;
+}
+
+struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator)
+{
+    struct segment *copy = allocate_like(segment, allocator);
+    if (!copy)
+        return NULL;
+    for (unsigned i = 0; i < segment->block_count; i++)
+        memcpy(copy->blocks[i], segment->blocks[i], segment->block_bytes);
+    if (!reserve_spill(copy, segment->spill_count, allocator)) {
+        segment_free(copy, allocator);
+        return NULL;
+    }
+    if (segment->short_count)
+        memcpy(copy->shorts, segment->shorts, segment->short_count * sizeof *copy->shorts);
+    if (segment->spill_count)
+        memcpy(copy->spill, segment->spill, segment->spill_count * sizeof *copy->spill);
+    copy->used = segment->used;
+    copy->short_count = segment->short_count;
+    copy->spill_count = segment->spill_count;
+    return copy;
+}
+
+uint64_t segment_bytes(const struct segment *segment)
+{
+    return sizeof *segment + segment->block_count * (sizeof *segment->blocks + segment->block_bytes) +
+           segment->short_count * sizeof *segment->shorts + segment->spill_room * sizeof *segment->spill;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t slot_at(const struct segment *segment, uint32_t bucket, unsigned index)
+{
+    return packed_get(bucket_in(segment, segment->slots, bucket), segment->slots.width, index);
+}
+
+static inline uint64_t tag_at(const struct segment *segment, uint32_t bucket, unsigned index)
+{
+    return segment->tags.width ? packed_get(bucket_in(segment, segment->tags, bucket), segment->tags.width, index) : 0;
+}
+
+static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned index, uint64_t slot, uint64_t tag)
+{
+    packed_set(bucket_in(segment, segment->slots, bucket), segment->slots.width, index, slot);
+    if (segment->tags.width)
+        packed_set(bucket_in(segment, segment->tags, bucket), segment->tags.width, index, tag);
+}
+
+/* Whether a slot has all offset bits, so that it is known where else it may lie. */
+static inline bool is_movable(const struct segment *segment, uint64_t slot)
+{
+    return end_mark(slot) >> rest_bits_of(segment) == 0;
+}
+
+/* The bucket to which a slot can move. */
+static inline uint32_t way_out(const struct segment *segment, uint32_t bucket, uint64_t slot)
+{
+    uint32_t offset = (uint32_t)(slot >> rest_bits_of(segment)) & ((1u << OFFSET_BITS) - 1);
+    uint32_t distance = distance_of(offset, segment->buckets);
+    return slot & in_other_bucket(segment) ? bucket_before(bucket, distance, segment->buckets)
+                                           : bucket_beyond(bucket, distance, segment->buckets);
+}
+
+static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag)
+{
+    const uint8_t *bytes = bucket_in(segment, segment->slots, bucket);
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (packed_get(bytes, segment->slots.width, i) == 0) {
+            set_slot(segment, bucket, i, slot, tag);
+            segment->used++;
+            return true;
+        }
+    return false;
+}
+
+/* One displacement: what was where, so that it can be undone. */
+struct kick {
+    uint32_t bucket;
+    unsigned index;
+};
+
+static bool choose_victim(const struct segment *segment, uint32_t bucket, struct random_source *random,
+                          struct kick *kick)
+{
+    unsigned first = random_choice(random, SLOTS);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        *kick = (struct kick){bucket, (first + i) % SLOTS};
+        if (is_movable(segment, slot_at(segment, bucket, kick->index)))
+            return true;
+    }
+    return false;
+}
+
+/* Exchanges what is in hand with a slot. */
+static void exchange(struct segment *segment, struct kick kick, uint64_t *slot, uint64_t *tag)
+{
+    uint64_t held = slot_at(segment, kick.bucket, kick.index), held_tag = tag_at(segment, kick.bucket, kick.index);
+    set_slot(segment, kick.bucket, kick.index, *slot, *tag);
+    *slot = held;
+    *tag = held_tag;
+}
+
+/* Makes room in a bucket for a slot that belongs there, by moving others on. */
+static bool put_by_kicks(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag,
+                         struct random_source *random)
+{
+    struct kick kicks[MOST_KICKS];
+    const uint64_t flag = in_other_bucket(segment);
+    unsigned count = 0;
+    while (count < MOST_KICKS && choose_victim(segment, bucket, random, &kicks[count])) {
+        exchange(segment, kicks[count++], &slot, &tag);
+        bucket = way_out(segment, bucket, slot);
+        slot ^= flag;
+        if (put_if_room(segment, bucket, slot, tag))
+            return true;
+    }
+    while (count > 0) {
+        slot ^= flag;
+        exchange(segment, kicks[--count], &slot, &tag);
+    }
+    return false;
+}
+
+bool segment_put(struct segment *segment, struct entry entry, struct random_source *random)
+{
+    struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
+    uint64_t other = place.slot | in_other_bucket(segment);
+    if (put_if_room(segment, place.home, place.slot, entry.tag))
+        return true;
+    if (place.home == place.other) /* a single bucket */
+        return false;
+    return put_if_room(segment, place.other, other, entry.tag) ||
+           (random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, entry.tag, random)
+                                     : put_by_kicks(segment, place.other, other, entry.tag, random));
+}
+
+/* ---- prefixes that end early ------------------------------------------------------------------------------------- */
+
+/* The offsets of all buckets in a row: from `from` to `to` - 1 belong to a prefix. */
+struct offsets {
+    uint32_t from, to;
+};
+
+static uint32_t scaled(const struct segment *segment, uint64_t first)
+{
+    return (uint32_t)(first * segment->buckets >> (segment->place_bits - OFFSET_BITS));
+}
+
+/* The first bits that lead to a bucket and an offset; the inverse of `scaled`. */
+static inline uint64_t first_bits(const struct segment *segment, uint32_t offset_in_all)
+{
+    return divide_up((uint64_t)offset_in_all << (segment->place_bits - OFFSET_BITS), segment->buckets);
+}
+
+static struct offsets offsets_of(const struct segment *segment, uint64_t prefix)
+{
+    unsigned length = prefix_length(prefix), bits = segment->place_bits;
+    if (length <= segment->depth)
+        return (struct offsets){0, (uint32_t)segment->buckets << OFFSET_BITS};
+    uint64_t first = first_covered(prefix) << segment->depth >> (64 - bits);
+    uint64_t width = UINT64_C(1) << (bits - (length - segment->depth));
+    return (struct offsets){scaled(segment, first), scaled(segment, first + width)};
+}
+
+/* The largest power of two of offsets that begin here and belong together: at most a bucket. */
+static struct offsets first_piece(struct offsets offsets)
+{
+    uint32_t size = 1u << OFFSET_BITS;
+    while (offsets.from % size != 0 || size > offsets.to - offsets.from)
+        size /= 2;
+    return (struct offsets){offsets.from, offsets.from + size};
+}
+
+/* Where the number of buckets is no power of two, some offsets belong to no hash. A slot for one of them alone would be
+   taken for another prefix. */
+static bool is_unused(const struct segment *segment, struct offsets piece)
+{
+    return piece.to - piece.from == 1 && scaled(segment, first_bits(segment, piece.from)) != piece.from;
+}
+
+static uint64_t index_slot(const struct segment *segment, struct offsets piece)
+{
+    uint64_t offset = piece.from & ((1u << OFFSET_BITS) - 1), size = piece.to - piece.from;
+    uint64_t mark = size << rest_bits_of(segment);
+    return offset << rest_bits_of(segment) | mark / 2;
+}
+
+static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
+{
+    uint64_t count = 0;
+    for (struct offsets rest = offsets_of(segment, prefix); rest.from < rest.to; count++)
+        rest.from = first_piece(rest).to;
+    return count;
+}
+
+/* Those that cannot move go first, when their home buckets have room, and the others later. */
+static bool index_short(struct segment *segment, uint64_t prefix, bool movable, struct random_source *random)
+{
+    struct offsets rest = offsets_of(segment, prefix), piece;
+    for (; rest.from < rest.to; rest.from = piece.to) {
+        piece = first_piece(rest);
+        if (is_unused(segment, piece))
+            continue;
+        uint64_t slot = index_slot(segment, piece);
+        uint32_t home = piece.from >> OFFSET_BITS;
+        if (is_movable(segment, slot) != movable || put_if_room(segment, home, slot, 0))
+            continue;
+        if (!movable || segment->buckets == 1)
+            return false;
+        uint32_t other = way_out(segment, home, slot);
+        if (!put_if_room(segment, other, slot | in_other_bucket(segment), 0) &&
+            !put_by_kicks(segment, home, slot, 0, random))
+            return false;
+    }
+    return true;
+}
+
+static bool is_short(const struct segment *segment, uint64_t prefix)
+{
+    return prefix_length(prefix) < (unsigned)segment->depth + segment->place_bits;
+}
+
+/* Of a sorted list: the first that is not below a prefix or hash. */
+static uint32_t first_not_below(const uint64_t *prefixes, uint32_t count, uint64_t number)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (prefixes[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of prefixes that do not cover each other, what covers a number is one of its two neighbours. */
+static bool list_covers_prefix(const uint64_t *prefixes, uint32_t count, uint64_t prefix)
+{
+    uint32_t next = first_not_below(prefixes, count, prefix);
+    return (next < count && covers_prefix(prefixes[next], prefix)) ||
+           (next > 0 && covers_prefix(prefixes[next - 1], prefix));
+}
+
+static bool is_covered_by_short(const struct segment *segment, uint64_t prefix)
+{
+    return list_covers_prefix(segment->shorts, segment->short_count, prefix);
+}
+
+bool spill_contains(const struct segment *segment, uint64_t hash)
+{
+    uint32_t next = first_not_below(segment->spill, segment->spill_count, hash);
+    return (next < segment->spill_count && covers_hash(segment->spill[next], hash)) ||
+           (next > 0 && covers_hash(segment->spill[next - 1], hash));
+}
+
+bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocator *allocator)
+{
+    uint32_t count = segment->spill_count;
+    if (count == segment->spill_room && !reserve_spill(segment, 2 * count + 8, allocator))
+        return false;
+    uint32_t next = first_not_below(segment->spill, count, prefix);
+    memmove(segment->spill + next + 1, segment->spill + next, (count - next) * sizeof *segment->spill);
+    segment->spill[next] = prefix;
+    segment->spill_count++;
+    return true;
+}
+
+static bool bucket_covers(const struct segment *segment, uint32_t bucket, uint64_t slot)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t held = slot_at(segment, bucket, i);
+        if (held && covers_prefix(held, slot))
+            return true;
+    }
+    return false;
+}
+
+bool segment_covers(const struct segment *segment, uint64_t prefix)
+{
+    if (is_short(segment, prefix))
+        return is_covered_by_short(segment, prefix);
+    if (list_covers_prefix(segment->spill, segment->spill_count, prefix))
+        return true;
+    struct slot_place place = slot_place_of(segment, prefix);
+    unsigned longest = segment->depth + segment->place_bits + rest_bits_of(segment) - 1u;
+    if (prefix_length(prefix) > longest) /* its mark is beyond the slot: as far as slots go it is a hash */
+        return segment_contains(segment, prefix);
+    return bucket_covers(segment, place.home, place.slot) ||
+           (place.other != place.home && bucket_covers(segment, place.other, place.slot | in_other_bucket(segment)));
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+/* Shell's sort: nearly always of a handful, and never much slower than it must be. */
+static void sort_prefixes(uint64_t *prefixes, uint32_t count)
+{
+    uint32_t gap = 1;
+    while (gap < count / 3)
+        gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (uint32_t i = gap; i < count; i++) {
+            uint64_t prefix = prefixes[i];
+            uint32_t j = i;
+            for (; j >= gap && prefixes[j - gap] > prefix; j -= gap)
+                prefixes[j] = prefixes[j - gap];
+            prefixes[j] = prefix;
+        }
+}
+
+static bool fill(struct segment *segment, const struct entry *entries, uint64_t count, struct random_source *random,
+                 const roost_allocator *allocator)
+{
+    for (uint64_t i = 0; i < count && segment->shorts; i++)
+        if (is_short(segment, entries[i].prefix))
+            segment->shorts[segment->short_count++] = entries[i].prefix;
+    sort_prefixes(segment->shorts, segment->short_count);
+    for (unsigned movable = 0; movable <= 1; movable++)
+        for (uint32_t i = 0; i < segment->short_count; i++)
+            if (!index_short(segment, segment->shorts[i], movable, random))
+                return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!is_short(segment, entries[i].prefix) && !segment_put(segment, entries[i], random) &&
+            !(segment_is_roomy(segment) && segment_spill(segment, entries[i].prefix, allocator)))
+            return false;
+    return true;
+}
+
+/* How many slots the entries take in a segment of this shape, and how many of them are short. */
+static uint64_t count_slots(struct segment *shape, const struct entry *entries, uint64_t count)
+{
+    uint64_t slots = count;
+    shape->short_count = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (is_short(shape, entries[i].prefix)) {
+            slots += count_pieces(shape, entries[i].prefix) - 1;
+            shape->short_count++;
+        }
+    return slots;
+}
+
+struct segment *segment_new(struct segment_shape shape, const struct entry *entries, uint64_t count,
+                            const roost_allocator *allocator, struct random_source *random)
+{
+    unsigned bytes = BLOCK_BYTES / 16, blocks = 1;
+    do {
+        struct segment planned = {.depth = shape.depth, .start = shape.start, .block_bytes = (uint16_t)bytes};
+        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.roomy) ||
+            !holds(&planned, count_slots(&planned, entries, count), shape.roomy))
+            continue;
+        shape_tags(&planned, shape.tag_width);
+        struct segment *segment = allocate_like(&planned, allocator);
+        if (!segment)
+            return NULL;
+        if (fill(segment, entries, count, random, allocator))
+            return segment;
+        segment_free(segment, allocator);
+    } while (next_size(&bytes, &blocks));
+    return NULL;
+}
+
+/* ---- listing ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t prefix_in_slot(const struct segment *segment, uint32_t bucket, uint64_t slot)
+{
+    unsigned rest_bits = rest_bits_of(segment), bits = segment->depth + segment->place_bits;
+    uint32_t home = slot & in_other_bucket(segment) ? way_out(segment, bucket, slot) : bucket;
+    uint32_t offset = (uint32_t)(slot >> rest_bits) & ((1u << OFFSET_BITS) - 1);
+    uint64_t first = first_bits(segment, home << OFFSET_BITS | offset);
+    uint64_t rest = (slot & low_bits(rest_bits)) << (64 - rest_bits) >> bits;
+    return segment->start | first << (64 - bits) | rest;
+}
+
+static bool is_index(const struct segment *segment, struct entry entry, uint64_t slot)
+{
+    if (!is_movable(segment, slot))
+        return true;
+    return segment->tags.width ? entry.tag == 0 : is_covered_by_short(segment, entry.prefix);
+}
+
+/* Unsorted. */
+static uint64_t gather(const struct segment *segment, struct entry *entries)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < segment->short_count; i++)
+        entries[count++] = (struct entry){segment->shorts[i], 0};
+    for (uint32_t i = 0; i < segment->spill_count; i++)
+        entries[count++] = (struct entry){segment->spill[i], 0};
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t slot = packed_get(slots, segment->slots.width, i);
+            if (!slot)
+                continue;
+            struct entry entry = {prefix_in_slot(segment, bucket, slot), tag_at(segment, bucket, i)};
+            if (!is_index(segment, entry, slot))
+                entries[count++] = entry;
+        }
+    }
+    return count;
+}
+
+static inline uint32_t home_of(const struct segment *segment, uint64_t prefix)
+{
+    uint64_t first = begins_here(segment, prefix) ? first_covered(prefix) : segment->start;
+    return scaled(segment, first << segment->depth >> (64 - segment->place_bits)) >> OFFSET_BITS;
+}
+
+static bool is_before(struct entry a, struct entry b)
+{
+    return a.prefix != b.prefix ? a.prefix < b.prefix : a.tag < b.tag;
+}
+
+/* Counted into their home buckets, which are in order, and then inserted among the few of the same bucket. */
+uint64_t segment_list(const struct segment *segment, struct entry *entries, struct entry *scratch)
+{
+    uint32_t ends[MOST_BUCKETS] = {0}, total = 0;
+    uint64_t count = gather(segment, scratch);
+    for (uint64_t i = 0; i < count; i++)
+        ends[home_of(segment, scratch[i].prefix)]++;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        total += ends[bucket];
+        ends[bucket] = total;
+    }
+    for (uint64_t i = count; i-- > 0;)
+        entries[--ends[home_of(segment, scratch[i].prefix)]] = scratch[i];
+    for (uint64_t i = 1; i < count; i++) {
+        struct entry entry = entries[i];
+        uint64_t j = i;
+        for (; j > 0 && is_before(entry, entries[j - 1]); j--)
+            entries[j] = entries[j - 1];
+        entries[j] = entry;
+    }
+    return count;
+}
+
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t remove_from_bucket(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t *removed)
+{
+    uint32_t count = 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t held = slot_at(segment, bucket, i);
+        if (held && covers_prefix(slot, held)) {
+            removed[count++] = prefix_in_slot(segment, bucket, held);
+            set_slot(segment, bucket, i, 0, 0);
+            segment->used--;
+        }
+    }
+    return count;
+}
+
+uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64_t *removed)
+{
+    struct slot_place place = slot_place_of(segment, prefix);
+    uint32_t count = remove_from_bucket(segment, place.home, place.slot, removed);
+    if (place.other != place.home)
+        count += remove_from_bucket(segment, place.other, place.slot | in_other_bucket(segment), removed + count);
+    return count;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------- */
+
+static bool is_sorted(const uint64_t *prefixes, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (prefixes[i - 1] >= prefixes[i])
+            return false;
+    return true;
+}
+
+/* Every hash of a short prefix is found. */
+static bool is_indexed(const struct segment *segment, uint64_t prefix)
+{
+    unsigned bits = segment->depth + segment->place_bits;
+    uint64_t first = first_covered(prefix) > segment->start ? first_covered(prefix) : segment->start;
+    uint64_t range_end = segment->depth ? segment->start | UINT64_MAX >> segment->depth : UINT64_MAX;
+    uint64_t last = last_covered(prefix) < range_end ? last_covered(prefix) : range_end;
+    for (uint64_t hash = first;; hash += UINT64_C(1) << (64 - bits)) {
+        if (!segment_contains(segment, hash))
+            return false;
+        if (last - hash < UINT64_C(1) << (64 - bits))
+            return true;
+    }
+}
+
+static bool slot_is_sound(const struct segment *segment, uint32_t bucket, uint64_t slot)
+{
+    if (!is_movable(segment, slot))
+        return !(slot & in_other_bucket(segment)) && segment->short_count > 0;
+    uint64_t prefix = prefix_in_slot(segment, bucket, slot);
+    struct slot_place place = slot_place_of(segment, prefix);
+    bool other = (slot & in_other_bucket(segment)) != 0;
+    return !is_short(segment, prefix) && (other ? place.other : place.home) == bucket &&
+           (place.slot | (other ? in_other_bucket(segment) : 0)) == slot;
+}
+
+bool segment_check(const struct segment *segment)
+{
+    uint32_t used = 0;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t slot = slot_at(segment, bucket, i);
+            used += slot != 0;
+            if (slot && !slot_is_sound(segment, bucket, slot))
+                return false;
+        }
+    for (uint32_t i = 0; i < segment->short_count; i++)
+        if (!is_short(segment, segment->shorts[i]) || !is_indexed(segment, segment->shorts[i]))
+            return false;
+    return used == segment->used && is_sorted(segment->shorts, segment->short_count) &&
+           is_sorted(segment->spill, segment->spill_count) && segment->spill_count <= segment->spill_room;
+}

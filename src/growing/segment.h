@@ -1,0 +1,205 @@
+/*
+ * A segment: the prefixes of one range of hashes, in buckets of eight slots. `segment.c` has the essay.
+ *
+ * Whatever is here is layout and never state: which slot holds what, how many buckets there are, how wide a slot is.
+ */
+#ifndef GROWING_SEGMENT_H
+#define GROWING_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "prefix.h"
+#include "../base/memory.h"
+#include "../base/random.h"
+
+#define SLOTS        8
+#define OFFSET_BITS  4
+#define FEWEST_WIDTH (OFFSET_BITS + 2)
+#define MOST_BUCKETS 4096
+
+/* All blocks of a table are of one size, but for the first ones of a small table. With the eight bytes that allocators
+   put before a block they make a power of two. */
+#define BLOCK_BYTES 1016
+#define MOST_BLOCKS 96
+
+/* Packed numbers of one width: eight to a bucket, which takes `width` bytes and lies in one block. */
+struct lane {
+    uint8_t width;       /* bits of a number; 0: there are none */
+    uint8_t per_block;   /* buckets of a block */
+    uint16_t first;      /* of its blocks in `blocks` */
+    uint32_t reciprocal; /* of per_block, times 2^20 */
+};
+
+struct segment {
+    struct lane slots, tags;
+    uint16_t buckets;
+    uint16_t block_count, block_bytes;
+    uint8_t depth;      /* all hashes here begin with the same bits, so many */
+    uint8_t place_bits; /* so many bits after these choose bucket and offset */
+    uint32_t used;      /* slots */
+    uint32_t spill_count, spill_room;
+    uint32_t short_count;
+    uint64_t start;   /* the first hash of the range */
+    uint64_t *shorts; /* sorted: prefixes that end before the slots begin */
+    uint64_t *spill;  /* sorted: prefixes that found no slot */
+    uint128 sum;      /* of the hashes of the prefixes that begin here: kept by the table */
+    uint8_t *blocks[];
+};
+
+/* A prefix and what distinguishes it from others like it: 0 in tables without tags. */
+struct entry {
+    uint64_t prefix, tag;
+};
+
+/* Where a hash belongs. */
+struct slot_place {
+    uint32_t home, other; /* buckets */
+    uint64_t slot;        /* what a slot in the home bucket holds of it; in the other one, with the highest bit set */
+};
+
+static inline uint64_t low_bits(unsigned count)
+{
+    return count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+}
+
+static inline uint8_t *bucket_in(const struct segment *segment, struct lane lane, uint32_t bucket)
+{
+    uint32_t block = (uint32_t)((uint64_t)bucket * lane.reciprocal >> 20);
+    return segment->blocks[lane.first + block] + (bucket - block * lane.per_block) * lane.width;
+}
+
+static inline uint64_t packed_get(const uint8_t *bucket, unsigned width, unsigned index)
+{
+    unsigned bit = index * width;
+    return load_word(bucket + bit / 8) >> (bit & 7) & low_bits(width);
+}
+
+static inline void packed_set(uint8_t *bucket, unsigned width, unsigned index, uint64_t number)
+{
+    unsigned bit = index * width;
+    uint64_t word = load_word(bucket + bit / 8), mask = low_bits(width) << (bit & 7);
+    store_word(bucket + bit / 8, (word & ~mask) | number << (bit & 7));
+}
+
+/* How far the other bucket is from the home bucket, in a ring. */
+static inline uint32_t distance_of(uint32_t offset, uint32_t buckets)
+{
+    return 1 + (offset * (buckets - 1) >> OFFSET_BITS);
+}
+
+static inline uint32_t bucket_beyond(uint32_t bucket, uint32_t distance, uint32_t buckets)
+{
+    uint32_t sum = bucket + distance;
+    return sum < buckets ? sum : sum - buckets;
+}
+
+static inline uint32_t bucket_before(uint32_t bucket, uint32_t distance, uint32_t buckets)
+{
+    return bucket >= distance ? bucket - distance : bucket + buckets - distance;
+}
+
+/*
+ * The first bits of a hash in the segment, times the number of buckets: the bucket before the point, the offset in the
+ * four bits after it. There are at least as many different offsets in a bucket as first bits that lead there, so that
+ * bucket and offset tell these bits.
+ */
+static inline struct slot_place slot_place_of(const struct segment *segment, uint64_t hash)
+{
+    uint64_t inside = hash << segment->depth;
+    uint32_t first = (uint32_t)(inside >> (64 - segment->place_bits));
+    uint32_t scaled = first * segment->buckets >> (segment->place_bits - OFFSET_BITS);
+    uint32_t home = scaled >> OFFSET_BITS, offset = scaled & ((1u << OFFSET_BITS) - 1);
+    unsigned rest_bits = segment->slots.width - OFFSET_BITS - 1;
+    uint64_t rest = inside << segment->place_bits >> (64 - rest_bits);
+    return (struct slot_place){home, bucket_beyond(home, distance_of(offset, segment->buckets), segment->buckets),
+                               (uint64_t)offset << rest_bits | rest};
+}
+
+static inline uint64_t in_other_bucket(const struct segment *segment)
+{
+    return UINT64_C(1) << (segment->slots.width - 1);
+}
+
+/* Which of the eight slots of a bucket hold a prefix that what `slot` describes begins with: a bit each. */
+static inline uint32_t bucket_matches(const uint8_t *bucket, unsigned width, uint64_t slot)
+{
+    uint32_t matches = 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t held = packed_get(bucket, width, i);
+        matches |= (uint32_t)((held ^ slot) < 2 * end_mark(held)) << i;
+    }
+    return matches;
+}
+
+/* Whether the list of what found no slot has a prefix of the hash. */
+bool spill_contains(const struct segment *segment, uint64_t hash);
+
+static inline bool segment_contains(const struct segment *segment, uint64_t hash)
+{
+    struct slot_place place = slot_place_of(segment, hash);
+    unsigned width = segment->slots.width;
+    return (bucket_matches(bucket_in(segment, segment->slots, place.home), width, place.slot) |
+            bucket_matches(bucket_in(segment, segment->slots, place.other), width,
+                           place.slot | in_other_bucket(segment))) != 0 ||
+           (segment->spill_count && spill_contains(segment, hash));
+}
+
+/* What a segment is made for. */
+struct segment_shape {
+    uint64_t start;    /* the first hash */
+    uint8_t depth;     /* of its range */
+    uint8_t tag_width; /* bits */
+    uint8_t longest;   /* prefix that it takes */
+    bool roomy;        /* leave room for some more, or use all */
+};
+
+/* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
+   none covers another. NULL without memory, or where so many do not fit in any segment. */
+struct segment *segment_new(struct segment_shape shape, const struct entry *entries, uint64_t count,
+                            const roost_allocator *allocator, struct random_source *random);
+void segment_free(struct segment *segment, const roost_allocator *allocator);
+struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator);
+
+/* Whether a prefix of this length goes into slots, and fits. */
+static inline bool segment_takes(const struct segment *segment, unsigned length)
+{
+    return length >= (unsigned)segment->depth + segment->place_bits &&
+           length <= (unsigned)segment->depth + segment->place_bits + segment->slots.width - OFFSET_BITS - 2;
+}
+
+/* Puts a prefix that the segment takes into a slot. False, and nothing changed, where none was found. */
+bool segment_put(struct segment *segment, struct entry entry, struct random_source *random);
+
+/* Whether there are so many free slots that one who finds none met a crowd. */
+static inline bool segment_is_roomy(const struct segment *segment)
+{
+    return segment->used < (uint32_t)segment->buckets * SLOTS / 4 * 3;
+}
+
+/* Puts a prefix on the list beside the slots. False, and nothing changed, without memory. */
+bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocator *allocator);
+
+/* Removes what begins with a prefix that the segment takes from slots; without tags. Returns how many, which are written to
+   `removed`, which has room for 2 * SLOTS. */
+uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64_t *removed);
+
+/* All that the segment holds, sorted, also what begins before it. Returns how many. `entries` and `scratch` have room for
+   `segment_most` each. */
+uint64_t segment_list(const struct segment *segment, struct entry *entries, struct entry *scratch);
+/* Whether a prefix counts here: of the segments that it spans, in the first. */
+static inline bool begins_here(const struct segment *segment, uint64_t prefix)
+{
+    return first_covered(prefix) >= segment->start;
+}
+/* Whether some prefix of the segment covers this one, which begins here. */
+bool segment_covers(const struct segment *segment, uint64_t prefix);
+static inline uint64_t segment_most(const struct segment *segment)
+{
+    return (uint64_t)segment->used + segment->short_count + segment->spill_count;
+}
+uint64_t segment_bytes(const struct segment *segment);
+/* Proves the invariants that concern one segment. */
+bool segment_check(const struct segment *segment);
+
+#endif

@@ -1,0 +1,799 @@
+/*
+ * The table of a filter that grows: segments in the order of hashes, and a directory that finds them.
+ *
+ *     directory    upper   | A | B | C | D |                  a segment for each of the first 2^depth ranges of hashes
+ *                  lower   |A0|A1|B0|B1|                      of those before `split`, which are cut in two by now
+ *
+ * Linear hashing, by the first bits instead of the last ones: as prefixes come, one segment after the other is cut in
+ * two, from the lowest hashes to the highest, such that there is always one segment for every so many prefixes; then
+ * `lower` becomes `upper`, and the next round begins. So nothing ever stops: an addition cuts or rebuilds one segment,
+ * and the directory is never copied. The number of segments depends on that of the prefixes alone.
+ *
+ * A segment is rebuilt when an addition finds no slot in it, or when the prefix is longer than its slots. Rebuilding
+ * makes another segment and then takes the place of the old one, so a failure leaves everything as it was.
+ *
+ * Hashes are uniform, unless keys were chosen by somebody who knows the seed. Where so many fall into one range that
+ * its segment would become too large, it gets a directory of its own (`nested`), which grows with what it holds. Both halves of
+ * such a range that is cut point to the same one.
+ *
+ * A prefix that is shorter than the depth of a segment spans several. Each of them lists it (segment.c), and the first
+ * one counts it.
+ */
+#include "table.h"
+
+#include <string.h>
+
+#include "../base/hash.h"
+
+/* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
+#define MOST_IN_SEGMENT 4
+#define BATCH           16
+
+/* A segment, or with the lowest bit set a directory. */
+typedef uintptr_t node;
+
+struct directory {
+    node *lower, *upper;
+    uint64_t split; /* so many of `upper` are cut in two, and in `lower` */
+    uint64_t count; /* prefixes in its own segments; what spans several counts in each */
+    uint8_t base;   /* bits of a hash that lead here */
+    uint8_t depth;  /* `upper` has 2^depth places */
+};
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+static inline bool is_nested(node child)
+{
+    return child & 1;
+}
+
+static inline struct directory *nested_of(node child)
+{
+    return (struct directory *)(child & ~(uintptr_t)1);
+}
+
+static inline struct segment *segment_of(node child)
+{
+    return (struct segment *)child;
+}
+
+static inline node *place_of(const struct directory *directory, uint64_t hash)
+{
+    uint64_t inside = hash << directory->base, index = inside >> 1 >> (63 - directory->depth);
+    bool cut = index < directory->split;
+    return (cut ? directory->lower : directory->upper) + (cut ? inside >> (63 - directory->depth) : index);
+}
+
+/* The directory whose own segment has this hash. */
+static inline struct directory *owner_of(const struct prefix_table *table, uint64_t hash)
+{
+    struct directory *directory = table->root;
+    for (node child; is_nested(child = *place_of(directory, hash));)
+        directory = nested_of(child);
+    return directory;
+}
+
+static inline const struct segment *find(const struct prefix_table *table, uint64_t hash)
+{
+    node child = *place_of(table->root, hash);
+    while (__builtin_expect(is_nested(child), 0))
+        child = *place_of(nested_of(child), hash);
+    return segment_of(child);
+}
+
+bool table_contains(const struct prefix_table *table, uint64_t hash)
+{
+    return table->root && segment_contains(find(table, hash), hash);
+}
+
+/* Three steps, each of which waits for memory that the one before has asked for. */
+static void contains_batch(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
+{
+    const struct segment *segments[BATCH];
+    struct slot_place places[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        segments[i] = find(table, hashes[i].high);
+        __builtin_prefetch(segments[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        places[i] = slot_place_of(segments[i], hashes[i].high);
+        __builtin_prefetch(bucket_in(segments[i], segments[i]->slots, places[i].home));
+        __builtin_prefetch(bucket_in(segments[i], segments[i]->slots, places[i].other));
+    }
+    for (size_t i = 0; i < count; i++)
+        found[i] = segment_contains(segments[i], hashes[i].high);
+}
+
+void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
+{
+    if (!table->root) {
+        memset(found, 0, count * sizeof *found);
+        return;
+    }
+    for (size_t done = 0; done < count; done += BATCH)
+        contains_batch(table, found + done, hashes + done, count - done < BATCH ? count - done : BATCH);
+}
+
+bool table_covers(const struct prefix_table *table, uint64_t prefix)
+{
+    return table->root && segment_covers(find(table, first_covered(prefix)), prefix);
+}
+
+/* ---- directories ------------------------------------------------------------------------------------------------- */
+
+static uint64_t segments_of(const struct directory *directory)
+{
+    return (UINT64_C(1) << directory->depth) + directory->split;
+}
+
+/* The i-th child, and how many bits of a hash lead to it. */
+static node *child_at(const struct directory *directory, uint64_t i)
+{
+    uint64_t cut = 2 * directory->split;
+    return i < cut ? &directory->lower[i] : &directory->upper[i - directory->split];
+}
+
+static unsigned depth_of_child(const struct directory *directory, uint64_t i)
+{
+    return directory->base + directory->depth + (i < 2 * directory->split);
+}
+
+static uint64_t places_bytes(unsigned depth)
+{
+    return sizeof(node) << depth;
+}
+
+static uint64_t directory_bytes(const struct directory *directory)
+{
+    return sizeof *directory + places_bytes(directory->depth) +
+           (directory->lower ? places_bytes(directory->depth + 1u) : 0);
+}
+
+static struct directory *new_directory(struct prefix_table *table, unsigned base, uint64_t segments)
+{
+    struct directory *directory = memory_allocate(&table->allocator, sizeof *directory);
+    if (!directory)
+        return NULL;
+    unsigned depth = highest_bit(segments);
+    directory->base = (uint8_t)base;
+    directory->depth = (uint8_t)depth;
+    directory->split = segments - (UINT64_C(1) << depth);
+    directory->upper = memory_allocate(&table->allocator, places_bytes(depth));
+    if (directory->split)
+        directory->lower = memory_allocate(&table->allocator, places_bytes(depth + 1));
+    if (directory->upper && (directory->lower || !directory->split)) {
+        table->bytes += directory_bytes(directory);
+        return directory;
+    }
+    memory_release(&table->allocator, directory->upper);
+    memory_release(&table->allocator, directory->lower);
+    memory_release(&table->allocator, directory);
+    return NULL;
+}
+
+static void free_segment(struct prefix_table *table, struct segment *segment)
+{
+    if (segment)
+        table->bytes -= segment_bytes(segment);
+    segment_free(segment, &table->allocator);
+}
+
+static void free_directory(struct prefix_table *table, struct directory *directory)
+{
+    struct directory *last = NULL; /* both halves of a range share a nested one */
+    for (uint64_t i = 0; i < segments_of(directory); i++) {
+        node child = *child_at(directory, i);
+        if (!is_nested(child))
+            free_segment(table, segment_of(child));
+        else if (nested_of(child) != last)
+            free_directory(table, last = nested_of(child));
+    }
+    table->bytes -= directory_bytes(directory);
+    memory_release(&table->allocator, directory->lower);
+    memory_release(&table->allocator, directory->upper);
+    memory_release(&table->allocator, directory);
+}
+
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
+
+static uint128 sum_of(const struct prefix_table *table, uint64_t start, const struct entry *entries, uint64_t count)
+{
+    uint128 sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (first_covered(entries[i].prefix) >= start)
+            sum += hash_number(table->seed, entries[i].prefix);
+    return sum;
+}
+
+static unsigned longest_of(const struct entry *entries, uint64_t count)
+{
+    uint64_t ends = UINT64_C(1) << 63;
+    for (uint64_t i = 0; i < count; i++)
+        ends |= end_mark(entries[i].prefix);
+    return prefix_length(ends);
+}
+
+/* A child that holds these, in order: a segment, or a directory where they are too many. 0 without memory. */
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+                      uint64_t count);
+
+static node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+                        uint64_t count)
+{
+    unsigned longest = longest_of(entries, count);
+    struct segment_shape shape = {.start = start,
+                                  .depth = (uint8_t)depth,
+                                  .longest = (uint8_t)(longest > depth ? longest : depth),
+                                  .roomy = true};
+    struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
+    if (!segment)
+        return 0;
+    segment->sum = sum_of(table, start, entries, count);
+    table->bytes += segment_bytes(segment);
+    return (node)segment;
+}
+
+static uint64_t range_end(uint64_t start, unsigned depth)
+{
+    return depth ? start | UINT64_MAX >> depth : UINT64_MAX;
+}
+
+/* Those that have hashes in a range, of a list that is in order: from *first on, so many. */
+static uint64_t part_of(const struct entry *entries, uint64_t count, uint64_t *first, uint64_t start, uint64_t end)
+{
+    while (*first < count && last_covered(entries[*first].prefix) < start)
+        ++*first;
+    uint64_t next = *first;
+    while (next < count && first_covered(entries[next].prefix) <= end)
+        next++;
+    return next - *first;
+}
+
+static bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
+                           const struct entry *entries, uint64_t count)
+{
+    uint64_t first = 0;
+    for (uint64_t i = 0; i < segments_of(directory); i++) {
+        unsigned depth = depth_of_child(directory, i);
+        uint64_t part = part_of(entries, count, &first, start, range_end(start, depth));
+        node *place = child_at(directory, i);
+        *place = new_child(table, start, depth, entries + first, part);
+        if (!*place)
+            return false;
+        if (!is_nested(*place))
+            directory->count += part;
+        start = range_end(start, depth) + 1;
+    }
+    return true;
+}
+
+static node new_nested(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+                       uint64_t count)
+{
+    struct directory *directory = new_directory(table, depth, count / table->target);
+    if (!directory)
+        return 0;
+    if (fill_directory(table, directory, start, entries, count))
+        return (node)directory | 1;
+    free_directory(table, directory);
+    return 0;
+}
+
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+                      uint64_t count)
+{
+    bool nests = count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
+    return nests ? new_nested(table, start, depth, entries, count) : new_segment(table, start, depth, entries, count);
+}
+
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
+
+/* The prefixes of a segment, with room for one more; NULL without memory. To be released. */
+static struct entry *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
+{
+    uint64_t most = segment_most(segment) + 1;
+    struct entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
+    if (entries)
+        *count = segment_list(segment, entries, entries + most);
+    return entries;
+}
+
+/* Cuts the next segment in two, if there is memory: it is never necessary. */
+static void cut_next(struct prefix_table *table, struct directory *directory)
+{
+    const uint64_t index = directory->split;
+    if (!directory->lower) {
+        directory->lower = memory_allocate(&table->allocator, places_bytes(directory->depth + 1u));
+        if (!directory->lower)
+            return;
+        table->bytes += places_bytes(directory->depth + 1u);
+    }
+    node old = directory->upper[index], *halves = &directory->lower[2 * index];
+    if (is_nested(old)) {
+        halves[0] = halves[1] = old;
+    } else {
+        struct segment *segment = segment_of(old);
+        unsigned depth = segment->depth + 1u;
+        uint64_t count, starts[2] = {segment->start, segment->start | UINT64_C(1) << (64 - depth)}, first = 0,
+                        total = 0;
+        struct entry *entries = list_of(table, segment, &count);
+        if (!entries)
+            return;
+        for (unsigned i = 0; i < 2; i++) {
+            uint64_t part = part_of(entries, count, &first, starts[i], range_end(starts[i], depth));
+            halves[i] = new_segment(table, starts[i], depth, entries + first, part);
+            total += part;
+        }
+        memory_release(&table->allocator, entries);
+        if (!halves[0] || !halves[1]) {
+            free_segment(table, segment_of(halves[0]));
+            free_segment(table, segment_of(halves[1]));
+            return;
+        }
+        directory->count += total - count;
+        free_segment(table, segment);
+    }
+    directory->upper[index] = 0;
+    if (++directory->split < UINT64_C(1) << directory->depth)
+        return;
+    table->bytes -= places_bytes(directory->depth);
+    memory_release(&table->allocator, directory->upper);
+    directory->upper = directory->lower;
+    directory->lower = NULL;
+    directory->split = 0;
+    directory->depth++;
+}
+
+static void grow_directory(struct prefix_table *table, struct directory *directory)
+{
+    if (directory->count > segments_of(directory) * table->target &&
+        directory->base + directory->depth + 1 < MOST_LENGTH)
+        cut_next(table, directory);
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+static void count_in(struct prefix_table *table, uint64_t prefix)
+{
+    unsigned length = prefix_length(prefix);
+    table->count++;
+    table->counts[length]++;
+    table->sum += hash_number(table->seed, prefix);
+    table->longest = length > table->longest ? (uint8_t)length : table->longest;
+}
+
+static void count_out(struct prefix_table *table, uint64_t prefix)
+{
+    table->count--;
+    table->counts[prefix_length(prefix)]--;
+    table->sum -= hash_number(table->seed, prefix);
+}
+
+static bool spill(struct prefix_table *table, struct segment *segment, uint64_t prefix)
+{
+    uint64_t bytes = segment_bytes(segment);
+    bool done = segment_is_roomy(segment) && segment_most(segment) < (uint64_t)MOST_IN_SEGMENT * table->target &&
+                segment_spill(segment, prefix, &table->allocator);
+    table->bytes += segment_bytes(segment) - bytes;
+    return done;
+}
+
+/* Into the segment as it is. */
+static bool put_in_place(struct prefix_table *table, struct directory *directory, struct segment *segment,
+                         uint64_t prefix)
+{
+    uint64_t removed[2 * SLOTS];
+    uint32_t count = 0;
+    if (prefix_length(prefix) < table->longest) {
+        if (segment->spill_count) /* some of these may be covered */
+            return false;
+        count = segment_remove_covered(segment, prefix, removed);
+    }
+    if (!segment_put(segment, (struct entry){prefix, 0}, &table->random) && !spill(table, segment, prefix))
+        return false; /* then nothing was removed, or there would be room */
+    for (uint32_t i = 0; i < count; i++) {
+        segment->sum -= hash_number(table->seed, removed[i]);
+        count_out(table, removed[i]);
+    }
+    segment->sum += hash_number(table->seed, prefix);
+    directory->count += 1 - (uint64_t)count;
+    count_in(table, prefix);
+    return true;
+}
+
+/* Without those that the prefix covers, and with it. Returns how many there are. */
+static uint64_t insert_in_order(struct entry *entries, uint64_t count, uint64_t prefix)
+{
+    uint64_t kept = 0, before = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!covers_prefix(prefix, entries[i].prefix)) {
+            before += entries[i].prefix < prefix;
+            entries[kept++] = entries[i];
+        }
+    memmove(entries + before + 1, entries + before, (kept - before) * sizeof *entries);
+    entries[before] = (struct entry){prefix, 0};
+    return kept + 1;
+}
+
+/*
+ * Where a segment cannot take a prefix as it is, and where the prefix spans several segments, each gets a successor. All
+ * of these are made before the first takes its place.
+ */
+struct successor {
+    struct directory *directory;
+    node *place, child;
+    uint64_t old_count, count; /* of prefixes */
+};
+
+struct replacement {
+    struct successor *successors;
+    uint64_t count, room;
+    uint64_t gone, gone_of[MOST_LENGTH + 1]; /* prefixes that the new one covers, */
+    uint128 gone_sum;                        /* and the sum of their hashes */
+};
+
+static void note_gone(const struct prefix_table *table, struct replacement *replacement, const struct segment *old,
+                      const struct entry *entries, uint64_t count, uint64_t prefix)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (covers_prefix(prefix, entries[i].prefix) && begins_here(old, entries[i].prefix)) {
+            replacement->gone++;
+            replacement->gone_of[prefix_length(entries[i].prefix)]++;
+            replacement->gone_sum += hash_number(table->seed, entries[i].prefix);
+        }
+}
+
+static struct successor *next_successor(struct prefix_table *table, struct replacement *replacement)
+{
+    if (replacement->count == replacement->room) {
+        uint64_t room = replacement->room ? 2 * replacement->room : 1;
+        struct successor *more = memory_allocate(&table->allocator, room * sizeof *more);
+        if (!more)
+            return NULL;
+        if (replacement->count)
+            memcpy(more, replacement->successors, replacement->count * sizeof *more);
+        memory_release(&table->allocator, replacement->successors);
+        replacement->successors = more;
+        replacement->room = room;
+    }
+    return &replacement->successors[replacement->count];
+}
+
+/* Of the segment with this hash. */
+static roost_status make_successor(struct prefix_table *table, struct replacement *replacement, uint64_t hash,
+                                   uint64_t prefix)
+{
+    struct successor *successor = next_successor(table, replacement);
+    if (!successor)
+        return ROOST_NO_MEMORY;
+    successor->directory = owner_of(table, hash);
+    successor->place = place_of(successor->directory, hash);
+    const struct segment *old = segment_of(*successor->place);
+    struct entry *entries = list_of(table, old, &successor->old_count);
+    if (!entries)
+        return ROOST_NO_MEMORY;
+    note_gone(table, replacement, old, entries, successor->old_count, prefix);
+    successor->count = insert_in_order(entries, successor->old_count, prefix);
+    successor->child = new_child(table, old->start, old->depth, entries, successor->count);
+    memory_release(&table->allocator, entries);
+    if (!successor->child)
+        return ROOST_NO_MEMORY;
+    replacement->count++;
+    return table->bytes > table->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
+static void free_child(struct prefix_table *table, node child)
+{
+    if (is_nested(child))
+        free_directory(table, nested_of(child));
+    else
+        free_segment(table, segment_of(child));
+}
+
+static void take_places(struct prefix_table *table, const struct replacement *replacement)
+{
+    for (uint64_t i = 0; i < replacement->count; i++) {
+        const struct successor *successor = &replacement->successors[i];
+        free_segment(table, segment_of(*successor->place));
+        *successor->place = successor->child;
+        successor->directory->count += (is_nested(successor->child) ? 0 : successor->count) - successor->old_count;
+    }
+    table->count -= replacement->gone;
+    for (unsigned length = 0; length <= MOST_LENGTH; length++)
+        table->counts[length] -= replacement->gone_of[length];
+    table->sum -= replacement->gone_sum;
+}
+
+static roost_status add_by_replacement(struct prefix_table *table, uint64_t prefix)
+{
+    struct replacement replacement = {0};
+    roost_status status = ROOST_OK;
+    for (uint64_t hash = first_covered(prefix); status == ROOST_OK;) {
+        const struct segment *segment = find(table, hash);
+        uint64_t end = range_end(segment->start, segment->depth);
+        status = make_successor(table, &replacement, hash, prefix);
+        if (end >= last_covered(prefix))
+            break;
+        hash = end + 1;
+    }
+    if (status == ROOST_OK) {
+        take_places(table, &replacement);
+        count_in(table, prefix);
+    } else
+        for (uint64_t i = 0; i < replacement.count; i++)
+            free_child(table, replacement.successors[i].child);
+    memory_release(&table->allocator, replacement.successors);
+    return status;
+}
+
+static roost_status begin(struct prefix_table *table)
+{
+    struct directory *root = new_directory(table, 0, 1);
+    if (!root)
+        return ROOST_NO_MEMORY;
+    if (fill_directory(table, root, 0, NULL, 0)) {
+        table->root = root;
+        return ROOST_OK;
+    }
+    free_directory(table, root);
+    return ROOST_NO_MEMORY;
+}
+
+roost_status table_add(struct prefix_table *table, uint64_t prefix)
+{
+    roost_status status = table->root ? ROOST_OK : begin(table);
+    if (status != ROOST_OK)
+        return status;
+    struct directory *directory = owner_of(table, first_covered(prefix));
+    struct segment *segment = segment_of(*place_of(directory, first_covered(prefix)));
+    if (!segment_takes(segment, prefix_length(prefix)) || !put_in_place(table, directory, segment, prefix))
+        status = add_by_replacement(table, prefix);
+    if (status == ROOST_OK)
+        grow_directory(table, directory);
+    return status;
+}
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+
+void table_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment)
+{
+    *table = (struct prefix_table){.seed = seed,
+                                   .most_bytes = environment->memory_limit,
+                                   .target = SEGMENT_TARGET,
+                                   .allocator = environment->allocator,
+                                   .random = random_from_seed(environment->random_seed)};
+}
+
+void table_release(struct prefix_table *table)
+{
+    if (table->root)
+        free_directory(table, table->root);
+    *table = (struct prefix_table){.seed = table->seed,
+                                   .most_bytes = table->most_bytes,
+                                   .target = table->target,
+                                   .allocator = table->allocator,
+                                   .random = table->random};
+}
+
+static node copy_child(struct prefix_table *copy, node original);
+
+static struct directory *copy_directory(struct prefix_table *copy, const struct directory *directory)
+{
+    struct directory *twin = new_directory(copy, directory->base, segments_of(directory));
+    node last = 0, last_copy = 0;
+    if (!twin)
+        return NULL;
+    twin->count = directory->count;
+    for (uint64_t i = 0; i < segments_of(directory); i++) {
+        node original = *child_at(directory, i);
+        last_copy = original == last ? last_copy : copy_child(copy, original);
+        last = original;
+        *child_at(twin, i) = last_copy;
+        if (last_copy)
+            continue;
+        free_directory(copy, twin);
+        return NULL;
+    }
+    return twin;
+}
+
+static node copy_child(struct prefix_table *copy, node original)
+{
+    if (is_nested(original)) {
+        struct directory *nested = copy_directory(copy, nested_of(original));
+        return nested ? (node)nested | 1 : 0;
+    }
+    struct segment *segment = segment_copy(segment_of(original), &copy->allocator);
+    if (segment)
+        copy->bytes += segment_bytes(segment);
+    return (node)segment;
+}
+
+roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)
+{
+    if (table->root) {
+        copy->root = copy_directory(copy, table->root);
+        if (!copy->root)
+            return ROOST_NO_MEMORY;
+    }
+    copy->count = table->count;
+    copy->sum = table->sum;
+    copy->longest = table->longest;
+    memcpy(copy->counts, table->counts, sizeof copy->counts);
+    return ROOST_OK;
+}
+
+/* ---- walking ----------------------------------------------------------------------------------------------------- */
+
+void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from)
+{
+    *walk = (struct table_walk){.table = table, .next = from, .ended = !table->root};
+}
+
+void walk_end(struct table_walk *walk)
+{
+    memory_release(&walk->table->allocator, walk->entries);
+    walk->entries = NULL;
+}
+
+static bool make_room(struct table_walk *walk, uint64_t room)
+{
+    if (room <= walk->room)
+        return true;
+    walk_end(walk);
+    room += room / 4;
+    walk->entries = memory_allocate(&walk->table->allocator, 2 * room * sizeof *walk->entries);
+    walk->room = walk->entries ? room : 0;
+    walk->scratch = walk->entries + walk->room;
+    return walk->entries != NULL;
+}
+
+roost_status walk_next(struct table_walk *walk, bool *more)
+{
+    *more = !walk->ended;
+    walk->count = 0;
+    if (walk->ended)
+        return ROOST_OK;
+    const struct segment *segment = find(walk->table, walk->next);
+    if (!make_room(walk, segment_most(segment)))
+        return ROOST_NO_MEMORY;
+    uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
+    for (uint64_t i = 0; i < listed; i++)
+        if (begins_here(segment, walk->entries[i].prefix))
+            walk->entries[walk->count++] = walk->entries[i];
+    uint64_t end = range_end(segment->start, segment->depth);
+    walk->ended = end == UINT64_MAX;
+    walk->next = end + 1;
+    return ROOST_OK;
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+/* What comes next, for ranges one after the other. */
+struct supply {
+    next_prefix *next;
+    void *context;
+    uint64_t ahead; /* the next prefix, which is not of the present range; 0: there is none */
+    struct entry *entries;
+    uint64_t count, room;
+};
+
+static bool supply_add(struct prefix_table *table, struct supply *supply, uint64_t prefix)
+{
+    if (supply->count == supply->room) {
+        uint64_t room = supply->room ? 2 * supply->room : 256;
+        struct entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
+        if (!entries)
+            return false;
+        if (supply->count)
+            memcpy(entries, supply->entries, supply->count * sizeof *entries);
+        memory_release(&table->allocator, supply->entries);
+        supply->entries = entries;
+        supply->room = room;
+    }
+    supply->entries[supply->count++] = (struct entry){prefix, 0};
+    return true;
+}
+
+/* The prefixes of the next range: those of the last one that go on, and what is new. */
+static bool supply_range(struct prefix_table *table, struct supply *supply, uint64_t start, uint64_t end)
+{
+    uint64_t last = supply->count ? supply->entries[supply->count - 1].prefix : 0;
+    supply->count = 0;
+    if (last && last_covered(last) >= start && !supply_add(table, supply, last))
+        return false;
+    for (; supply->ahead && first_covered(supply->ahead) <= end; supply->ahead = supply->next(supply->context)) {
+        if (!supply_add(table, supply, supply->ahead))
+            return false;
+        count_in(table, supply->ahead);
+    }
+    return true;
+}
+
+static roost_status build_root(struct prefix_table *table, struct supply *supply)
+{
+    uint64_t start = 0;
+    struct directory *root = table->root;
+    for (uint64_t i = 0; i < segments_of(root); i++) {
+        unsigned depth = depth_of_child(root, i);
+        uint64_t end = range_end(start, depth);
+        if (!supply_range(table, supply, start, end))
+            return ROOST_NO_MEMORY;
+        node child = new_child(table, start, depth, supply->entries, supply->count);
+        *child_at(root, i) = child;
+        if (!child)
+            return ROOST_NO_MEMORY;
+        if (!is_nested(child))
+            root->count += supply->count;
+        if (table->bytes > table->most_bytes)
+            return ROOST_TOO_LARGE;
+        start = end + 1;
+    }
+    return ROOST_OK;
+}
+
+roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context)
+{
+    struct supply supply = {.next = next, .context = context};
+    table->root = new_directory(table, 0, count / table->target ? count / table->target : 1);
+    if (!table->root)
+        return ROOST_NO_MEMORY;
+    supply.ahead = next(context);
+    roost_status status = build_root(table, &supply);
+    memory_release(&table->allocator, supply.entries);
+    if (status != ROOST_OK)
+        table_release(table);
+    return status;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t check_directory(const struct prefix_table *table, const struct directory *directory, bool *sound)
+{
+    uint64_t bytes = directory_bytes(directory), count = 0;
+    node last = 0;
+    for (uint64_t i = 0; i < segments_of(directory); i++) {
+        node child = *child_at(directory, i);
+        if (child && is_nested(child)) {
+            *sound &= nested_of(child)->base <= depth_of_child(directory, i);
+            bytes += child == last ? 0 : check_directory(table, nested_of(child), sound);
+            last = child;
+            continue;
+        }
+        const struct segment *segment = segment_of(child);
+        if (!segment || segment->depth != depth_of_child(directory, i) || !segment_check(segment)) {
+            *sound = false;
+            return bytes;
+        }
+        uint64_t listed = 0;
+        struct entry *entries = list_of(table, segment, &listed);
+        *sound &= !entries || sum_of(table, segment->start, entries, listed) == segment->sum;
+        for (uint64_t j = 1; entries && j < listed; j++)
+            *sound &= last_covered(entries[j - 1].prefix) < first_covered(entries[j].prefix);
+        memory_release(&table->allocator, entries);
+        bytes += segment_bytes(segment);
+        count += listed;
+    }
+    *sound &= count == directory->count;
+    return bytes;
+}
+
+bool table_check(const struct prefix_table *table)
+{
+    bool sound = true, more = true;
+    struct table_walk walk;
+    uint64_t counts[MOST_LENGTH + 1] = {0}, count = 0;
+    uint128 sum = 0;
+    if (table->root && check_directory(table, table->root, &sound) != table->bytes)
+        return false;
+    walk_begin(&walk, table, 0);
+    while (sound && walk_next(&walk, &more) == ROOST_OK && more)
+        for (uint64_t i = 0; i < walk.count; i++) {
+            sum += hash_number(table->seed, walk.entries[i].prefix);
+            counts[prefix_length(walk.entries[i].prefix)]++;
+            count++;
+        }
+    walk_end(&walk);
+    return sound && !more && count == table->count && sum == table->sum &&
+           memcmp(counts, table->counts, sizeof counts) == 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * A set of prefixes, none of which covers another, in one table that is ordered by hash and grows a segment at a time.
+ * `table.c` has the essay.
+ */
+#ifndef GROWING_TABLE_H
+#define GROWING_TABLE_H
+
+#include "segment.h"
+#include "roost/filter.h"
+
+struct directory;
+
+struct prefix_table {
+    struct directory *root;           /* NULL: nothing was ever added */
+    uint64_t count;                   /* of prefixes */
+    uint64_t counts[MOST_LENGTH + 1]; /* of each length */
+    uint128 sum;                      /* of the hashes of all prefixes, under `seed` */
+    uint64_t seed;
+    uint64_t bytes; /* of memory */
+    uint64_t most_bytes;
+    uint32_t target; /* prefixes of a segment, on average; small in tests */
+    uint8_t longest; /* prefix that ever was in the table */
+    roost_allocator allocator;
+    struct random_source random;
+};
+
+#define SEGMENT_TARGET 2048
+
+void table_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment);
+void table_release(struct prefix_table *table); /* which can be used again, empty */
+
+bool table_contains(const struct prefix_table *table, uint64_t hash);
+void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count);
+/* Whether some prefix covers this one. */
+bool table_covers(const struct prefix_table *table, uint64_t prefix);
+
+/*
+ * Adds a prefix that none covers; those that it covers go. ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing has changed.
+ */
+roost_status table_add(struct prefix_table *table, uint64_t prefix);
+
+/* Prefixes of the table in order, some at a time. */
+struct table_walk {
+    const struct prefix_table *table;
+    uint64_t next; /* the first hash that is still to come */
+    bool ended;
+    struct entry *entries, *scratch;
+    uint64_t count, room;
+};
+void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from);
+/* The prefixes of the next segment in `entries`, `count` of them, maybe none; false at the end. ROOST_NO_MEMORY. */
+roost_status walk_next(struct table_walk *walk, bool *more);
+void walk_end(struct table_walk *walk);
+
+/* A source of prefixes in order: one at each call, 0 at the end. */
+typedef uint64_t next_prefix(void *context);
+/* Fills an empty table with `count` prefixes, in order, none of which covers another. On failure it is empty. */
+roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context);
+
+roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table);
+bool table_check(const struct prefix_table *table);
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * The table of prefixes beside an exact model: a sorted list of prefixes, none of which covers another. Segments are
+ * tiny, so that they are cut, rebuilt and nested all the time; lengths are mixed, so that prefixes cover others, end
+ * before their slots begin and span segments; and keys are chosen to share their first bits.
+ */
+#include "meter.h"
+
+#include <math.h>
+
+#include "filter/configuration.h"
+#include "growing/table.h"
+
+enum { MOST = 4096 };
+
+struct model {
+    uint64_t prefixes[MOST]; /* ascending */
+    uint32_t count;
+};
+
+static bool model_contains(const struct model *model, uint64_t hash)
+{
+    for (uint32_t i = 0; i < model->count; i++)
+        if (covers_hash(model->prefixes[i], hash))
+            return true;
+    return false;
+}
+
+static bool model_covers(const struct model *model, uint64_t prefix)
+{
+    for (uint32_t i = 0; i < model->count; i++)
+        if (covers_prefix(model->prefixes[i], prefix))
+            return true;
+    return false;
+}
+
+static void model_add(struct model *model, uint64_t prefix)
+{
+    uint32_t kept = 0, before = 0;
+    for (uint32_t i = 0; i < model->count; i++)
+        if (!covers_prefix(prefix, model->prefixes[i])) {
+            before += model->prefixes[i] < prefix;
+            model->prefixes[kept++] = model->prefixes[i];
+        }
+    memmove(model->prefixes + before + 1, model->prefixes + before, (kept - before) * sizeof *model->prefixes);
+    model->prefixes[before] = prefix;
+    model->count = kept + 1;
+}
+
+/* The table holds what the model holds, in the same order, and says so. */
+static void assert_same(const struct prefix_table *table, const struct model *model)
+{
+    struct table_walk walk;
+    uint32_t seen = 0;
+    bool more;
+    assert_true(table_check(table));
+    assert_int_equal(table->count, model->count);
+    walk_begin(&walk, table, 0);
+    for (assert_ok(walk_next(&walk, &more)); more; assert_ok(walk_next(&walk, &more)))
+        for (uint64_t i = 0; i < walk.count; i++)
+            assert_int_equal(walk.entries[i].prefix, model->prefixes[seen++]);
+    walk_end(&walk);
+    assert_int_equal(seen, model->count);
+}
+
+/* ---- random worlds ----------------------------------------------------------------------------------------------- */
+
+/* How the prefixes of a world are drawn. */
+struct world {
+    unsigned shortest, longest; /* lengths */
+    unsigned shared;            /* so many first bits are the same in most of them */
+    uint32_t target;            /* prefixes of a segment */
+    uint32_t adds;
+};
+
+static struct world some_world(struct random_source *random)
+{
+    struct world world = {.shortest = random_choice(random, 4) ? 6 + random_choice(random, 12) : 1,
+                          .target = 1u << random_choice(random, 8),
+                          .shared = random_choice(random, 3) ? 0 : random_choice(random, 40),
+                          .adds = 1 + random_choice(random, 1500)};
+    world.shortest += world.shared;
+    world.longest = world.shortest + random_choice(random, MOST_LENGTH + 1 - world.shortest);
+    return world;
+}
+
+static uint64_t draw_hash(struct random_source *random, const struct world *world)
+{
+    uint64_t hash = random_next(random);
+    return world->shared && random_choice(random, 8) ? hash >> world->shared : hash;
+}
+
+static uint64_t draw_prefix(struct random_source *random, const struct world *world)
+{
+    unsigned length = world->shortest + random_choice(random, world->longest - world->shortest + 1);
+    return prefix_of(draw_hash(random, world), length);
+}
+
+static struct prefix_table new_table(uint32_t target)
+{
+    struct prefix_table table;
+    roost_environment environment = environment_or_default(NULL);
+    table_init(&table, 7, &environment);
+    table.target = target;
+    return table;
+}
+
+static void add_to_both(struct prefix_table *table, struct model *model, uint64_t prefix)
+{
+    bool covered = model_covers(model, prefix);
+    assert_int_equal(table_covers(table, prefix), covered);
+    if (covered)
+        return;
+    assert_ok(table_add(table, prefix));
+    model_add(model, prefix);
+}
+
+static void assert_look_ups(struct random_source *random, const struct prefix_table *table, const struct model *model,
+                            const struct world *world)
+{
+    roost_hash hashes[64];
+    bool found[COUNT_OF(hashes)];
+    for (size_t i = 0; i < COUNT_OF(hashes); i++)
+        hashes[i] = (roost_hash){0, draw_hash(random, world)};
+    table_contains_many(table, found, hashes, COUNT_OF(hashes));
+    for (size_t i = 0; i < COUNT_OF(hashes); i++) {
+        assert_int_equal(found[i], model_contains(model, hashes[i].high));
+        assert_int_equal(table_contains(table, hashes[i].high), found[i]);
+    }
+    for (uint32_t i = 0; i < model->count; i++) {
+        assert_true(table_contains(table, first_covered(model->prefixes[i])));
+        assert_true(table_contains(table, last_covered(model->prefixes[i])));
+    }
+}
+
+struct list {
+    const struct model *model;
+    uint32_t next;
+};
+
+static uint64_t next_of_list(void *context)
+{
+    struct list *list = context;
+    return list->next < list->model->count ? list->model->prefixes[list->next++] : 0;
+}
+
+/* Built at once, and copied, it is the same set. */
+static void assert_copies(const struct prefix_table *table, const struct model *model)
+{
+    struct prefix_table built = new_table(table->target), copy = new_table(table->target);
+    struct list list = {model, 0};
+    assert_ok(table_build(&built, model->count, next_of_list, &list));
+    assert_same(&built, model);
+    assert_true(built.sum == table->sum);
+    assert_ok(table_copy(&copy, table));
+    assert_same(&copy, model);
+    assert_true(copy.bytes <= table->bytes);
+    table_release(&built);
+    table_release(&copy);
+    assert_int_equal(built.bytes + copy.bytes, 0);
+}
+
+static void a_table_is_the_set_of_its_prefixes(void **state)
+{
+    (void)state;
+    static struct model model;
+    struct random_source random = random_from_seed(test_seed(1));
+    for (uint64_t round = count_of_worlds(1500); round > 0; round--) {
+        struct world world = some_world(&random);
+        struct prefix_table table = new_table(world.target);
+        model.count = 0;
+        for (uint32_t i = 0; i < world.adds; i++) {
+            add_to_both(&table, &model, draw_prefix(&random, &world));
+            if (random_choice(&random, 200) == 0)
+                assert_same(&table, &model);
+        }
+        assert_same(&table, &model);
+        assert_look_ups(&random, &table, &model, &world);
+        assert_copies(&table, &model);
+        table_release(&table);
+        assert_int_equal(table.bytes, 0);
+    }
+}
+
+/* ---- allocations ------------------------------------------------------------------------------------------------- */
+
+static void a_refused_allocation_leaves_the_set_as_it_was(void **state)
+{
+    (void)state;
+    static struct model model;
+    struct random_source random = random_from_seed(test_seed(2));
+    for (uint64_t round = count_of_worlds(60); round > 0; round--) {
+        struct world world = some_world(&random);
+        struct meter meter;
+        struct prefix_table table = new_table(world.target);
+        table.allocator = allocator_of(&meter);
+        model.count = 0;
+        for (uint32_t i = 0; i < world.adds; i++) {
+            uint64_t prefix = draw_prefix(&random, &world);
+            if (model_covers(&model, prefix))
+                continue;
+            meter.allowed = random_choice(&random, 12);
+            meter.recovers = random_choice(&random, 2);
+            roost_status status = table_add(&table, prefix);
+            meter.allowed = -1;
+            if (status != ROOST_OK) {
+                assert_int_equal(status, ROOST_NO_MEMORY);
+                if (random_choice(&random, 8) == 0)
+                    assert_same(&table, &model);
+                assert_ok(table_add(&table, prefix));
+            }
+            model_add(&model, prefix);
+        }
+        assert_same(&table, &model);
+        table_release(&table);
+        assert_int_equal(meter.outstanding, 0);
+    }
+}
+
+/* ---- rates ------------------------------------------------------------------------------------------------------- */
+
+/* What is found of hashes that were never added is the part of all hashes that the prefixes cover, also after memory
+   was used before. */
+static void the_rate_is_what_the_prefixes_cover(void **state)
+{
+    (void)state;
+    only_as_shipped();
+    struct random_source random = random_from_seed(test_seed(3));
+    for (unsigned round = 0; round < 3; round++) {
+        struct prefix_table table = new_table(SEGMENT_TARGET);
+        double rate = 0;
+        uint64_t found = 0, asked = 1000000;
+        for (uint32_t i = 0; i < 100000; i++) {
+            uint64_t prefix = prefix_of(random_next(&random), 20 + i / 10000);
+            if (!table_covers(&table, prefix))
+                assert_ok(table_add(&table, prefix));
+        }
+        for (unsigned length = 0; length <= MOST_LENGTH; length++)
+            rate += (double)table.counts[length] / (double)(UINT64_C(1) << length);
+        for (uint64_t i = 0; i < asked; i++)
+            found += table_contains(&table, random_next(&random));
+        double expected = rate * (double)asked;
+        assert_true((double)found > expected - 5 * sqrt(expected) && (double)found < expected + 5 * sqrt(expected));
+        table_release(&table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_the_set_of_its_prefixes),
+        cmocka_unit_test(a_refused_allocation_leaves_the_set_as_it_was),
+        cmocka_unit_test(the_rate_is_what_the_prefixes_cover),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
