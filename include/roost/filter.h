@@ -85,6 +85,7 @@ typedef struct roost_span {
 typedef enum roost_schedule {
     ROOST_QUADRATIC = 1, /* table i gets a part in (i + 1)^2: a few bits more for each table */
     ROOST_HALVING = 2,   /* each table gets half of the one before, as in the thesis */
+    ROOST_GENTLE = 3,    /* cuckoo only: most of it within the capacity, or nearly equal parts if that is unknown */
 } roost_schedule;
 
 /* How two states compare in the order of the lattice. */
@@ -107,7 +108,8 @@ typedef enum roost_order {
 typedef struct roost_config {
     roost_kind kind;           /* the kind of filter */
     roost_layout layout;       /* Bloom filters and windows of fixed size */
-    uint64_t capacity;         /* elements, over all replicas, for which the promise holds; of a multiset, copies */
+    uint64_t capacity;         /* elements, over all replicas, for which the promise holds; of a multiset, copies;
+                                  scalable cuckoo: 0 if it is unknown */
     double fpr;                /* promised false-positive rate, in (0,1); cuckoo: 0 for what fingerprint_bits give */
     uint64_t seed;             /* of the hash; filters that are made apart with one seed merge */
     uint32_t fingerprint_bits; /* cuckoo: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr.
@@ -117,9 +119,9 @@ typedef struct roost_config {
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
     bool scalable;             /* grows by further tables as elements come; `capacity` is that of the first */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
-    uint32_t growth;           /* scalable only: the capacity of each table, in multiples of the one before: 1, 2, 4 or
-                                  8; 0: 2 (Bloom) or 8 (the others, whose memory follows what they hold) */
-    roost_schedule schedule;   /* scalable only; 0: ROOST_QUADRATIC */
+    uint32_t growth;           /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
+                                  before: 1, 2, 4 or 8; 0: 2, orcuckoo 8 */
+    roost_schedule schedule;   /* scalable only; 0: ROOST_GENTLE for cuckoo, else ROOST_QUADRATIC */
     uint64_t window;           /* window and counter: how long elements are kept at least, in microseconds; `capacity`
                                   is then what comes in such a time */
     uint32_t past;             /* window and counter: slots that the window is cut in, less one: 1 to 255, not scalable

@@ -7,7 +7,9 @@
 #include "../base/entropy.h"
 #include "../base/hash.h"
 
-#define SCALABLE 0x10 /* beside the kind */
+/* Beside the kind: it grows, by tables or in one table of prefixes. */
+#define SERIES   0x10
+#define PREFIXES 0x20
 
 roost_environment environment_or_default(const roost_environment *environment)
 {
@@ -30,7 +32,8 @@ roost_config roost_config_default(void)
 void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
     const roost_config *config = &filter->config;
-    write_byte(writer, (uint8_t)config->kind | (config->scalable ? SCALABLE : 0));
+    uint8_t form = filter->kind->has_prefixes ? PREFIXES : config->scalable ? SERIES : 0;
+    write_byte(writer, (uint8_t)config->kind | form);
     write_byte(writer, (uint8_t)config->layout);
     write_varint(writer, config->capacity);
     write_fixed64(writer, bits_of_double(config->fpr));
@@ -45,12 +48,14 @@ void write_configuration(const roost_filter *filter, struct bit_writer *writer)
     filter->kind->encoding.write_geometry(filter, writer);
 }
 
-roost_config read_configuration(struct bit_reader *reader)
+roost_config read_configuration(struct bit_reader *reader, bool *has_prefixes)
 {
     roost_config config = {0};
-    uint8_t kind = read_byte(reader);
-    config.kind = kind & ~SCALABLE;
-    config.scalable = (kind & SCALABLE) != 0;
+    uint8_t kind = read_byte(reader), form = kind & (SERIES | PREFIXES);
+    config.kind = kind & ~form;
+    config.scalable = form != 0;
+    *has_prefixes = form == PREFIXES;
+    reader->failed |= form == (SERIES | PREFIXES);
     config.layout = read_byte(reader);
     config.capacity = read_varint(reader);
     config.fpr = double_of_bits(read_fixed64(reader));

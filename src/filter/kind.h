@@ -239,6 +239,8 @@ struct filter_report {
 struct filter_kind {
     roost_kind code;
     const char *name;
+    /* Its state is a set of hash prefixes (../growing): it grows, needs no capacity, and its frames say so. */
+    bool has_prefixes;
     struct filter_lifecycle lifecycle;
     struct filter_set set;
     struct filter_removal removal;

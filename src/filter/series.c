@@ -43,6 +43,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "configuration.h"
 #include "cuckoo_size.h"
 #include "cuckoo_table.h"
 #include "../base/entropy.h"

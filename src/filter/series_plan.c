@@ -22,6 +22,7 @@
 #include "series_plan.h"
 
 #include "bloom.h"
+#include "configuration.h"
 #include "cuckoo_size.h"
 #include "kind.h"
 

@@ -7,9 +7,6 @@
 
 #include "cuckoo_geometry.h"
 
-#define DEFAULT_WRITERS 4
-#define MOST_WRITERS    1024
-
 struct table_plan {
     uint64_t capacity;               /* additions that one replica makes to it, at most */
     double fpr;                      /* its part of the promised rate */

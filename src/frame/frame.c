@@ -22,17 +22,19 @@
 
 #define MAGIC          "Rost"
 #define MAGIC_BYTES    4
-#define FRAME_VERSION  2 /* the latest that there is */
+#define FRAME_VERSION  3 /* the latest that there is */
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 
-/* Windows that grow have version 2, so that programs that know only version 1 report the version. All other kinds
-   have version 1. A body begins with the kind of the filter. */
+/* Kinds that came later have a later version, so that programs that do not know them report the version: windows that
+   grow have version 2, filters that are sets of prefixes version 3. A body begins with the kind of the filter. */
 static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
 {
     static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;
     bool filter = type == STATE_FRAME || type == DELTA_FRAME;
-    return filter && size > 0 && (body[0] == growing_window || body[0] == growing_counter) ? 2 : 1;
+    if (!filter || size == 0)
+        return 1;
+    return body[0] & 0x20 ? 3 : body[0] == growing_window || body[0] == growing_counter ? 2 : 1;
 }
 
 /* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */

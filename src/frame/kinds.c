@@ -1,36 +1,47 @@
 /*
- * The table of all kinds. Frames and `roost_filter_new` find the kind of a filter here, by its code and by whether it
- * grows. A new kind is one more line.
+ * The table of all kinds. Frames and `roost_filter_new` find the kind of a filter here, by its code, by whether it
+ * grows, and how: a kind that has a table of prefixes is made of it, and frames of the series that it had before are
+ * still read. A new kind is one more line.
  */
 #include "kinds.h"
 
+#include "../growing/growing_cuckoo.h"
 #include "../window/forgetful.h"
 
-static const struct filter_kind *const filter_kinds[][2] = {{&bloom_kind, &series_bloom_kind},
-                                                            {&gcuckoo_kind, &series_gcuckoo_kind},
-                                                            {&orcuckoo_kind, &series_orcuckoo_kind},
-                                                            {&window_kind, &growing_window_kind},
-                                                            {&counter_kind, &growing_counter_kind}};
+enum form { FIXED, SERIES, PREFIXES, FORMS };
 
-static const struct filter_kind *kind_of(roost_kind code, bool scalable)
+static const struct filter_kind *const filter_kinds[][FORMS] = {
+    {&bloom_kind, &series_bloom_kind},       {&gcuckoo_kind, &series_gcuckoo_kind, &growing_cuckoo_kind},
+    {&orcuckoo_kind, &series_orcuckoo_kind}, {&window_kind, &growing_window_kind},
+    {&counter_kind, &growing_counter_kind},
+};
+
+static const struct filter_kind *kind_of(roost_kind code, enum form form)
 {
     for (size_t i = 0; i < sizeof filter_kinds / sizeof *filter_kinds; i++)
-        if (filter_kinds[i][0]->code == code)
-            return filter_kinds[i][scalable];
+        if (filter_kinds[i][FIXED]->code == code)
+            return filter_kinds[i][form];
     return NULL;
 }
 
-static roost_status resolve(roost_config *config)
+/* The kind of a new filter. */
+static const struct filter_kind *kind_for(const roost_config *config)
 {
-    const struct filter_kind *kind = kind_of(config->kind, config->scalable);
-    return !kind || config->capacity == 0 ? ROOST_INVALID : kind->lifecycle.resolve(config);
+    const struct filter_kind *prefixes = kind_of(config->kind, PREFIXES);
+    return config->scalable && prefixes ? prefixes : kind_of(config->kind, config->scalable ? SERIES : FIXED);
+}
+
+static bool has_capacity(const struct filter_kind *kind, const roost_config *config)
+{
+    return config->capacity > 0 || kind->has_prefixes;
 }
 
 roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
 {
-    roost_config config = read_configuration(reader);
-    const struct filter_kind *kind = kind_of(config.kind, config.scalable);
-    if (reader->failed || !kind || config.capacity == 0 || !kind->lifecycle.is_resolved(&config))
+    bool has_prefixes;
+    roost_config config = read_configuration(reader, &has_prefixes);
+    const struct filter_kind *kind = kind_of(config.kind, has_prefixes ? PREFIXES : config.scalable ? SERIES : FIXED);
+    if (reader->failed || !kind || !has_capacity(kind, &config) || !kind->lifecycle.is_resolved(&config))
         return ROOST_CORRUPT;
     return kind->lifecycle.open(filter, &config, environment, reader);
 }
@@ -40,8 +51,9 @@ roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
     *filter = NULL;
     roost_config resolved = *config;
     roost_environment complete = environment_or_default(environment);
-    roost_status status = resolve(&resolved);
-    return status != ROOST_OK
-               ? status
-               : kind_of(resolved.kind, resolved.scalable)->lifecycle.open(filter, &resolved, &complete, NULL);
+    const struct filter_kind *kind = kind_for(config);
+    if (!kind || !has_capacity(kind, config))
+        return ROOST_INVALID;
+    roost_status status = kind->lifecycle.resolve(&resolved);
+    return status != ROOST_OK ? status : kind->lifecycle.open(filter, &resolved, &complete, NULL);
 }

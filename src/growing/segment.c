@@ -107,7 +107,7 @@ static bool holds(const struct segment *segment, uint64_t entries, bool roomy)
 /* The next larger size: small tables have one block that is not of full size yet. */
 static bool next_size(unsigned *bytes, unsigned *blocks)
 {
-    if (*bytes < BLOCK_BYTES)
+    if (*bytes < FULL_BLOCK)
         *bytes = 2 * *bytes + 8;
     else
         ++*blocks;
@@ -135,7 +135,7 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
     if (!segment)
         return NULL;
     *segment = *shape;
-    segment->used = segment->short_count = segment->spill_count = segment->spill_room = 0;
+    segment->used = segment->prefixes = segment->short_count = segment->spill_count = segment->spill_room = 0;
     segment->shorts = segment->spill = NULL;
     bool complete = true;
     for (unsigned i = 0; i < shape->block_count; i++) {
@@ -181,6 +181,7 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
     if (segment->spill_count)
         memcpy(copy->spill, segment->spill, segment->spill_count * sizeof *copy->spill);
     copy->used = segment->used;
+    copy->prefixes = segment->prefixes;
     copy->short_count = segment->short_count;
     copy->spill_count = segment->spill_count;
     return copy;
@@ -286,7 +287,7 @@ static bool put_by_kicks(struct segment *segment, uint32_t bucket, uint64_t slot
     return false;
 }
 
-bool segment_put(struct segment *segment, struct entry entry, struct random_source *random)
+static bool find_slot(struct segment *segment, struct prefix_entry entry, struct random_source *random)
 {
     struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
     uint64_t other = place.slot | in_other_bucket(segment);
@@ -297,6 +298,13 @@ bool segment_put(struct segment *segment, struct entry entry, struct random_sour
     return put_if_room(segment, place.other, other, entry.tag) ||
            (random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, entry.tag, random)
                                      : put_by_kicks(segment, place.other, other, entry.tag, random));
+}
+
+bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random)
+{
+    bool found = find_slot(segment, entry, random);
+    segment->prefixes += found;
+    return found;
 }
 
 /* ---- prefixes that end early ------------------------------------------------------------------------------------- */
@@ -428,6 +436,7 @@ bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocat
     memmove(segment->spill + next + 1, segment->spill + next, (count - next) * sizeof *segment->spill);
     segment->spill[next] = prefix;
     segment->spill_count++;
+    segment->prefixes++;
     return true;
 }
 
@@ -473,12 +482,13 @@ static void sort_prefixes(uint64_t *prefixes, uint32_t count)
         }
 }
 
-static bool fill(struct segment *segment, const struct entry *entries, uint64_t count, struct random_source *random,
-                 const roost_allocator *allocator)
+static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
+                 struct random_source *random, const roost_allocator *allocator)
 {
     for (uint64_t i = 0; i < count && segment->shorts; i++)
         if (is_short(segment, entries[i].prefix))
             segment->shorts[segment->short_count++] = entries[i].prefix;
+    segment->prefixes = segment->short_count;
     sort_prefixes(segment->shorts, segment->short_count);
     for (unsigned movable = 0; movable <= 1; movable++)
         for (uint32_t i = 0; i < segment->short_count; i++)
@@ -492,7 +502,7 @@ static bool fill(struct segment *segment, const struct entry *entries, uint64_t 
 }
 
 /* How many slots the entries take in a segment of this shape, and how many of them are short. */
-static uint64_t count_slots(struct segment *shape, const struct entry *entries, uint64_t count)
+static uint64_t count_slots(struct segment *shape, const struct prefix_entry *entries, uint64_t count)
 {
     uint64_t slots = count;
     shape->short_count = 0;
@@ -504,10 +514,10 @@ static uint64_t count_slots(struct segment *shape, const struct entry *entries, 
     return slots;
 }
 
-struct segment *segment_new(struct segment_shape shape, const struct entry *entries, uint64_t count,
+struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
                             const roost_allocator *allocator, struct random_source *random)
 {
-    unsigned bytes = BLOCK_BYTES / 16, blocks = 1;
+    unsigned bytes = FULL_BLOCK / 16, blocks = 1;
     do {
         struct segment planned = {.depth = shape.depth, .start = shape.start, .block_bytes = (uint16_t)bytes};
         if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.roomy) ||
@@ -536,7 +546,7 @@ static uint64_t prefix_in_slot(const struct segment *segment, uint32_t bucket, u
     return segment->start | first << (64 - bits) | rest;
 }
 
-static bool is_index(const struct segment *segment, struct entry entry, uint64_t slot)
+static bool is_index(const struct segment *segment, struct prefix_entry entry, uint64_t slot)
 {
     if (!is_movable(segment, slot))
         return true;
@@ -544,20 +554,20 @@ static bool is_index(const struct segment *segment, struct entry entry, uint64_t
 }
 
 /* Unsorted. */
-static uint64_t gather(const struct segment *segment, struct entry *entries)
+static uint64_t gather(const struct segment *segment, struct prefix_entry *entries)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < segment->short_count; i++)
-        entries[count++] = (struct entry){segment->shorts[i], 0};
+        entries[count++] = (struct prefix_entry){segment->shorts[i], 0};
     for (uint32_t i = 0; i < segment->spill_count; i++)
-        entries[count++] = (struct entry){segment->spill[i], 0};
+        entries[count++] = (struct prefix_entry){segment->spill[i], 0};
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
         const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
         for (unsigned i = 0; i < SLOTS; i++) {
             uint64_t slot = packed_get(slots, segment->slots.width, i);
             if (!slot)
                 continue;
-            struct entry entry = {prefix_in_slot(segment, bucket, slot), tag_at(segment, bucket, i)};
+            struct prefix_entry entry = {prefix_in_slot(segment, bucket, slot), tag_at(segment, bucket, i)};
             if (!is_index(segment, entry, slot))
                 entries[count++] = entry;
         }
@@ -571,13 +581,13 @@ static inline uint32_t home_of(const struct segment *segment, uint64_t prefix)
     return scaled(segment, first << segment->depth >> (64 - segment->place_bits)) >> OFFSET_BITS;
 }
 
-static bool is_before(struct entry a, struct entry b)
+static bool is_before(struct prefix_entry a, struct prefix_entry b)
 {
     return a.prefix != b.prefix ? a.prefix < b.prefix : a.tag < b.tag;
 }
 
 /* Counted into their home buckets, which are in order, and then inserted among the few of the same bucket. */
-uint64_t segment_list(const struct segment *segment, struct entry *entries, struct entry *scratch)
+uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
 {
     uint32_t ends[MOST_BUCKETS] = {0}, total = 0;
     uint64_t count = gather(segment, scratch);
@@ -590,7 +600,7 @@ uint64_t segment_list(const struct segment *segment, struct entry *entries, stru
     for (uint64_t i = count; i-- > 0;)
         entries[--ends[home_of(segment, scratch[i].prefix)]] = scratch[i];
     for (uint64_t i = 1; i < count; i++) {
-        struct entry entry = entries[i];
+        struct prefix_entry entry = entries[i];
         uint64_t j = i;
         for (; j > 0 && is_before(entry, entries[j - 1]); j--)
             entries[j] = entries[j - 1];
@@ -610,6 +620,7 @@ static uint32_t remove_from_bucket(struct segment *segment, uint32_t bucket, uin
             removed[count++] = prefix_in_slot(segment, bucket, held);
             set_slot(segment, bucket, i, 0, 0);
             segment->used--;
+            segment->prefixes--;
         }
     }
     return count;

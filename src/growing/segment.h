@@ -20,7 +20,7 @@
 
 /* All blocks of a table are of one size, but for the first ones of a small table. With the eight bytes that allocators
    put before a block they make a power of two. */
-#define BLOCK_BYTES 1016
+#define FULL_BLOCK  1016
 #define MOST_BLOCKS 96
 
 /* Packed numbers of one width: eight to a bucket, which takes `width` bytes and lies in one block. */
@@ -37,6 +37,8 @@ struct segment {
     uint16_t block_count, block_bytes;
     uint8_t depth;      /* all hashes here begin with the same bits, so many */
     uint8_t place_bits; /* so many bits after these choose bucket and offset */
+    uint32_t prefixes;  /* that it holds, with those that began before it */
+    uint32_t copied_by; /* the copy job that has it as it is (table_copy_some) */
     uint32_t used;      /* slots */
     uint32_t spill_count, spill_room;
     uint32_t short_count;
@@ -48,7 +50,7 @@ struct segment {
 };
 
 /* A prefix and what distinguishes it from others like it: 0 in tables without tags. */
-struct entry {
+struct prefix_entry {
     uint64_t prefix, tag;
 };
 
@@ -156,7 +158,7 @@ struct segment_shape {
 
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
    none covers another. NULL without memory, or where so many do not fit in any segment. */
-struct segment *segment_new(struct segment_shape shape, const struct entry *entries, uint64_t count,
+struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
                             const roost_allocator *allocator, struct random_source *random);
 void segment_free(struct segment *segment, const roost_allocator *allocator);
 struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator);
@@ -169,7 +171,7 @@ static inline bool segment_takes(const struct segment *segment, unsigned length)
 }
 
 /* Puts a prefix that the segment takes into a slot. False, and nothing changed, where none was found. */
-bool segment_put(struct segment *segment, struct entry entry, struct random_source *random);
+bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random);
 
 /* Whether there are so many free slots that one who finds none met a crowd. */
 static inline bool segment_is_roomy(const struct segment *segment)
@@ -186,7 +188,7 @@ uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64
 
 /* All that the segment holds, sorted, also what begins before it. Returns how many. `entries` and `scratch` have room for
    `segment_most` each. */
-uint64_t segment_list(const struct segment *segment, struct entry *entries, struct entry *scratch);
+uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch);
 /* Whether a prefix counts here: of the segments that it spans, in the first. */
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 {

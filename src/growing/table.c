@@ -196,7 +196,8 @@ static void free_directory(struct prefix_table *table, struct directory *directo
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-static uint128 sum_of(const struct prefix_table *table, uint64_t start, const struct entry *entries, uint64_t count)
+static uint128 sum_of(const struct prefix_table *table, uint64_t start, const struct prefix_entry *entries,
+                      uint64_t count)
 {
     uint128 sum = 0;
     for (uint64_t i = 0; i < count; i++)
@@ -205,7 +206,7 @@ static uint128 sum_of(const struct prefix_table *table, uint64_t start, const st
     return sum;
 }
 
-static unsigned longest_of(const struct entry *entries, uint64_t count)
+static unsigned longest_of(const struct prefix_entry *entries, uint64_t count)
 {
     uint64_t ends = UINT64_C(1) << 63;
     for (uint64_t i = 0; i < count; i++)
@@ -214,10 +215,10 @@ static unsigned longest_of(const struct entry *entries, uint64_t count)
 }
 
 /* A child that holds these, in order: a segment, or a directory where they are too many. 0 without memory. */
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                       uint64_t count);
 
-static node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+static node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                         uint64_t count)
 {
     unsigned longest = longest_of(entries, count);
@@ -239,7 +240,8 @@ static uint64_t range_end(uint64_t start, unsigned depth)
 }
 
 /* Those that have hashes in a range, of a list that is in order: from *first on, so many. */
-static uint64_t part_of(const struct entry *entries, uint64_t count, uint64_t *first, uint64_t start, uint64_t end)
+static uint64_t part_of(const struct prefix_entry *entries, uint64_t count, uint64_t *first, uint64_t start,
+                        uint64_t end)
 {
     while (*first < count && last_covered(entries[*first].prefix) < start)
         ++*first;
@@ -250,7 +252,7 @@ static uint64_t part_of(const struct entry *entries, uint64_t count, uint64_t *f
 }
 
 static bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
-                           const struct entry *entries, uint64_t count)
+                           const struct prefix_entry *entries, uint64_t count)
 {
     uint64_t first = 0;
     for (uint64_t i = 0; i < segments_of(directory); i++) {
@@ -267,7 +269,7 @@ static bool fill_directory(struct prefix_table *table, struct directory *directo
     return true;
 }
 
-static node new_nested(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+static node new_nested(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                        uint64_t count)
 {
     struct directory *directory = new_directory(table, depth, count / table->target);
@@ -279,7 +281,7 @@ static node new_nested(struct prefix_table *table, uint64_t start, unsigned dept
     return 0;
 }
 
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct entry *entries,
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                       uint64_t count)
 {
     bool nests = count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
@@ -289,13 +291,26 @@ static node new_child(struct prefix_table *table, uint64_t start, unsigned depth
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
 /* The prefixes of a segment, with room for one more; NULL without memory. To be released. */
-static struct entry *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
+static struct prefix_entry *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
 {
     uint64_t most = segment_most(segment) + 1;
-    struct entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
+    struct prefix_entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
     if (entries)
         *count = segment_list(segment, entries, entries + most);
     return entries;
+}
+
+/* After the next segment was cut: once all are, the next round begins. */
+static void advance_split(struct prefix_table *table, struct directory *directory)
+{
+    if (++directory->split < UINT64_C(1) << directory->depth)
+        return;
+    table->bytes -= places_bytes(directory->depth);
+    memory_release(&table->allocator, directory->upper);
+    directory->upper = directory->lower;
+    directory->lower = NULL;
+    directory->split = 0;
+    directory->depth++;
 }
 
 /* Cuts the next segment in two, if there is memory: it is never necessary. */
@@ -316,7 +331,7 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
         unsigned depth = segment->depth + 1u;
         uint64_t count, starts[2] = {segment->start, segment->start | UINT64_C(1) << (64 - depth)}, first = 0,
                         total = 0;
-        struct entry *entries = list_of(table, segment, &count);
+        struct prefix_entry *entries = list_of(table, segment, &count);
         if (!entries)
             return;
         for (unsigned i = 0; i < 2; i++) {
@@ -334,14 +349,7 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
         free_segment(table, segment);
     }
     directory->upper[index] = 0;
-    if (++directory->split < UINT64_C(1) << directory->depth)
-        return;
-    table->bytes -= places_bytes(directory->depth);
-    memory_release(&table->allocator, directory->upper);
-    directory->upper = directory->lower;
-    directory->lower = NULL;
-    directory->split = 0;
-    directory->depth++;
+    advance_split(table, directory);
 }
 
 static void grow_directory(struct prefix_table *table, struct directory *directory)
@@ -389,30 +397,17 @@ static bool put_in_place(struct prefix_table *table, struct directory *directory
             return false;
         count = segment_remove_covered(segment, prefix, removed);
     }
-    if (!segment_put(segment, (struct entry){prefix, 0}, &table->random) && !spill(table, segment, prefix))
+    if (!segment_put(segment, (struct prefix_entry){prefix, 0}, &table->random) && !spill(table, segment, prefix))
         return false; /* then nothing was removed, or there would be room */
     for (uint32_t i = 0; i < count; i++) {
         segment->sum -= hash_number(table->seed, removed[i]);
         count_out(table, removed[i]);
     }
     segment->sum += hash_number(table->seed, prefix);
+    segment->copied_by = 0;
     directory->count += 1 - (uint64_t)count;
     count_in(table, prefix);
     return true;
-}
-
-/* Without those that the prefix covers, and with it. Returns how many there are. */
-static uint64_t insert_in_order(struct entry *entries, uint64_t count, uint64_t prefix)
-{
-    uint64_t kept = 0, before = 0;
-    for (uint64_t i = 0; i < count; i++)
-        if (!covers_prefix(prefix, entries[i].prefix)) {
-            before += entries[i].prefix < prefix;
-            entries[kept++] = entries[i];
-        }
-    memmove(entries + before + 1, entries + before, (kept - before) * sizeof *entries);
-    entries[before] = (struct entry){prefix, 0};
-    return kept + 1;
 }
 
 /*
@@ -422,7 +417,6 @@ static uint64_t insert_in_order(struct entry *entries, uint64_t count, uint64_t 
 struct successor {
     struct directory *directory;
     node *place, child;
-    uint64_t old_count, count; /* of prefixes */
 };
 
 struct replacement {
@@ -432,15 +426,11 @@ struct replacement {
     uint128 gone_sum;                        /* and the sum of their hashes */
 };
 
-static void note_gone(const struct prefix_table *table, struct replacement *replacement, const struct segment *old,
-                      const struct entry *entries, uint64_t count, uint64_t prefix)
+static void note_gone(const struct prefix_table *table, struct replacement *replacement, uint64_t prefix)
 {
-    for (uint64_t i = 0; i < count; i++)
-        if (covers_prefix(prefix, entries[i].prefix) && begins_here(old, entries[i].prefix)) {
-            replacement->gone++;
-            replacement->gone_of[prefix_length(entries[i].prefix)]++;
-            replacement->gone_sum += hash_number(table->seed, entries[i].prefix);
-        }
+    replacement->gone++;
+    replacement->gone_of[prefix_length(prefix)]++;
+    replacement->gone_sum += hash_number(table->seed, prefix);
 }
 
 static struct successor *next_successor(struct prefix_table *table, struct replacement *replacement)
@@ -459,9 +449,72 @@ static struct successor *next_successor(struct prefix_table *table, struct repla
     return &replacement->successors[replacement->count];
 }
 
-/* Of the segment with this hash. */
+/* The union of two lists in order, without what is covered. Returns how many there are. */
+static uint64_t merge_lists(const struct prefix_table *table, struct replacement *replacement,
+                            const struct segment *old, struct prefix_entry *merged, const struct prefix_entry *entries,
+                            uint64_t entry_count, const uint64_t *prefixes, uint64_t count)
+{
+    uint64_t i = 0, j = 0, total = 0;
+    while (i < entry_count || j < count) {
+        if (j < count && i < entry_count && covers_prefix(prefixes[j], entries[i].prefix)) {
+            if (begins_here(old, entries[i].prefix))
+                note_gone(table, replacement, entries[i].prefix);
+            i++;
+        } else if (j == count || (i < entry_count && entries[i].prefix < prefixes[j]))
+            merged[total++] = entries[i++];
+        else
+            merged[total++] = (struct prefix_entry){prefixes[j++], 0};
+    }
+    return total;
+}
+
+/* By a copy that gets the few that are new, if it takes them; it has noted nothing if it does not. */
+static struct segment *extended_copy(struct prefix_table *table, struct replacement *replacement,
+                                     const struct segment *old, const uint64_t *prefixes, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (!segment_takes(old, prefix_length(prefixes[i])) || !begins_here(old, prefixes[i]))
+            return NULL;
+    if (old->spill_count || count > old->used / 4)
+        return NULL;
+    struct segment *copy = segment_copy(old, &table->allocator);
+    uint64_t removed[2 * SLOTS];
+    const struct replacement before = *replacement;
+    for (uint64_t i = 0; copy && i < count; i++) {
+        uint32_t gone = segment_remove_covered(copy, prefixes[i], removed);
+        for (uint32_t j = 0; j < gone; j++) {
+            note_gone(table, replacement, removed[j]);
+            copy->sum -= hash_number(table->seed, removed[j]);
+        }
+        copy->sum += hash_number(table->seed, prefixes[i]);
+        if (segment_put(copy, (struct prefix_entry){prefixes[i], 0}, &table->random))
+            continue;
+        *replacement = before;
+        segment_free(copy, &table->allocator);
+        return NULL;
+    }
+    if (copy)
+        table->bytes += segment_bytes(copy);
+    return copy;
+}
+
+static node rebuilt(struct prefix_table *table, struct replacement *replacement, const struct segment *old,
+                    const uint64_t *prefixes, uint64_t count)
+{
+    uint64_t most = segment_most(old);
+    struct prefix_entry *entries = memory_allocate(&table->allocator, (2 * most + count) * sizeof *entries);
+    if (!entries)
+        return 0;
+    uint64_t listed = segment_list(old, entries + count, entries + count + most);
+    listed = merge_lists(table, replacement, old, entries, entries + count, listed, prefixes, count);
+    node child = new_child(table, old->start, old->depth, entries, listed);
+    memory_release(&table->allocator, entries);
+    return child;
+}
+
+/* Of the segment with this hash, for prefixes in order that have something there. */
 static roost_status make_successor(struct prefix_table *table, struct replacement *replacement, uint64_t hash,
-                                   uint64_t prefix)
+                                   const uint64_t *prefixes, uint64_t count)
 {
     struct successor *successor = next_successor(table, replacement);
     if (!successor)
@@ -469,13 +522,8 @@ static roost_status make_successor(struct prefix_table *table, struct replacemen
     successor->directory = owner_of(table, hash);
     successor->place = place_of(successor->directory, hash);
     const struct segment *old = segment_of(*successor->place);
-    struct entry *entries = list_of(table, old, &successor->old_count);
-    if (!entries)
-        return ROOST_NO_MEMORY;
-    note_gone(table, replacement, old, entries, successor->old_count, prefix);
-    successor->count = insert_in_order(entries, successor->old_count, prefix);
-    successor->child = new_child(table, old->start, old->depth, entries, successor->count);
-    memory_release(&table->allocator, entries);
+    struct segment *copy = extended_copy(table, replacement, old, prefixes, count);
+    successor->child = copy ? (node)copy : rebuilt(table, replacement, old, prefixes, count);
     if (!successor->child)
         return ROOST_NO_MEMORY;
     replacement->count++;
@@ -494,9 +542,10 @@ static void take_places(struct prefix_table *table, const struct replacement *re
 {
     for (uint64_t i = 0; i < replacement->count; i++) {
         const struct successor *successor = &replacement->successors[i];
+        successor->directory->count += is_nested(successor->child) ? 0 : segment_of(successor->child)->prefixes;
+        successor->directory->count -= segment_of(*successor->place)->prefixes;
         free_segment(table, segment_of(*successor->place));
         *successor->place = successor->child;
-        successor->directory->count += (is_nested(successor->child) ? 0 : successor->count) - successor->old_count;
     }
     table->count -= replacement->gone;
     for (unsigned length = 0; length <= MOST_LENGTH; length++)
@@ -504,21 +553,43 @@ static void take_places(struct prefix_table *table, const struct replacement *re
     table->sum -= replacement->gone_sum;
 }
 
-static roost_status add_by_replacement(struct prefix_table *table, uint64_t prefix)
+/* How many of the prefixes, from the first on, have something in the range that ends here. */
+static uint64_t count_until(const uint64_t *prefixes, uint64_t count, uint64_t end)
 {
-    struct replacement replacement = {0};
+    uint64_t some = 0;
+    while (some < count && first_covered(prefixes[some]) <= end)
+        some++;
+    return some;
+}
+
+/* A successor for every segment in which one of the prefixes has something. */
+static roost_status make_successors(struct prefix_table *table, struct replacement *replacement,
+                                    const uint64_t *prefixes, uint64_t count)
+{
     roost_status status = ROOST_OK;
-    for (uint64_t hash = first_covered(prefix); status == ROOST_OK;) {
+    uint64_t hash = 0;
+    for (uint64_t done = 0; done < count && status == ROOST_OK;) {
+        hash = first_covered(prefixes[done]) > hash ? first_covered(prefixes[done]) : hash;
         const struct segment *segment = find(table, hash);
         uint64_t end = range_end(segment->start, segment->depth);
-        status = make_successor(table, &replacement, hash, prefix);
-        if (end >= last_covered(prefix))
-            break;
+        uint64_t some = count_until(prefixes + done, count - done, end);
+        status = make_successor(table, replacement, hash, prefixes + done, some);
+        done += some;
+        if (last_covered(prefixes[done - 1]) > end)
+            done--; /* it goes on in the next segment */
         hash = end + 1;
     }
+    return status;
+}
+
+static roost_status add_by_replacement(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    struct replacement replacement = {0};
+    roost_status status = make_successors(table, &replacement, prefixes, count);
     if (status == ROOST_OK) {
         take_places(table, &replacement);
-        count_in(table, prefix);
+        for (uint64_t i = 0; i < count; i++)
+            count_in(table, prefixes[i]);
     } else
         for (uint64_t i = 0; i < replacement.count; i++)
             free_child(table, replacement.successors[i].child);
@@ -547,7 +618,7 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     struct directory *directory = owner_of(table, first_covered(prefix));
     struct segment *segment = segment_of(*place_of(directory, first_covered(prefix)));
     if (!segment_takes(segment, prefix_length(prefix)) || !put_in_place(table, directory, segment, prefix))
-        status = add_by_replacement(table, prefix);
+        status = add_by_replacement(table, &prefix, 1);
     if (status == ROOST_OK)
         grow_directory(table, directory);
     return status;
@@ -609,6 +680,14 @@ static node copy_child(struct prefix_table *copy, node original)
     return (node)segment;
 }
 
+static void copy_counts(struct prefix_table *copy, const struct prefix_table *table)
+{
+    copy->count = table->count;
+    copy->sum = table->sum;
+    copy->longest = table->longest;
+    memcpy(copy->counts, table->counts, sizeof copy->counts);
+}
+
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)
 {
     if (table->root) {
@@ -616,10 +695,7 @@ roost_status table_copy(struct prefix_table *copy, const struct prefix_table *ta
         if (!copy->root)
             return ROOST_NO_MEMORY;
     }
-    copy->count = table->count;
-    copy->sum = table->sum;
-    copy->longest = table->longest;
-    memcpy(copy->counts, table->counts, sizeof copy->counts);
+    copy_counts(copy, table);
     return ROOST_OK;
 }
 
@@ -674,7 +750,7 @@ struct supply {
     next_prefix *next;
     void *context;
     uint64_t ahead; /* the next prefix, which is not of the present range; 0: there is none */
-    struct entry *entries;
+    struct prefix_entry *entries;
     uint64_t count, room;
 };
 
@@ -682,7 +758,7 @@ static bool supply_add(struct prefix_table *table, struct supply *supply, uint64
 {
     if (supply->count == supply->room) {
         uint64_t room = supply->room ? 2 * supply->room : 256;
-        struct entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
+        struct prefix_entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
         if (!entries)
             return false;
         if (supply->count)
@@ -691,7 +767,7 @@ static bool supply_add(struct prefix_table *table, struct supply *supply, uint64
         supply->entries = entries;
         supply->room = room;
     }
-    supply->entries[supply->count++] = (struct entry){prefix, 0};
+    supply->entries[supply->count++] = (struct prefix_entry){prefix, 0};
     return true;
 }
 
@@ -746,6 +822,239 @@ roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix
     return status;
 }
 
+/* ---- many at once ------------------------------------------------------------------------------------------------ */
+
+/* Two sources, both in order, as one: without what the other covers. */
+struct merged_sources {
+    next_prefix *next[2];
+    void *context[2];
+    uint64_t ahead[2];
+};
+
+static uint64_t next_merged(void *context)
+{
+    struct merged_sources *sources = context;
+    for (;;) {
+        uint64_t a = sources->ahead[0], b = sources->ahead[1];
+        if (a && b && (covers_prefix(a, b) || covers_prefix(b, a))) {
+            unsigned covered = covers_prefix(a, b);
+            sources->ahead[covered] = sources->next[covered](sources->context[covered]);
+            continue;
+        }
+        unsigned first = !a || (b && b < a);
+        uint64_t prefix = sources->ahead[first];
+        if (prefix)
+            sources->ahead[first] = sources->next[first](sources->context[first]);
+        return prefix;
+    }
+}
+
+struct prefix_list {
+    const uint64_t *prefixes;
+    uint64_t left;
+};
+
+static uint64_t next_of_list(void *context)
+{
+    struct prefix_list *list = context;
+    return list->left ? list->left--, *list->prefixes++ : 0;
+}
+
+uint64_t next_of_table(void *context)
+{
+    struct table_stream *stream = context;
+    bool more = true;
+    while (stream->at == stream->walk.count && more && stream->status == ROOST_OK) {
+        stream->status = walk_next(&stream->walk, &more);
+        stream->at = 0;
+    }
+    return stream->at < stream->walk.count ? stream->walk.entries[stream->at++].prefix : 0;
+}
+
+/* Another table takes the place of this one. */
+static roost_status rebuild_with(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    struct prefix_table built = *table;
+    struct table_stream stream = {.at = 0};
+    struct prefix_list list = {prefixes, count};
+    struct merged_sources sources = {{next_of_table, next_of_list}, {&stream, &list}, {0}};
+    built.root = NULL;
+    table_release(&built);
+    walk_begin(&stream.walk, table, 0);
+    sources.ahead[0] = next_of_table(&stream);
+    sources.ahead[1] = next_of_list(&list);
+    roost_status status = table_build(&built, table->count + count, next_merged, &sources);
+    walk_end(&stream.walk);
+    if (status == ROOST_OK && stream.status != ROOST_OK) {
+        table_release(&built);
+        status = stream.status;
+    }
+    if (status == ROOST_OK) {
+        table_release(table);
+        *table = built;
+    }
+    return status;
+}
+
+roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    if (count == 0)
+        return ROOST_OK;
+    if (count > table->count / 2)
+        return rebuild_with(table, prefixes, count);
+    roost_status status = add_by_replacement(table, prefixes, count);
+    for (uint64_t before = 0; status == ROOST_OK && before != segments_of(table->root);) {
+        before = segments_of(table->root);
+        grow_directory(table, table->root);
+    }
+    return status;
+}
+
+/* ---- copies in slices --------------------------------------------------------------------------------------------
+ *
+ * The copy has the same directory, which is cut as that of the original is. A segment that was copied says so, until it
+ * changes.
+ */
+
+static bool cut_like(struct prefix_table *copy, const struct directory *original)
+{
+    struct directory *root = copy->root;
+    while (segments_of(root) < segments_of(original)) {
+        node old = root->upper[root->split];
+        if (!root->lower) {
+            root->lower = memory_allocate(&copy->allocator, places_bytes(root->depth + 1u));
+            if (!root->lower)
+                return false;
+            copy->bytes += places_bytes(root->depth + 1u);
+        }
+        if (is_nested(old))
+            free_directory(copy, nested_of(old));
+        else
+            free_segment(copy, segment_of(old));
+        root->upper[root->split] = 0;
+        advance_split(copy, root);
+    }
+    return true;
+}
+
+static roost_status copy_segment(struct prefix_table *copy, node *place, struct segment *segment)
+{
+    struct segment *twin = segment_copy(segment, &copy->allocator);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    free_segment(copy, segment_of(*place));
+    *place = (node)twin;
+    copy->bytes += segment_bytes(twin);
+    return copy->bytes > copy->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
+roost_status table_copy_some(struct prefix_table *table, struct prefix_table *copy, uint64_t *effort, bool *clean)
+{
+    roost_status status = ROOST_OK;
+    *clean = true;
+    if (!table->root)
+        return ROOST_OK;
+    if (copy->root && segments_of(copy->root) > segments_of(table->root)) { /* it was built anew */
+        free_directory(copy, copy->root);
+        copy->root = NULL;
+    }
+    if (!copy->root) {
+        copy->root = new_directory(copy, 0, 1);
+        copy->copy_job = ++table->copy_job;
+    }
+    if (!copy->root || !cut_like(copy, table->root))
+        return ROOST_NO_MEMORY;
+    for (uint64_t i = 0; i < segments_of(table->root) && status == ROOST_OK; i++) {
+        node child = *child_at(table->root, i);
+        if (is_nested(child) || segment_of(child)->copied_by == copy->copy_job)
+            continue;
+        uint64_t pages = segment_bytes(segment_of(child)) / 4096 + 1;
+        *clean = *effort >= pages;
+        if (!*clean)
+            break;
+        *effort -= pages;
+        node *place = child_at(copy->root, i);
+        if (is_nested(*place))
+            return ROOST_CORRUPT;
+        status = copy_segment(copy, place, segment_of(child));
+        segment_of(child)->copied_by = copy->copy_job;
+    }
+    return status;
+}
+
+/* What is nested is rare and copied at the end. */
+roost_status table_copy_rest(const struct prefix_table *table, struct prefix_table *copy)
+{
+    if (!table->root)
+        return ROOST_OK;
+    node last = 0, last_copy = 0;
+    for (uint64_t i = 0; i < segments_of(table->root); i++) {
+        node child = *child_at(table->root, i), *place = child_at(copy->root, i);
+        if (!is_nested(child))
+            continue;
+        free_segment(copy, segment_of(*place));
+        *place = 0;
+        last_copy = child == last ? last_copy : copy_child(copy, child);
+        last = child;
+        if (!last_copy)
+            return ROOST_NO_MEMORY;
+        *place = last_copy;
+    }
+    copy->root->count = table->root->count;
+    copy_counts(copy, table);
+    return ROOST_OK;
+}
+
+/* ---- defragmentation --------------------------------------------------------------------------------------------- */
+
+static void move_segment(node *place, const struct memory_mover *mover)
+{
+    struct segment *segment = memory_moved(mover, segment_of(*place));
+    for (unsigned i = 0; i < segment->block_count; i++)
+        segment->blocks[i] = memory_moved(mover, segment->blocks[i]);
+    segment->shorts = memory_moved(mover, segment->shorts);
+    segment->spill = memory_moved(mover, segment->spill);
+    *place = (node)segment;
+}
+
+bool table_move(struct prefix_table *table, const struct memory_mover *mover, uint64_t place)
+{
+    struct directory *root = table->root;
+    if (!root)
+        return false;
+    if (place == 0) {
+        root = table->root = memory_moved(mover, root);
+        root->upper = memory_moved(mover, root->upper);
+        root->lower = memory_moved(mover, root->lower);
+        return true;
+    }
+    if (place <= segments_of(root) && !is_nested(*child_at(root, place - 1)))
+        move_segment(child_at(root, place - 1), mover);
+    return place < segments_of(root);
+}
+
+static void count_slots(const struct directory *directory, uint64_t *used, uint64_t *slots)
+{
+    node last = 0;
+    for (uint64_t i = 0; i < segments_of(directory); i++) {
+        node child = *child_at(directory, i);
+        if (!is_nested(child)) {
+            *used += segment_of(child)->used;
+            *slots += (uint64_t)segment_of(child)->buckets * SLOTS;
+        } else if (child != last)
+            count_slots(nested_of(child), used, slots);
+        last = child;
+    }
+}
+
+double table_load(const struct prefix_table *table)
+{
+    uint64_t used = 0, slots = 0;
+    if (table->root)
+        count_slots(table->root, &used, &slots);
+    return slots ? (double)used / (double)slots : 0;
+}
+
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t check_directory(const struct prefix_table *table, const struct directory *directory, bool *sound)
@@ -766,7 +1075,7 @@ static uint64_t check_directory(const struct prefix_table *table, const struct d
             return bytes;
         }
         uint64_t listed = 0;
-        struct entry *entries = list_of(table, segment, &listed);
+        struct prefix_entry *entries = list_of(table, segment, &listed);
         *sound &= !entries || sum_of(table, segment->start, entries, listed) == segment->sum;
         for (uint64_t j = 1; entries && j < listed; j++)
             *sound &= last_covered(entries[j - 1].prefix) < first_covered(entries[j].prefix);

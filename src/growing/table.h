@@ -18,8 +18,9 @@ struct prefix_table {
     uint64_t seed;
     uint64_t bytes; /* of memory */
     uint64_t most_bytes;
-    uint32_t target; /* prefixes of a segment, on average; small in tests */
-    uint8_t longest; /* prefix that ever was in the table */
+    uint32_t copy_job; /* number of the latest (table_copy_some) */
+    uint32_t target;   /* prefixes of a segment, on average; small in tests */
+    uint8_t longest;   /* prefix that ever was in the table */
     roost_allocator allocator;
     struct random_source random;
 };
@@ -39,12 +40,15 @@ bool table_covers(const struct prefix_table *table, uint64_t prefix);
  */
 roost_status table_add(struct prefix_table *table, uint64_t prefix);
 
+/* Adds prefixes in order that none covers and that do not cover each other: all, or none where it fails. */
+roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count);
+
 /* Prefixes of the table in order, some at a time. */
 struct table_walk {
     const struct prefix_table *table;
     uint64_t next; /* the first hash that is still to come */
     bool ended;
-    struct entry *entries, *scratch;
+    struct prefix_entry *entries, *scratch;
     uint64_t count, room;
 };
 void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from);
@@ -54,10 +58,24 @@ void walk_end(struct table_walk *walk);
 
 /* A source of prefixes in order: one at each call, 0 at the end. */
 typedef uint64_t next_prefix(void *context);
-/* Fills an empty table with `count` prefixes, in order, none of which covers another. On failure it is empty. */
+/* The prefixes of a table as such a source. `status` tells whether the end was a failure. */
+struct table_stream {
+    struct table_walk walk;
+    uint64_t at;
+    roost_status status;
+};
+uint64_t next_of_table(void *stream);
+
+/* Fills an empty table with about `count` prefixes, in order, none of which covers another. On failure it is empty. */
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context);
 
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table);
+/* Copies in slices and moves of memory, as kind.h describes them. */
+roost_status table_copy_some(struct prefix_table *table, struct prefix_table *copy, uint64_t *effort, bool *clean);
+roost_status table_copy_rest(const struct prefix_table *table, struct prefix_table *copy);
+bool table_move(struct prefix_table *table, const struct memory_mover *mover, uint64_t place);
+/* The part of the slots that is in use. */
+double table_load(const struct prefix_table *table);
 bool table_check(const struct prefix_table *table);
 
 #endif

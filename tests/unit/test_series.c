@@ -11,6 +11,7 @@
 #include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 #include "filter/series.h"
+#include "growing/growing_cuckoo.h"
 
 static bool removable(const roost_filter *filter)
 {
@@ -115,9 +116,29 @@ static void step(struct world *world, struct random_source *random)
     roost_filter_free(before);
 }
 
+/* A cuckoo filter that grows is no series: it has one table of prefixes. */
+static bool is_series(uint64_t number)
+{
+    return number % SERIES != 2;
+}
+
+/* No more prefixes of any length than the writers together may add. */
+static void assert_within_budget(const roost_filter *filter)
+{
+    struct budget budget;
+    budget_of(&budget, &filter->config);
+    for (unsigned length = 0; length <= MOST_LENGTH; length++)
+        assert_true(((const struct growing_cuckoo *)filter)->table.counts[length] <=
+                    budget.capacity[length] * filter->config.writers);
+}
+
 /* Bloom: no table has got more than it has room for. Cuckoo: no more than the writers together may put there. */
 static void assert_within_plan(const roost_filter *filter)
 {
+    if (filter->kind->has_prefixes) {
+        assert_within_budget(filter);
+        return;
+    }
     const struct series *series = as_const_series(filter);
     for (uint32_t i = 0; i < series->count; i++) {
         if (filter->config.kind == ROOST_BLOOM)
@@ -751,7 +772,7 @@ static void growth_goes_far(void **state)
             uint64_t limit = info_of(filter).growth_limit, sum = 0;
             struct table_plan plan = {0}, before = {0};
             assert_true(limit >= rates[i].least[config.kind - 1]);
-            for (uint32_t index = 0; index < MOST_TABLES; index++, before = plan) {
+            for (uint32_t index = 0; index < MOST_TABLES && is_series(number); index++, before = plan) {
                 if (!series_plan_table(&plan, roost_filter_get_config(filter), as_series(filter)->buckets, index))
                     break;
                 if (sum == limit && config.kind == ROOST_BLOOM) /* no array keeps such a rate */
@@ -760,7 +781,7 @@ static void growth_goes_far(void **state)
                 assert_true(plan.geometry.level >= before.geometry.level && plan.geometry.bits >= before.geometry.bits);
                 assert_true(plan.geometry.bits <= 32);
             }
-            assert_int_equal(sum, limit);
+            assert_true(sum == limit || !is_series(number));
             roost_filter_free(filter);
         }
 }
@@ -851,7 +872,7 @@ static void nested_places_serve_all_tables(void **state)
 static void folding_shows_nowhere(void **state)
 {
     (void)state;
-    for (uint64_t number = 2; number < SERIES; number++)
+    for (uint64_t number = 3; number < SERIES; number++)
         for (uint32_t size = 1; size <= 8; size *= is_brief() ? 8 : 2) {
             enum { N = 40000 };
             roost_config config = series_config(number, 2000);
@@ -929,7 +950,7 @@ static void folded_slots_hold_as_many_actors_as_they_can(void **state)
 static void spreading_shows_nowhere(void **state)
 {
     (void)state;
-    for (uint64_t number = 2; number < SERIES; number++)
+    for (uint64_t number = 3; number < SERIES; number++)
         for (uint32_t size = 1; size <= 8; size *= 2) {
             enum { WRITERS = 8, N = 300 };
             roost_config config = series_config(number, N);
@@ -1086,6 +1107,8 @@ static void impossible_tables_are_refused(void **state)
 {
     (void)state;
     for (uint64_t number = 0; number < SERIES; number++) {
+        if (!is_series(number))
+            continue;
         roost_config config = series_config(number, 20);
         roost_cursor cursor;
         roost_filter *victim = victim_of(&config, &cursor);

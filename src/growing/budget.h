@@ -1,0 +1,21 @@
+/*
+ * How many prefixes of which length a writer may add. `budget.c` has the argument.
+ */
+#ifndef GROWING_BUDGET_H
+#define GROWING_BUDGET_H
+
+#include "roost/filter.h"
+#include "prefix.h"
+
+/* A filter whose capacity is not known begins with room for so many. */
+#define UNKNOWN_CAPACITY 16384
+
+/* The prefixes of a length that a writer who sees fewer of them may add; 0: none. */
+struct budget {
+    uint64_t capacity[MOST_LENGTH + 1];
+};
+
+/* Of a resolved configuration. */
+void budget_of(struct budget *budget, const roost_config *config);
+
+#endif

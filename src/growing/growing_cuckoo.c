@@ -1,0 +1,595 @@
+/*
+ * The scalable grow-only cuckoo filter (ScGCF): a set of hash prefixes of several lengths in one table.
+ *
+ * The thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, grows by further tables, and every
+ * look-up asks them all. Here what distinguishes the tables, the length of their fingerprints, is a property of each
+ * entry, and all entries are in one table (table.c).
+ *
+ *     state      a set of prefixes, none of which covers another            { 0110100111, 10110001011100, ... }
+ *     contains   some prefix of the hash is in the set
+ *     add        unless it is contained: the prefix of the first length with room (budget.c); what it covers goes
+ *     merge      union, without what is covered
+ *     order      each prefix of the one is covered by a prefix of the other
+ *     digest     sum of the hashes of all prefixes
+ *     rate       sum of 2^-L over the prefixes, exactly: they are disjoint
+ *
+ * Merge is the union of the sets of all strings that begin with one of the prefixes; so it is idempotent, commutative
+ * and associative, and the prefixes are the shortest strings of such a set: equal sets have equal prefixes.
+ *
+ * Merging changes nothing but by union: there are no shares of the capacity, and nothing travels beside the set.
+ *
+ * Worked example: 1 %, one writer, capacity unknown. The first level has prefixes of 25 bits and room for 22,473 of
+ * them: 22,473 / 2^25 = 0.067 %. At 2^20 keys the seventh level is in use, with 31 bits.
+ */
+#include "growing_cuckoo.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "prefix_bytes.h"
+#include "../filter/configuration.h"
+#include "../base/hash.h"
+#include "../base/sort.h"
+
+/* Additions that are looked up at once, so that their memory is on its way. */
+#define BATCH 32
+
+static inline struct growing_cuckoo *as_growing(roost_filter *filter)
+{
+    return (struct growing_cuckoo *)filter;
+}
+
+static inline const struct growing_cuckoo *as_const_growing(const roost_filter *filter)
+{
+    return (const struct growing_cuckoo *)filter;
+}
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+
+static bool growing_is_resolved(const roost_config *config)
+{
+    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
+           (config->growth == 1 || config->growth == 2 || config->growth == 4 || config->growth == 8) &&
+           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_GENTLE && !config->layout &&
+           !config->bucket_size && !config->fingerprint_bits;
+}
+
+static roost_status growing_resolve(roost_config *config)
+{
+    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
+    config->growth = config->growth ? config->growth : 2;
+    config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
+    config->layout = 0;
+    config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
+    if (config->multiset || !growing_is_resolved(config))
+        return ROOST_INVALID;
+    struct budget budget;
+    budget_of(&budget, config);
+    for (unsigned length = 0; length <= MOST_LENGTH; length++)
+        if (budget.capacity[length])
+            return ROOST_OK;
+    return ROOST_INVALID;
+}
+
+/* The first length with room. Other replicas may have filled some lengths and not others. */
+static void find_level(struct growing_cuckoo *growing)
+{
+    struct budget budget;
+    budget_of(&budget, &growing->base.config);
+    unsigned length = 0;
+    while (length <= MOST_LENGTH && growing->table.counts[length] >= budget.capacity[length])
+        length++;
+    growing->length = (uint8_t)length;
+    growing->room = length <= MOST_LENGTH ? budget.capacity[length] : 0;
+}
+
+static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
+{
+    struct growing_cuckoo *growing = memory_allocate(&environment->allocator, sizeof *growing);
+    if (!growing)
+        return NULL;
+    init_base(&growing->base, &growing_cuckoo_kind, config, environment);
+    table_init(&growing->table, config->seed, environment);
+    find_level(growing);
+    return growing;
+}
+
+static roost_status growing_open(roost_filter **filter, const roost_config *config,
+                                 const roost_environment *environment, struct bit_reader *geometry)
+{
+    (void)geometry;
+    if (sizeof(struct growing_cuckoo) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct growing_cuckoo *growing = allocate(config, environment);
+    if (!growing)
+        return ROOST_NO_MEMORY;
+    *filter = &growing->base;
+    return ROOST_OK;
+}
+
+static void growing_close(roost_filter *filter)
+{
+    const roost_allocator allocator = filter->environment.allocator;
+    table_release(&as_growing(filter)->table);
+    journal_release(&filter->own_journal, &allocator);
+    memory_release(&allocator, filter);
+}
+
+static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)
+{
+    struct growing_cuckoo *twin = allocate(&filter->config, &filter->environment);
+    roost_status status = twin ? table_copy(&twin->table, &as_const_growing(filter)->table) : ROOST_NO_MEMORY;
+    if (status == ROOST_OK) {
+        find_level(twin);
+        *copy = &twin->base;
+    } else if (twin)
+        growing_close(&twin->base);
+    return status;
+}
+
+static roost_status growing_copy_open(const roost_filter *filter, roost_filter **copy,
+                                      const roost_environment *environment)
+{
+    *copy = NULL;
+    return growing_open(copy, &filter->config, environment, NULL);
+}
+
+static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    return table_copy_some(&as_growing(filter)->table, &as_growing(copy)->table, effort, clean);
+}
+
+static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
+{
+    roost_status status = table_copy_rest(&as_growing(filter)->table, &as_growing(copy)->table);
+    if (status == ROOST_OK)
+        find_level(as_growing(copy));
+    return status;
+}
+
+static bool growing_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
+{
+    if (place == 0)
+        journal_move(&filter->own_journal, mover);
+    return table_move(&as_growing(filter)->table, mover, place);
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
+{
+    if (growing->table.counts[growing->length] >= growing->room) {
+        find_level(growing);
+        if (growing->length > MOST_LENGTH)
+            return ROOST_FULL;
+    }
+    uint64_t prefix = prefix_of(hash, growing->length);
+    roost_status status = table_add(&growing->table, prefix);
+    if (status == ROOST_OK)
+        note(&growing->base, prefix_position(prefix), 0);
+    return status;
+}
+
+static roost_status growing_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
+                                size_t count)
+{
+    struct growing_cuckoo *growing = as_growing(filter);
+    bool found[BATCH];
+    *done = 0;
+    while (*done < count) {
+        size_t some = count - *done < BATCH ? count - *done : BATCH;
+        table_contains_many(&growing->table, found, hashes + *done, some);
+        for (size_t i = 0; i < some; i++, ++*done) {
+            uint64_t hash = hashes[*done].high;
+            bool is_new = !found[i] && (some == 1 || !table_contains(&growing->table, hash));
+            roost_status status = is_new ? add_hash(growing, hash) : ROOST_OK;
+            if (status != ROOST_OK)
+                return status;
+            if (changed)
+                changed[*done] = is_new;
+        }
+    }
+    return ROOST_OK;
+}
+
+static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
+}
+
+/* Of all levels up to the one that is in use. */
+static uint64_t growing_capacity(const roost_filter *filter)
+{
+    struct budget budget;
+    uint64_t capacity = 0;
+    budget_of(&budget, &filter->config);
+    for (unsigned length = 0; length <= MOST_LENGTH && length <= as_const_growing(filter)->length; length++)
+        capacity += budget.capacity[length];
+    return capacity;
+}
+
+/* ---- sets of prefixes that come from elsewhere ------------------------------------------------------------------- */
+
+/* Of a sorted list, what none of the others covers. Returns how many. */
+static uint64_t drop_covered(uint64_t *prefixes, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        while (kept > 0 && prefixes[kept - 1] != prefixes[i] && covers_prefix(prefixes[i], prefixes[kept - 1]))
+            kept--;
+        if (kept == 0 || !covers_prefix(prefixes[kept - 1], prefixes[i]))
+            prefixes[kept++] = prefixes[i];
+    }
+    return kept;
+}
+
+/* Of a list, what the filter does not cover. Returns how many. */
+static uint64_t drop_known(const struct growing_cuckoo *growing, uint64_t *prefixes, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!table_covers(&growing->table, prefixes[i]))
+            prefixes[kept++] = prefixes[i];
+    return kept;
+}
+
+/* Takes in a sorted list, none of which covers another: all of it, or nothing. */
+static roost_status take_in(struct growing_cuckoo *growing, bool *changed, uint64_t *prefixes, uint64_t count)
+{
+    count = drop_known(growing, prefixes, count);
+    roost_status status = table_add_all(&growing->table, prefixes, count);
+    if (status != ROOST_OK)
+        return status;
+    if (journal_is_on(growing->base.journal) && !journal_takes(growing->base.journal, count))
+        journal_forget(growing->base.journal);
+    else
+        for (uint64_t i = 0; i < count; i++)
+            note(&growing->base, prefix_position(prefixes[i]), 0);
+    find_level(growing);
+    *changed |= count > 0;
+    return ROOST_OK;
+}
+
+/* All that a source has and the filter does not cover, in order; NULL without memory. */
+static uint64_t *list_new(const struct growing_cuckoo *growing, next_prefix *next, void *context, uint64_t *count)
+{
+    const roost_allocator *allocator = &growing->base.environment.allocator;
+    uint64_t room = 1024, *list = memory_allocate(allocator, room * sizeof *list);
+    *count = 0;
+    for (uint64_t prefix; list && (prefix = next(context)) != 0;) {
+        if (table_covers(&growing->table, prefix))
+            continue;
+        if (*count == room) {
+            uint64_t *longer = memory_allocate(allocator, 2 * room * sizeof *list);
+            if (longer)
+                memcpy(longer, list, room * sizeof *list);
+            memory_release(allocator, list);
+            list = longer;
+            room *= 2;
+            if (!list)
+                break;
+        }
+        list[(*count)++] = prefix;
+    }
+    return list;
+}
+
+static roost_status take_in_source(struct growing_cuckoo *growing, bool *changed, next_prefix *next, void *context,
+                                   const roost_status *status_of_source)
+{
+    uint64_t count, *list = list_new(growing, next, context, &count);
+    if (!list)
+        return ROOST_NO_MEMORY;
+    roost_status status = *status_of_source;
+    if (status == ROOST_OK)
+        status = take_in(growing, changed, list, count);
+    memory_release(&growing->base.environment.allocator, list);
+    return status;
+}
+
+/* ---- lattice ----------------------------------------------------------------------------------------------------- */
+
+static roost_status growing_merge(roost_filter *filter, bool *changed, const roost_filter *other)
+{
+    struct table_stream stream = {.at = 0};
+    walk_begin(&stream.walk, &as_const_growing(other)->table, 0);
+    roost_status status = take_in_source(as_growing(filter), changed, next_of_table, &stream, &stream.status);
+    walk_end(&stream.walk);
+    return status;
+}
+
+/* Whether the other covers all; -1 without memory. */
+static int is_included(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
+{
+    struct table_stream stream = {.at = 0};
+    uint64_t prefix;
+    walk_begin(&stream.walk, &growing->table, 0);
+    while ((prefix = next_of_table(&stream)) != 0 && table_covers(&other->table, prefix))
+        continue;
+    walk_end(&stream.walk);
+    return stream.status != ROOST_OK ? -1 : prefix == 0;
+}
+
+static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
+{
+    int before = is_included(as_const_growing(filter), as_const_growing(other));
+    int after = is_included(as_const_growing(other), as_const_growing(filter));
+    if (before > 0 && after > 0)
+        return ROOST_EQUAL;
+    return before > 0 ? ROOST_BEFORE : after > 0 ? ROOST_AFTER : ROOST_CONCURRENT;
+}
+
+static uint128 growing_digest(roost_filter *filter)
+{
+    return as_growing(filter)->table.sum;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+static void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    (void)filter;
+    (void)writer;
+}
+
+static struct prefix_census census_of(const struct prefix_table *table)
+{
+    struct prefix_census census = {.count = table->count};
+    for (unsigned length = MOST_LENGTH + 1; length-- > 0;)
+        if (table->counts[length]) {
+            census.longest = census.longest ? census.longest : (uint8_t)length;
+            census.shortest = (uint8_t)length;
+        }
+    return census;
+}
+
+static roost_status growing_write_state(const roost_filter *filter, struct bit_writer *writer)
+{
+    const struct prefix_table *table = &as_const_growing(filter)->table;
+    struct table_stream stream = {.at = 0};
+    walk_begin(&stream.walk, table, 0);
+    roost_status status =
+        write_prefixes(writer, census_of(table), next_of_table, &stream, &filter->environment.allocator);
+    walk_end(&stream.walk);
+    return stream.status != ROOST_OK ? stream.status : status;
+}
+
+static bool has_census(const struct prefix_table *table, struct prefix_census census)
+{
+    struct prefix_census real = census_of(table);
+    return real.count == census.count && real.shortest == census.shortest && real.longest == census.longest;
+}
+
+static roost_status growing_read_state(roost_filter *filter, struct bit_reader *reader)
+{
+    struct growing_cuckoo *growing = as_growing(filter);
+    struct prefix_reader prefixes;
+    prefix_reader_begin(&prefixes, reader, &filter->environment.allocator);
+    roost_status status = prefixes.status;
+    if (status == ROOST_OK && prefixes.census.count > 0)
+        status = table_build(&growing->table, prefixes.census.count, next_of_reader, &prefixes);
+    if (status == ROOST_OK)
+        status = prefixes.status;
+    if (status == ROOST_OK && !has_census(&growing->table, prefixes.census))
+        status = ROOST_CORRUPT;
+    prefix_reader_end(&prefixes);
+    if (status != ROOST_OK)
+        table_release(&growing->table);
+    find_level(growing);
+    return status;
+}
+
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
+
+struct sorted_list {
+    const uint64_t *prefixes;
+    uint64_t left;
+};
+
+static uint64_t next_of_list(void *context)
+{
+    struct sorted_list *list = context;
+    return list->left ? list->left--, *list->prefixes++ : 0;
+}
+
+/* A sorted list, none of which covers another. */
+static roost_status write_list(const roost_filter *filter, struct bit_writer *writer, const uint64_t *prefixes,
+                               uint64_t count)
+{
+    uint64_t ends = 0;
+    for (uint64_t i = 0; i < count; i++)
+        ends |= end_mark(prefixes[i]);
+    struct prefix_census census = {.count = count};
+    if (count > 0) {
+        census.longest = (uint8_t)prefix_length(ends);
+        census.shortest = (uint8_t)(63 - highest_bit(ends));
+    }
+    struct sorted_list list = {prefixes, count};
+    return write_prefixes(writer, census, next_of_list, &list, &filter->environment.allocator);
+}
+
+static roost_status growing_write_delta(const roost_filter *filter, struct bit_writer *writer,
+                                        struct selection selection)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    uint64_t most = count_selected(filter->journal, selection), count = 0;
+    uint64_t *prefixes = memory_allocate(allocator, 2 * (most + 1) * sizeof *prefixes);
+    if (!prefixes)
+        return ROOST_NO_MEMORY;
+    for (uint64_t record; next_selected(filter->journal, &selection, &record);)
+        prefixes[count++] = prefix_at(journal_change(filter->journal, record)->key);
+    sort_numbers(prefixes, prefixes + most + 1, count, 64);
+    roost_status status = write_list(filter, writer, prefixes, drop_covered(prefixes, count));
+    memory_release(allocator, prefixes);
+    return status;
+}
+
+static roost_status growing_merge_delta(roost_filter *filter, bool *changed, struct bit_reader *reader)
+{
+    struct prefix_reader prefixes;
+    *changed = false;
+    prefix_reader_begin(&prefixes, reader, &filter->environment.allocator);
+    roost_status status = prefixes.status;
+    if (status == ROOST_OK && prefixes.census.count > 0) {
+        uint64_t count, *list = list_new(as_growing(filter), next_of_reader, &prefixes, &count);
+        status = !list ? ROOST_NO_MEMORY : prefixes.status;
+        if (status == ROOST_OK && reader_bits_left(reader) != 0)
+            status = ROOST_CORRUPT;
+        if (status == ROOST_OK)
+            status = take_in(as_growing(filter), changed, list, count);
+        memory_release(&filter->environment.allocator, list);
+    } else if (status == ROOST_OK && reader_bits_left(reader) != 0)
+        status = ROOST_CORRUPT;
+    prefix_reader_end(&prefixes);
+    return status;
+}
+
+/* A state as many deltas: the prefixes of some segments each. */
+static roost_status growing_cut(const roost_filter *filter, const struct causal_context *known, size_t bytes,
+                                struct delta_sink *sink)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct table_stream stream = {.at = 0};
+    uint64_t at_once = bytes / BYTES_A_PLACE + 1, count = 1, *prefixes = memory_allocate(allocator, at_once * 8);
+    roost_status status = prefixes ? ROOST_OK : ROOST_NO_MEMORY;
+    (void)known;
+    walk_begin(&stream.walk, &as_const_growing(filter)->table, 0);
+    while (status == ROOST_OK && count > 0) {
+        uint64_t prefix = 0;
+        for (count = 0; count < at_once && (prefix = next_of_table(&stream)) != 0; count++)
+            prefixes[count] = prefix;
+        struct bit_writer writer;
+        bit_writer_init(&writer, *allocator);
+        status = stream.status;
+        if (status == ROOST_OK && count > 0)
+            status = write_list(filter, &writer, prefixes, count);
+        if (status == ROOST_OK && count > 0)
+            status = sink->take(sink, &writer);
+        bit_writer_release(&writer);
+    }
+    walk_end(&stream.walk);
+    memory_release(allocator, prefixes);
+    return status;
+}
+
+static bool growing_is_change(const roost_filter *filter, uint8_t table, struct change change)
+{
+    (void)filter;
+    return table == 0 && change.tag == 0 && is_position(change.key);
+}
+
+/* ---- sync without cursors ---------------------------------------------------------------------------------------- */
+
+static roost_status growing_summarize(const roost_filter *filter, struct summary *summary,
+                                      const struct causal_context *space)
+{
+    const struct prefix_table *table = &as_const_growing(filter)->table;
+    uint64_t *positions = memory_allocate(&filter->environment.allocator, (2 * table->count + 1) * sizeof *positions);
+    struct table_stream stream = {.at = 0};
+    uint64_t count = 0;
+    (void)space;
+    if (!positions)
+        return ROOST_NO_MEMORY;
+    walk_begin(&stream.walk, table, 0);
+    for (uint64_t prefix; (prefix = next_of_table(&stream)) != 0;)
+        positions[count++] = prefix_position(prefix);
+    walk_end(&stream.walk);
+    if (stream.status != ROOST_OK) {
+        memory_release(&filter->environment.allocator, positions);
+        return stream.status;
+    }
+    summary_of_positions(summary, positions, count, PREFIX_UNIVERSE, filter->config.seed);
+    return ROOST_OK;
+}
+
+static roost_status growing_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
+                                              const uint64_t *positions, uint64_t count)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    (void)space;
+    for (uint64_t i = 0; i < count; i++)
+        if (!is_position(positions[i]))
+            return ROOST_CORRUPT;
+    uint64_t *prefixes = memory_allocate(allocator, 2 * (count + 1) * sizeof *prefixes);
+    if (!prefixes)
+        return ROOST_NO_MEMORY;
+    for (uint64_t i = 0; i < count; i++)
+        prefixes[i] = prefix_at(positions[i]);
+    sort_numbers(prefixes, prefixes + count + 1, count, 64);
+    roost_status status = take_in(as_growing(filter), changed, prefixes, drop_covered(prefixes, count));
+    memory_release(allocator, prefixes);
+    return status;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t growing_bytes(const roost_filter *filter)
+{
+    return sizeof(struct growing_cuckoo) + as_const_growing(filter)->table.bytes + journal_bytes(&filter->own_journal);
+}
+
+/*
+ * An element that is covered already leaves no prefix. While prefixes of length L come, each element leaves one with
+ * the probability that it is not covered, so that the part of hashes that is not falls by the factor 1 - 2^-L with each
+ * element. The lengths come one after the other.
+ */
+static double estimate_elements(const struct prefix_table *table)
+{
+    double free = 1, elements = 0;
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        double part = ldexp((double)table->counts[length], -(int)length);
+        if (part > 0 && part < free)
+            elements += log1p(-part / free) / log1p(-ldexp(1, -(int)length));
+        else
+            elements += (double)table->counts[length];
+        free -= part;
+    }
+    return elements;
+}
+
+static void growing_info(const roost_filter *filter, roost_info *info)
+{
+    const struct prefix_table *table = &as_const_growing(filter)->table;
+    struct budget budget;
+    budget_of(&budget, &filter->config);
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        info->fpr_now += ldexp((double)table->counts[length], -(int)length);
+        info->growth_limit += budget.capacity[length];
+    }
+    info->entries = table->count;
+    info->elements = estimate_elements(table);
+    info->load = table_load(table);
+    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->bytes_memory = growing_bytes(filter);
+    info->journal = journal_length(filter->journal);
+}
+
+static roost_status growing_check(const roost_filter *filter)
+{
+    return table_check(&as_const_growing(filter)->table) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+const struct filter_kind growing_cuckoo_kind = {
+    .code = ROOST_CUCKOO,
+    .name = "scalable cuckoo",
+    .has_prefixes = true,
+    .lifecycle = {.resolve = growing_resolve,
+                  .is_resolved = growing_is_resolved,
+                  .open = growing_open,
+                  .close = growing_close,
+                  .clone = growing_clone},
+    .set = {.add = growing_add, .contains = growing_contains, .capacity = growing_capacity},
+    .lattice = {.merge = growing_merge, .compare = growing_compare, .digest = growing_digest},
+    .encoding = {.write_geometry = growing_write_geometry,
+                 .write_state = growing_write_state,
+                 .read_state = growing_read_state},
+    .delta = {.write = growing_write_delta, .merge = growing_merge_delta},
+    .sync = {.summarize = growing_summarize, .resolve_positions = growing_resolve_positions},
+    .journal = {.is_change = growing_is_change},
+    .incremental = {.copy_open = growing_copy_open,
+                    .copy_some = growing_copy_some,
+                    .copy_rest = growing_copy_rest,
+                    .cut = growing_cut,
+                    .move = growing_move},
+    .report = {.info = growing_info, .memory = growing_bytes, .check = growing_check},
+};
