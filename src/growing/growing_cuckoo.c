@@ -480,6 +480,11 @@ static bool growing_is_change(const roost_filter *filter, uint8_t table, struct 
 
 /* ---- sync without cursors ---------------------------------------------------------------------------------------- */
 
+static uint64_t growing_extent(const roost_filter *filter)
+{
+    return UINT64_C(2) << census_of(&as_const_growing(filter)->table).longest;
+}
+
 static roost_status growing_summarize(const roost_filter *filter, struct summary *summary,
                                       const struct causal_context *space)
 {
@@ -498,7 +503,7 @@ static roost_status growing_summarize(const roost_filter *filter, struct summary
         memory_release(&filter->environment.allocator, positions);
         return stream.status;
     }
-    summary_of_positions(summary, positions, count, PREFIX_UNIVERSE, filter->config.seed);
+    summary_of_positions(summary, positions, count, growing_extent(filter), filter->config.seed);
     return ROOST_OK;
 }
 
@@ -584,7 +589,7 @@ const struct filter_kind growing_cuckoo_kind = {
                  .write_state = growing_write_state,
                  .read_state = growing_read_state},
     .delta = {.write = growing_write_delta, .merge = growing_merge_delta},
-    .sync = {.summarize = growing_summarize, .resolve_positions = growing_resolve_positions},
+    .sync = {.summarize = growing_summarize, .resolve_positions = growing_resolve_positions, .extent = growing_extent},
     .journal = {.is_change = growing_is_change},
     .incremental = {.copy_open = growing_copy_open,
                     .copy_some = growing_copy_some,

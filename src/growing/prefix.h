@@ -9,8 +9,7 @@
  *     the empty prefix                |1000 0000 0000 ... 0000         length 0: covers every hash
  *
  * No prefix is 0. Sorted as numbers, prefixes are in the order of the hashes that they cover, and one that covers
- * others lies between those that go on with 0 and those that go on with 1. The lowest three bits are always clear; frames
- * and messages leave them out, and a prefix is then a number below 2^61 (`prefix_position`).
+ * others lies between those that go on with 0 and those that go on with 1.
  */
 #ifndef GROWING_PREFIX_H
 #define GROWING_PREFIX_H
@@ -22,7 +21,6 @@
 #include "../base/bits.h"
 
 #define MOST_LENGTH     60
-#define UNUSED_BITS     (63 - MOST_LENGTH)
 #define PREFIX_UNIVERSE (UINT64_C(1) << (MOST_LENGTH + 1)) /* positions are below this */
 
 /* The lowest bit that is set, alone. */
@@ -65,9 +63,14 @@ static inline uint64_t last_covered(uint64_t prefix)
     return prefix | (prefix - 1);
 }
 
+/*
+ * Prefixes as numbers that are dense where prefixes are: those of length L are 2^L and up, in order. Journals hold them,
+ * and replicas that compare what they have name prefixes by them.
+ */
 static inline uint64_t prefix_position(uint64_t prefix)
 {
-    return prefix >> UNUSED_BITS;
+    unsigned length = prefix_length(prefix);
+    return UINT64_C(1) << length | first_covered(prefix) >> 1 >> (63 - length);
 }
 
 static inline bool is_position(uint64_t position)
@@ -77,7 +80,8 @@ static inline bool is_position(uint64_t position)
 
 static inline uint64_t prefix_at(uint64_t position)
 {
-    return position << UNUSED_BITS;
+    unsigned length = highest_bit(position);
+    return position << (63 - length) << 1 | UINT64_C(1) << (63 - length);
 }
 
 #endif
