@@ -11,7 +11,7 @@
 #include "verb.h"
 
 #define DEFAULT_FPR            0.01
-#define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter, which grows anyway */
+#define DEFAULT_FIRST_CAPACITY 10000 /* of a series of tables, which grows anyway */
 #define DEFAULT_WRITERS        4     /* see writers in roost/filter.h */
 #define MOST_WRITERS           1024
 #define LEAST_EXPONENT         (-20) /* no kind has a lower rate */
@@ -41,7 +41,7 @@ static const struct option options[] = {
      .place = &settings.capacity,
      .value = "N",
      .help = "elements, over all replicas, for which --fpr holds: 1000, 1e6, 2.5M (k, M, G: powers of ten); "
-             "required unless --scalable",
+             "without it the filter grows",
      .least = 1},
     {.name = "fpr",
      .type = OPTION_RATE,
@@ -52,8 +52,8 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .place = &settings.kind,
      .value = "KIND",
-     .help = "bloom: fastest, never full (default)\ncuckoo: smaller, refuses keys once its table is full\n"
-             "orcuckoo: keys can be removed again",
+     .help = "bloom: fastest, never full (default with --capacity)\ncuckoo: smaller, refuses keys once its table is "
+             "full; the best one that grows (default without --capacity)\norcuckoo: keys can be removed again",
      .choices = kind_names},
     {.name = "layout",
      .type = OPTION_CHOICE,
@@ -95,21 +95,21 @@ static const struct option options[] = {
     {.name = "scalable",
      .type = OPTION_BOOLEAN,
      .place = &settings.scalable,
-     .help = "grow by adding tables, and keep the rate; --capacity is that of the first table (default 10,000)"},
+     .help = "grow with what is added, and keep the rate; --capacity is what you expect, if you know"},
     {.name = "growth",
      .type = OPTION_CHOICE,
      .place = &settings.growth,
      .value = "G",
-     .help = "of a scalable filter: each table has 1, 2, 4 or 8 times the capacity of the one before (default 2 for "
-             "bloom, 8 for the others)",
+     .help = "of a scalable filter: each table or level has 1, 2, 4 or 8 times the capacity of the one before "
+             "(default 2, orcuckoo 8)",
      .choices = powers_of_two},
     {.name = "schedule",
      .type = OPTION_CHOICE,
      .place = &settings.schedule,
      .value = "S",
      .help =
-         "of a scalable filter, how tables divide the rate: quadratic (default) or halving, which takes more memory "
-         "from the sixth table on",
+         "of a scalable filter, how tables or levels divide the rate: gentle (cuckoo only, default there), quadratic "
+         "(default) or halving, which takes more memory from the sixth table on",
      .choices = schedule_names},
     {.name = "writers",
      .type = OPTION_COUNT,
@@ -140,21 +140,34 @@ static bool options_fit_kind(roost_kind kind)
         return complain("--multiset", "only for --kind orcuckoo");
     if (kind != ROOST_ORCUCKOO && settings.entry)
         return complain("--entry", "only for --kind orcuckoo");
-    return settings.scalable || settings.capacity > 0 ||
-           complain("create", "--capacity is missing; give the number of elements, as --capacity 1M, or "
-                              "--scalable for a filter that grows");
+    return true;
+}
+
+/* Without a capacity a filter grows. What grows is a cuckoo filter, unless another kind is asked for. */
+static bool is_to_grow(void)
+{
+    return settings.scalable || settings.capacity == 0;
+}
+
+static roost_kind chosen_kind(void)
+{
+    return settings.kind ? settings.kind : is_to_grow() && !settings.layout ? ROOST_CUCKOO : ROOST_BLOOM;
 }
 
 static bool options_fit_growth(roost_kind kind)
 {
-    if (!settings.scalable && settings.growth)
+    if (!is_to_grow() && settings.growth)
         return complain("--growth", "only with --scalable");
-    if (!settings.scalable && settings.schedule)
+    if (!is_to_grow() && settings.schedule)
         return complain("--schedule", "only with --scalable");
-    if (settings.scalable && settings.bits && kind == ROOST_CUCKOO)
-        return complain("--bits", "not with --scalable: each table has the fewest that keep its part of the rate");
-    if (settings.scalable && settings.entry == ENTRY_32)
-        return complain("--entry 32", "not with --scalable, which needs entries of 64 bits");
+    if (settings.schedule == ROOST_GENTLE && kind != ROOST_CUCKOO)
+        return complain("--schedule gentle", "only for --kind cuckoo");
+    if (is_to_grow() && settings.bits && kind == ROOST_CUCKOO)
+        return complain("--bits", "not for a cuckoo filter that grows: give --capacity without --scalable, or --fpr");
+    if (is_to_grow() && settings.bucket && kind == ROOST_CUCKOO)
+        return complain("--bucket", "not for a cuckoo filter that grows: give --capacity without --scalable");
+    if (is_to_grow() && settings.entry == ENTRY_32)
+        return complain("--entry 32", "not for a filter that grows, which needs entries of 64 bits");
     return true;
 }
 
@@ -176,7 +189,7 @@ static bool entries_fit(void)
    its tables, so it needs one. */
 static double promised_rate(void)
 {
-    bool bits_are_given = !settings.scalable && (settings.bits || settings.entry == ENTRY_32);
+    bool bits_are_given = !is_to_grow() && (settings.bits || settings.entry == ENTRY_32);
     return settings.fpr > 0 ? settings.fpr : bits_are_given ? 0 : DEFAULT_FPR;
 }
 
@@ -188,7 +201,8 @@ static uint32_t power_of_two(unsigned choice, uint32_t otherwise)
 static void configure_growth(roost_config *config)
 {
     config->scalable = true;
-    config->capacity = settings.capacity ? settings.capacity : DEFAULT_FIRST_CAPACITY;
+    if (!config->capacity && config->kind != ROOST_CUCKOO)
+        config->capacity = DEFAULT_FIRST_CAPACITY;
     config->writers = (uint32_t)settings.writers;
     config->growth = power_of_two(settings.growth, 0);
     config->schedule = settings.schedule;
@@ -197,7 +211,7 @@ static void configure_growth(roost_config *config)
 static bool configure(roost_config *config)
 {
     *config = roost_config_default();
-    config->kind = settings.kind ? settings.kind : config->kind;
+    config->kind = chosen_kind();
     if (!options_fit_kind(config->kind) || !options_fit_growth(config->kind) ||
         (config->kind == ROOST_ORCUCKOO && !entries_fit()))
         return false;
@@ -209,7 +223,7 @@ static bool configure(roost_config *config)
     config->entry_bits = settings.entry == ENTRY_32 ? 32 : settings.entry == ENTRY_64 ? 64 : 0;
     config->multiset = settings.multiset;
     config->seed = settings.seed.given ? settings.seed.seed : config->seed;
-    if (settings.scalable)
+    if (is_to_grow())
         configure_growth(config);
     return true;
 }
@@ -251,7 +265,7 @@ static bool complain_of_configuration(const roost_config *config)
     char rate[NUMBER_ROOM];
     format_shortest(rate, config->fpr);
     uint32_t writers = config->writers ? config->writers : DEFAULT_WRITERS;
-    if (config->scalable && config->capacity < writers)
+    if (config->scalable && config->capacity < writers && config->kind != ROOST_CUCKOO)
         return complain("--capacity", "must be at least %u in a scalable filter: one for each writer", writers);
     if (config->fingerprint_bits && !config->scalable)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);
@@ -303,10 +317,10 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_create = {
     .name = "create",
-    .synopsis = "FILE --capacity N|--scalable [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
+    .synopsis = "FILE [--capacity N] [--scalable] [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
     .summary = "create an empty filter",
     .details = "Creates an empty filter. Filters merge if they were created with the same options, on any "
-               "machine. Without --capacity, use --scalable: the filter grows with what you add.",
+               "machine. Without --capacity the filter grows with what you add.",
     .options = options,
     .operands = operands,
     .changes_file = true,

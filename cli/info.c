@@ -60,6 +60,12 @@ static bool knows_time(const struct facts *facts)
 
 /* ---- for programs ---------------------------------------------------------------------------------------------- */
 
+/* One table of hash prefixes, and not a series of tables. */
+static bool has_prefixes(const struct facts *facts)
+{
+    return facts->config->scalable && facts->config->kind == ROOST_CUCKOO && facts->config->bucket_size == 0;
+}
+
 static void print_shape_json(struct json *json, const struct facts *facts)
 {
     if (knows_time(facts) && facts->config->scalable) {
@@ -68,6 +74,9 @@ static void print_shape_json(struct json *json, const struct facts *facts)
     } else if (facts->config->kind == ROOST_BLOOM || knows_time(facts)) {
         json_count(json, "bits", facts->info.bits);
         json_count(json, "probes", facts->info.probes);
+    } else if (has_prefixes(facts)) {
+        json_count(json, "shortest_prefix", facts->info.shortest_prefix);
+        json_count(json, "longest_prefix", facts->info.longest_prefix);
     } else {
         json_count(json, "fingerprint_bits", facts->config->fingerprint_bits);
         json_count(json, "bucket_size", facts->config->bucket_size);
@@ -172,6 +181,12 @@ static void print_bloom(const struct facts *facts, const char *entries, const ch
 static void print_cuckoo(const struct facts *facts, const char *entries, const char *load)
 {
     char buckets[COUNT_ROOM];
+    if (has_prefixes(facts)) {
+        printf(LABEL "scalable cuckoo: hash prefixes of %u to %u bits\n", "kind", facts->info.shortest_prefix,
+               facts->info.longest_prefix);
+        printf(LABEL "%s prefixes, %s of the slots\n", "load", entries, load);
+        return;
+    }
     format_count(buckets, facts->info.buckets);
     printf(LABEL "%s%s%s: %s buckets of %u, ", "kind", facts->config->scalable ? "scalable " : "",
            kind_name(facts->config->kind), facts->config->multiset ? ", a multiset" : "", buckets,
@@ -284,6 +299,14 @@ static void print_growth(const struct facts *facts)
     char tables[THINGS_ROOM], capacity[COUNT_ROOM];
     format_things(tables, facts->info.tables, "table");
     format_count(capacity, facts->config->capacity);
+    if (has_prefixes(facts)) {
+        char limit[COUNT_ROOM];
+        format_count(limit, facts->info.growth_limit);
+        printf(LABEL "%s%s expected, up to %s; %s schedule, %u writer%s\n", "growth",
+               facts->config->capacity ? "" : "no capacity", facts->config->capacity ? capacity : "", limit,
+               schedule_name(facts->config->schedule), facts->config->writers, facts->config->writers == 1 ? "" : "s");
+        return;
+    }
     printf(LABEL "%s; the first for %s, each further one ", "tables", facts->info.tables > 0 ? tables : "none yet",
            capacity);
     if (facts->config->growth == 1)

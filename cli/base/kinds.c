@@ -3,11 +3,11 @@
 
 const char *const kind_names[] = {"bloom", "cuckoo", "orcuckoo", NULL};
 const char *const layout_names[] = {"blocked", "classic", NULL};
-const char *const schedule_names[] = {"quadratic", "halving", NULL};
+const char *const schedule_names[] = {"quadratic", "halving", "gentle", NULL};
 
 _Static_assert(ROOST_BLOOM == 1 && ROOST_CUCKOO == 2 && ROOST_ORCUCKOO == 3, "kind_names follows these numbers");
 _Static_assert(ROOST_BLOCKED == 1 && ROOST_CLASSIC == 2, "layout_names follows these numbers");
-_Static_assert(ROOST_QUADRATIC == 1 && ROOST_HALVING == 2, "schedule_names follows these numbers");
+_Static_assert(ROOST_QUADRATIC == 1 && ROOST_HALVING == 2 && ROOST_GENTLE == 3, "schedule_names follows these numbers");
 
 const char *kind_name(roost_kind kind)
 {
@@ -23,5 +23,5 @@ const char *layout_name(roost_layout layout)
 
 const char *schedule_name(roost_schedule schedule)
 {
-    return schedule == ROOST_QUADRATIC || schedule == ROOST_HALVING ? schedule_names[schedule - 1] : "none";
+    return schedule >= ROOST_QUADRATIC && schedule <= ROOST_GENTLE ? schedule_names[schedule - 1] : "none";
 }

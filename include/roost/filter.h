@@ -119,15 +119,15 @@ typedef struct roost_config {
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
     bool scalable;             /* grows by further tables as elements come; `capacity` is that of the first */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
-    uint32_t growth;           /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
+    uint32_t growth;         /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
                                   before: 1, 2, 4 or 8; 0: 2, orcuckoo 8 */
-    roost_schedule schedule;   /* scalable only; 0: ROOST_GENTLE for cuckoo, else ROOST_QUADRATIC */
-    uint64_t window;           /* window and counter: how long elements are kept at least, in microseconds; `capacity`
+    roost_schedule schedule; /* scalable only; 0: ROOST_GENTLE for cuckoo, else ROOST_QUADRATIC */
+    uint64_t window;         /* window and counter: how long elements are kept at least, in microseconds; `capacity`
                                   is then what comes in such a time */
-    uint32_t past;             /* window and counter: slots that the window is cut in, less one: 1 to 255, not scalable
+    uint32_t past;           /* window and counter: slots that the window is cut in, less one: 1 to 255, not scalable
                                   to 64; 0: 3 */
-    uint64_t slot_bits;        /* window and counter, not scalable: bits of a slot; 0: as many as keep fpr */
-    uint32_t slot_probes;      /* window and counter, not scalable: bits of a key in a slot; 0: as many as keep fpr */
+    uint64_t slot_bits;      /* window and counter, not scalable: bits of a slot; 0: as many as keep fpr */
+    uint32_t slot_probes;    /* window and counter, not scalable: bits of a key in a slot; 0: as many as keep fpr */
 } roost_config;
 
 /*
@@ -443,7 +443,9 @@ typedef struct roost_info {
     uint32_t tables;       /* 1; of a scalable filter, its tables; of a window, its slots */
     uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; orcuckoo: what counts
                               against the capacity, in all tables; else as entries */
-    uint64_t growth_limit; /* scalable: elements that one replica alone can add before the filter is full; else 0 */
+    uint32_t shortest_prefix; /* scalable cuckoo: bits of the shortest prefix of a hash that it holds, */
+    uint32_t longest_prefix;  /* and of the longest; 0 while it is empty */
+    uint64_t growth_limit;    /* scalable: elements that one replica alone can add before the filter is full; else 0 */
 } roost_info;
 
 /* Fills `*info` with the figures of the present state, exactly. Reads the whole filter. */

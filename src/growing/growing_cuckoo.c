@@ -562,6 +562,8 @@ static void growing_info(const roost_filter *filter, roost_info *info)
         info->growth_limit += budget.capacity[length];
     }
     info->entries = table->count;
+    info->shortest_prefix = census_of(table).shortest;
+    info->longest_prefix = census_of(table).longest;
     info->elements = estimate_elements(table);
     info->load = table_load(table);
     info->promise_holds = info->fpr_now <= filter->config.fpr;
