@@ -15,12 +15,12 @@
 #include "module/key/target.h"
 #include "module/value/timed.h"
 
-#define DEFAULT_FIRST_CAPACITY 10000 /* of a scalable filter */
+#define DEFAULT_FIRST_CAPACITY 10000 /* of a series of tables */
 
 static const char *const kind_words[] = {"bloom", "cuckoo", "orcuckoo", "window", "counter", NULL};
 static const roost_kind kinds[] = {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO, ROOST_WINDOW, ROOST_COUNTER};
 static const char *const layout_words[] = {"blocked", "classic", NULL};
-static const char *const schedule_words[] = {"quadratic", "halving", NULL};
+static const char *const schedule_words[] = {"quadratic", "halving", "gentle", NULL};
 
 struct creation {
     roost_config config;
@@ -50,7 +50,7 @@ static const char *read_schedule(struct creation *creation, const RedisModuleStr
 {
     int schedule = argument_among(value, schedule_words);
     creation->config.schedule = (roost_schedule)(schedule + 1);
-    return schedule < 0 ? "ERR SCHEDULE must be quadratic or halving" : NULL;
+    return schedule < 0 ? "ERR SCHEDULE must be quadratic, halving or gentle" : NULL;
 }
 
 static const char *read_capacity(struct creation *creation, const RedisModuleString *value)
@@ -212,7 +212,7 @@ static const char *complete_untimed(struct creation *creation)
     roost_config *config = &creation->config;
     if (config->capacity == 0 && !config->scalable)
         return "ERR CAPACITY is missing";
-    if (config->capacity == 0)
+    if (config->capacity == 0 && config->kind != ROOST_CUCKOO) /* which needs none */
         config->capacity = DEFAULT_FIRST_CAPACITY;
     if (config->entry_bits == 32 && !config->fingerprint_bits)
         config->fingerprint_bits = 8;
@@ -265,7 +265,7 @@ const char *layout_word(roost_layout layout)
 
 const char *schedule_word(roost_schedule schedule)
 {
-    return schedule == ROOST_QUADRATIC || schedule == ROOST_HALVING ? schedule_words[schedule - 1] : "none";
+    return schedule >= ROOST_QUADRATIC && schedule <= ROOST_GENTLE ? schedule_words[schedule - 1] : "none";
 }
 
 const char *kind_word(roost_kind kind)

@@ -10,24 +10,27 @@ for value in 0 3 16 -1 many ''; do
     refuses "--growth '$value'" '^roost: --growth.*: must be 1, 2, 4 or 8$' create f --scalable --growth "$value"
 done
 for value in linear '' 1; do
-    refuses "--schedule '$value'" '^roost: --schedule.*: must be quadratic or halving$' create f --scalable --schedule "$value"
+    refuses "--schedule '$value'" '^roost: --schedule.*: must be quadratic, halving or gentle$' create f --scalable --schedule "$value"
 done
 for value in 0 1025 65536 -1 many; do
     refuses "--writers $value" 'must be a whole number from 1 to 1024' create f --scalable --writers=$value
 done
 refuses "--scalable takes no value" '^roost: --scalable: takes no value$' create f --scalable=yes
-refuses "--bits of a scalable cuckoo filter" '^roost: --bits: not with --scalable' create f --scalable --kind cuckoo --bits 12
-refuses "--bits of a scalable bloom filter" '^roost: --bits: only for --kind cuckoo and orcuckoo' create f --scalable --bits 12
-refuses "--entry 32 of a scalable filter" '^roost: --entry 32: not with --scalable' \
+refuses "--bits of a scalable cuckoo filter" '^roost: --bits: not for a cuckoo filter that grows' create f --scalable --kind cuckoo --bits 12
+refuses "--bucket of a scalable cuckoo filter" '^roost: --bucket: not for a cuckoo filter that grows' create f --scalable --bucket 4
+refuses "--bits of a scalable bloom filter" '^roost: --bits: only for --kind cuckoo and orcuckoo' create f --scalable --kind bloom --bits 12
+refuses "--schedule gentle of a bloom filter" '^roost: --schedule gentle: only for --kind cuckoo' create f --scalable --kind bloom --schedule gentle
+refuses "--entry 32 of a scalable filter" '^roost: --entry 32: not for a filter that grows' \
     create f --scalable --kind orcuckoo --multiset --entry 32
-for kind in bloom cuckoo orcuckoo; do
+for kind in bloom orcuckoo; do
     refuses "$kind: more writers than the first table has room for" '^roost: --capacity: must be at least 200 in a scalable' \
         create f --scalable --kind $kind --capacity 100 --writers 200
     refuses "$kind: fewer than the writers by default" '^roost: --capacity: must be at least 4 in a scalable' \
         create f --scalable --kind $kind --capacity 3
+done
+for kind in bloom cuckoo orcuckoo; do
     refuses "$kind: a rate out of reach" '^roost: .*(rate of 1e-300 is too low|cannot have a rate of 1e-300)' create f --scalable --kind $kind --fpr 1e-300
 done
-refuses "without --scalable a capacity is missing as before" '^roost: create: --capacity is missing' create f --writers 3
 
 # made_with EXPRESSION ARGUMENT...: create takes these, and info --json says so.
 made_with() {
@@ -39,7 +42,14 @@ made_with() {
 }
 made_with 'r["scalable"] is False and "tables" not in r and "growth" not in r' --capacity 10 --writers 7
 made_with 'r["scalable"] is True and r["capacity"] == 10000 and r["writers"] == 4 and r["growth"] == 2 and
-    r["schedule"] == "quadratic" and r["inserted"] == 0 and r["elements"] == 0 and r["promise_holds"]' --scalable
+    r["schedule"] == "quadratic" and r["inserted"] == 0 and r["elements"] == 0 and r["promise_holds"]' --kind bloom --scalable
+made_with 'r["scalable"] and r["kind"] == "bloom"' --layout classic # without a capacity a filter grows
+made_with 'r["scalable"] and r["kind"] == "orcuckoo"' --kind orcuckoo
+for options in '' --scalable '--kind cuckoo' '--writers 4'; do
+    made_with 'r["scalable"] is True and r["kind"] == "cuckoo" and r["capacity"] == 0 and r["writers"] == 4 and r["growth"] == 2 and
+        r["schedule"] == "gentle" and r["inserted"] == 0 and r["elements"] == 0 and r["promise_holds"] and r["longest_prefix"] == 0 and
+        r["growth_limit"] > 1e12' $options
+done
 for kind in bloom cuckoo orcuckoo; do
     made_with 'r["capacity"] == 500 and r["writers"] == 9 and r["growth"] == 8 and r["schedule"] == "halving" and
         r["fpr_promised"] == 0.001 and r["kind"] == "'$kind'"' \
@@ -67,19 +77,24 @@ for kind in bloom classic cuckoo orcuckoo multiset; do
     multiset) options=(--kind orcuckoo --multiset) ;;
     *) options=(--kind $kind) ;;
     esac
-    case $kind in bloom | classic) growth=2 ;; *) growth=8 ;; esac
+    case $kind in bloom | classic | cuckoo) growth=2 ;; *) growth=8 ;; esac
+    case $kind in
+    cuckoo) schedule=gentle tables='r["tables"] == 1 and 10 < r["shortest_prefix"] < r["longest_prefix"] < 40'
+        shape='^growth +1,000 expected, up to [0-9,]+; gentle schedule, 4 writers$' ;;
+    *) schedule=quadratic tables='r["tables"] >= 3'
+        shape="^tables +[0-9]+ tables; the first for 1,000, each further one $growth times as large; quadratic schedule, 4 writers\$" ;;
+    esac
     rm -f a b c whole
     "$ROOST" create a --scalable --capacity 1000 "${options[@]}"
     gives "$kind: add" 0 '' add a <keys
     is "$kind: 50 times the capacity, and none is missing" 50000 "$("$ROOST" check -c a <keys)"
     keeps_promise "$kind" a
-    json_says "$kind: info --json" 'r["scalable"] is True and r["tables"] >= 3 and r["capacity"] == 1000 and r["writers"] == 4
-        and r["growth"] == '$growth' and r["schedule"] == "quadratic" and 49000 < r["inserted"] <= 50000
+    json_says "$kind: info --json" 'r["scalable"] is True and '"$tables"' and r["capacity"] == 1000 and r["writers"] == 4
+        and r["growth"] == '$growth' and r["schedule"] == "'$schedule'" and 49000 < r["inserted"] <= 50000
         and 49000 < r["elements"] < 51000 and 0 < r["fpr_now"] <= 0.01 and r["promise_holds"] is True
         and r["bytes_memory"] > 50000 and r["load"] > 0' info a --json
     roost info a
-    grep -qE "^tables +[0-9]+ tables; the first for 1,000, each further one $growth times as large; quadratic schedule, 4 writers\$" \
-        "$output/out" && ! grep -q ' of 1,000' "$output/out" && grep -q 'the promise holds$' "$output/out" &&
+    grep -qE "$shape" "$output/out" && ! grep -q ' of 1,000' "$output/out" && grep -q 'the promise holds$' "$output/out" &&
         grep -qE '^kind +scalable ' "$output/out"
     verdict "$kind: info"
 
@@ -123,7 +138,7 @@ for kind in bloom classic cuckoo orcuckoo multiset; do
         add --json new x-again
 done
 
-for options in '--capacity 1000 --fpr 1e-7' '--kind cuckoo --capacity 500 --growth 1' '--kind orcuckoo --capacity 500 --growth 1'; do
+for options in '--kind bloom --capacity 1000 --fpr 1e-7' '--kind cuckoo --schedule halving --capacity 500 --growth 1' '--kind orcuckoo --capacity 500 --growth 1'; do
     rm -f low
     "$ROOST" create low --scalable $options
     refuses "$options: there is an end to growth" '^roost: low: full: it cannot grow any further; nothing was added$' add low <keys
@@ -166,8 +181,8 @@ is "all copies, in all tables" 0 "$(field m elements)"
 # A busy writer that used up its half of the first table, and one that hardly began.
 busy_and_idle() {
     rm -f busy idle
-    "$ROOST" create busy --scalable --capacity 1000 --writers 2
-    "$ROOST" create idle --scalable --capacity 1000 --writers 2
+    "$ROOST" create busy --kind bloom --scalable --capacity 1000 --writers 2
+    "$ROOST" create idle --kind bloom --scalable --capacity 1000 --writers 2
     seq 500 | "$ROOST" add busy
     "$ROOST" add idle first
 }
@@ -204,7 +219,7 @@ cp busy mirror
 "$ROOST" sync -q busy mirror
 json_says "a mirror without additions is no writer" 'r["actors"] == 2' info mirror --json
 busy_and_idle
-"$ROOST" create else --scalable --capacity 1000 --writers 3
+"$ROOST" create else --kind bloom --scalable --capacity 1000 --writers 3
 "$ROOST" merge idle busy
 refuses "a sync that is refused changes nothing" '^roost: else: does not merge into idle: its writers is 3, not 2$' sync idle else
 
@@ -220,10 +235,10 @@ differs() {
 }
 "$ROOST" create base --scalable --capacity 1000
 "$ROOST" add base <keys
-differs "kind of size" 'size is fixed, not scalable' --capacity 1000
+differs "kind of size" 'size is fixed, not scalable' --kind cuckoo --capacity 1000
 differs writers 'writers is 5, not 4' --scalable --capacity 1000 --writers 5
 differs growth 'growth is 4, not 2' --scalable --capacity 1000 --growth 4
-differs schedule 'schedule is halving, not quadratic' --scalable --capacity 1000 --schedule halving
+differs schedule 'schedule is halving, not gentle' --scalable --capacity 1000 --schedule halving
 differs capacity 'capacity is 2000, not 1000' --scalable --capacity 2000
 
 finish
