@@ -40,8 +40,10 @@
 
 /* Displacements before a segment counts as full. */
 #define MOST_KICKS 48
+/* Of the prefixes of a segment that is made, so many may find no slot at once. */
+#define MOST_LATE 1024
 /* Of 1,024 slots so many may be in use when a segment is made. */
-#define LOAD_ROOMY 880
+#define LOAD_ROOMY 840
 #define LOAD_TIGHT 960
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
@@ -319,10 +321,19 @@ static uint32_t scaled(const struct segment *segment, uint64_t first)
     return (uint32_t)(first * segment->buckets >> (segment->place_bits - OFFSET_BITS));
 }
 
-/* The first bits that lead to a bucket and an offset; the inverse of `scaled`. */
-static inline uint64_t first_bits(const struct segment *segment, uint32_t offset_in_all)
+/* To divide by the number of buckets: exact for what is below 16 times its square and a little more. */
+#define INVERSE_BITS 44
+
+static inline uint64_t inverse_of(const struct segment *segment)
 {
-    return divide_up((uint64_t)offset_in_all << (segment->place_bits - OFFSET_BITS), segment->buckets);
+    return divide_up(UINT64_C(1) << INVERSE_BITS, segment->buckets);
+}
+
+/* The first bits that lead to a bucket and an offset; the inverse of `scaled`. */
+static inline uint64_t first_bits(const struct segment *segment, uint64_t inverse, uint32_t offset_in_all)
+{
+    uint64_t dividend = (uint64_t)offset_in_all << (segment->place_bits - OFFSET_BITS);
+    return (dividend + segment->buckets - 1) * inverse >> INVERSE_BITS;
 }
 
 static struct offsets offsets_of(const struct segment *segment, uint64_t prefix)
@@ -348,7 +359,8 @@ static struct offsets first_piece(struct offsets offsets)
    taken for another prefix. */
 static bool is_unused(const struct segment *segment, struct offsets piece)
 {
-    return piece.to - piece.from == 1 && scaled(segment, first_bits(segment, piece.from)) != piece.from;
+    return piece.to - piece.from == 1 &&
+           scaled(segment, first_bits(segment, inverse_of(segment), piece.from)) != piece.from;
 }
 
 static uint64_t index_slot(const struct segment *segment, struct offsets piece)
@@ -482,6 +494,50 @@ static void sort_prefixes(uint64_t *prefixes, uint32_t count)
         }
 }
 
+/* The slots of a bucket that are in use, for as long as only one after the other was filled. */
+static unsigned used_slots(const struct segment *segment, uint32_t bucket)
+{
+    const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+    unsigned used = 0;
+    while (used < SLOTS && packed_get(slots, segment->slots.width, used))
+        used++;
+    return used;
+}
+
+/* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
+   displace others; where they are so many that this is a crowd, they are spilled. */
+static bool place_all(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
+                      struct random_source *random, const roost_allocator *allocator)
+{
+    uint8_t used[MOST_BUCKETS];
+    uint32_t late[MOST_LATE], late_count = 0;
+    const uint64_t flag = in_other_bucket(segment);
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
+        used[bucket] = segment->used ? (uint8_t)used_slots(segment, bucket) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (is_short(segment, entries[i].prefix))
+            continue;
+        struct slot_place place = slot_place_of(segment, entries[i].prefix);
+        bool at_home = used[place.home] < SLOTS;
+        uint32_t bucket = at_home ? place.home : place.other;
+        if (used[bucket] == SLOTS) {
+            if (late_count < MOST_LATE)
+                late[late_count++] = (uint32_t)i;
+            else if (!segment_spill(segment, entries[i].prefix, allocator))
+                return false;
+            continue;
+        }
+        set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag, entries[i].tag);
+        segment->used++;
+        segment->prefixes++;
+    }
+    for (uint32_t i = 0; i < late_count; i++)
+        if (!segment_put(segment, entries[late[i]], random) &&
+            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]].prefix, allocator)))
+            return false;
+    return true;
+}
+
 static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
                  struct random_source *random, const roost_allocator *allocator)
 {
@@ -494,11 +550,7 @@ static bool fill(struct segment *segment, const struct prefix_entry *entries, ui
         for (uint32_t i = 0; i < segment->short_count; i++)
             if (!index_short(segment, segment->shorts[i], movable, random))
                 return false;
-    for (uint64_t i = 0; i < count; i++)
-        if (!is_short(segment, entries[i].prefix) && !segment_put(segment, entries[i], random) &&
-            !(segment_is_roomy(segment) && segment_spill(segment, entries[i].prefix, allocator)))
-            return false;
-    return true;
+    return place_all(segment, entries, count, random, allocator);
 }
 
 /* How many slots the entries take in a segment of this shape, and how many of them are short. */
@@ -536,26 +588,29 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t prefix_in_slot(const struct segment *segment, uint32_t bucket, uint64_t slot)
+static inline uint64_t prefix_in_slot(const struct segment *segment, uint64_t inverse, uint32_t bucket, uint64_t slot)
 {
     unsigned rest_bits = rest_bits_of(segment), bits = segment->depth + segment->place_bits;
     uint32_t home = slot & in_other_bucket(segment) ? way_out(segment, bucket, slot) : bucket;
     uint32_t offset = (uint32_t)(slot >> rest_bits) & ((1u << OFFSET_BITS) - 1);
-    uint64_t first = first_bits(segment, home << OFFSET_BITS | offset);
-    uint64_t rest = (slot & low_bits(rest_bits)) << (64 - rest_bits) >> bits;
+    uint64_t first = first_bits(segment, inverse, home << OFFSET_BITS | offset);
+    uint64_t rest = slot << (64 - rest_bits) >> bits;
     return segment->start | first << (64 - bits) | rest;
 }
 
-static bool is_index(const struct segment *segment, struct prefix_entry entry, uint64_t slot)
+static inline bool is_index(const struct segment *segment, struct prefix_entry entry, uint64_t slot)
 {
+    if (segment->short_count == 0)
+        return false;
     if (!is_movable(segment, slot))
         return true;
     return segment->tags.width ? entry.tag == 0 : is_covered_by_short(segment, entry.prefix);
 }
 
-/* Unsorted. */
-static uint64_t gather(const struct segment *segment, struct prefix_entry *entries)
+uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries)
 {
+    const unsigned width = segment->slots.width;
+    const uint64_t inverse = inverse_of(segment);
     uint64_t count = 0;
     for (uint32_t i = 0; i < segment->short_count; i++)
         entries[count++] = (struct prefix_entry){segment->shorts[i], 0};
@@ -564,12 +619,12 @@ static uint64_t gather(const struct segment *segment, struct prefix_entry *entri
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
         const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
         for (unsigned i = 0; i < SLOTS; i++) {
-            uint64_t slot = packed_get(slots, segment->slots.width, i);
+            uint64_t slot = packed_get(slots, width, i);
             if (!slot)
                 continue;
-            struct prefix_entry entry = {prefix_in_slot(segment, bucket, slot), tag_at(segment, bucket, i)};
-            if (!is_index(segment, entry, slot))
-                entries[count++] = entry;
+            struct prefix_entry entry = {prefix_in_slot(segment, inverse, bucket, slot), tag_at(segment, bucket, i)};
+            entries[count] = entry;
+            count += !is_index(segment, entry, slot);
         }
     }
     return count;
@@ -590,7 +645,7 @@ static bool is_before(struct prefix_entry a, struct prefix_entry b)
 uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
 {
     uint32_t ends[MOST_BUCKETS] = {0}, total = 0;
-    uint64_t count = gather(segment, scratch);
+    uint64_t count = segment_gather(segment, scratch);
     for (uint64_t i = 0; i < count; i++)
         ends[home_of(segment, scratch[i].prefix)]++;
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
@@ -617,7 +672,7 @@ static uint32_t remove_from_bucket(struct segment *segment, uint32_t bucket, uin
     for (unsigned i = 0; i < SLOTS; i++) {
         uint64_t held = slot_at(segment, bucket, i);
         if (held && covers_prefix(slot, held)) {
-            removed[count++] = prefix_in_slot(segment, bucket, held);
+            removed[count++] = prefix_in_slot(segment, inverse_of(segment), bucket, held);
             set_slot(segment, bucket, i, 0, 0);
             segment->used--;
             segment->prefixes--;
@@ -664,7 +719,7 @@ static bool slot_is_sound(const struct segment *segment, uint32_t bucket, uint64
 {
     if (!is_movable(segment, slot))
         return !(slot & in_other_bucket(segment)) && segment->short_count > 0;
-    uint64_t prefix = prefix_in_slot(segment, bucket, slot);
+    uint64_t prefix = prefix_in_slot(segment, inverse_of(segment), bucket, slot);
     struct slot_place place = slot_place_of(segment, prefix);
     bool other = (slot & in_other_bucket(segment)) != 0;
     return !is_short(segment, prefix) && (other ? place.other : place.home) == bucket &&

@@ -186,8 +186,10 @@ bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocat
    `removed`, which has room for 2 * SLOTS. */
 uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64_t *removed);
 
-/* All that the segment holds, sorted, also what begins before it. Returns how many. `entries` and `scratch` have room for
-   `segment_most` each. */
+/* All that the segment holds, in no order, also what begins before it. Returns how many. `entries` has room for
+   `segment_most` and one more. */
+uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries);
+/* The same, sorted. `scratch` has the same room. */
 uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch);
 /* Whether a prefix counts here: of the segments that it spans, in the first. */
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)

@@ -23,46 +23,13 @@
 
 #include <string.h>
 
+#include "search.h"
 #include "../base/hash.h"
 
 /* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
 #define MOST_IN_SEGMENT 4
-#define BATCH           16
 
-/* A segment, or with the lowest bit set a directory. */
-typedef uintptr_t node;
-
-struct directory {
-    node *lower, *upper;
-    uint64_t split; /* so many of `upper` are cut in two, and in `lower` */
-    uint64_t count; /* prefixes in its own segments; what spans several counts in each */
-    uint8_t base;   /* bits of a hash that lead here */
-    uint8_t depth;  /* `upper` has 2^depth places */
-};
-
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
-
-static inline bool is_nested(node child)
-{
-    return child & 1;
-}
-
-static inline struct directory *nested_of(node child)
-{
-    return (struct directory *)(child & ~(uintptr_t)1);
-}
-
-static inline struct segment *segment_of(node child)
-{
-    return (struct segment *)child;
-}
-
-static inline node *place_of(const struct directory *directory, uint64_t hash)
-{
-    uint64_t inside = hash << directory->base, index = inside >> 1 >> (63 - directory->depth);
-    bool cut = index < directory->split;
-    return (cut ? directory->lower : directory->upper) + (cut ? inside >> (63 - directory->depth) : index);
-}
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
 
 /* The directory whose own segment has this hash. */
 static inline struct directory *owner_of(const struct prefix_table *table, uint64_t hash)
@@ -75,33 +42,14 @@ static inline struct directory *owner_of(const struct prefix_table *table, uint6
 
 static inline const struct segment *find(const struct prefix_table *table, uint64_t hash)
 {
-    node child = *place_of(table->root, hash);
-    while (__builtin_expect(is_nested(child), 0))
-        child = *place_of(nested_of(child), hash);
-    return segment_of(child);
+    return find_segment(table->root, hash);
 }
 
 bool table_contains(const struct prefix_table *table, uint64_t hash)
 {
-    return table->root && segment_contains(find(table, hash), hash);
-}
-
-/* Three steps, each of which waits for memory that the one before has asked for. */
-static void contains_batch(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
-{
-    const struct segment *segments[BATCH];
-    struct slot_place places[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        segments[i] = find(table, hashes[i].high);
-        __builtin_prefetch(segments[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        places[i] = slot_place_of(segments[i], hashes[i].high);
-        __builtin_prefetch(bucket_in(segments[i], segments[i]->slots, places[i].home));
-        __builtin_prefetch(bucket_in(segments[i], segments[i]->slots, places[i].other));
-    }
-    for (size_t i = 0; i < count; i++)
-        found[i] = segment_contains(segments[i], hashes[i].high);
+    bool found;
+    table_contains_many(table, &found, &(roost_hash){0, hash}, 1);
+    return found;
 }
 
 void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
@@ -110,8 +58,7 @@ void table_contains_many(const struct prefix_table *table, bool *found, const ro
         memset(found, 0, count * sizeof *found);
         return;
     }
-    for (size_t done = 0; done < count; done += BATCH)
-        contains_batch(table, found + done, hashes + done, count - done < BATCH ? count - done : BATCH);
+    search_kernel_in_use()->contains(table->root, found, hashes, count);
 }
 
 bool table_covers(const struct prefix_table *table, uint64_t prefix)
@@ -218,8 +165,9 @@ static unsigned longest_of(const struct prefix_entry *entries, uint64_t count)
 static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                       uint64_t count);
 
+/* `sum` is that of the hashes of the prefixes that begin here. */
 static node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                        uint64_t count)
+                        uint64_t count, uint128 sum)
 {
     unsigned longest = longest_of(entries, count);
     struct segment_shape shape = {.start = start,
@@ -229,7 +177,7 @@ static node new_segment(struct prefix_table *table, uint64_t start, unsigned dep
     struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
     if (!segment)
         return 0;
-    segment->sum = sum_of(table, start, entries, count);
+    segment->sum = sum;
     table->bytes += segment_bytes(segment);
     return (node)segment;
 }
@@ -285,12 +233,13 @@ static node new_child(struct prefix_table *table, uint64_t start, unsigned depth
                       uint64_t count)
 {
     bool nests = count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
-    return nests ? new_nested(table, start, depth, entries, count) : new_segment(table, start, depth, entries, count);
+    return nests ? new_nested(table, start, depth, entries, count)
+                 : new_segment(table, start, depth, entries, count, sum_of(table, start, entries, count));
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* The prefixes of a segment, with room for one more; NULL without memory. To be released. */
+/* The prefixes of a segment in order; NULL without memory. To be released. */
 static struct prefix_entry *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
 {
     uint64_t most = segment_most(segment) + 1;
@@ -313,6 +262,41 @@ static void advance_split(struct prefix_table *table, struct directory *director
     directory->depth++;
 }
 
+/* Which halves of a range a prefix has something in: 1, 2, or both. */
+static unsigned halves_of(uint64_t prefix, unsigned depth)
+{
+    uint64_t bit = UINT64_C(1) << (64 - depth);
+    return prefix_length(prefix) < depth ? 3 : prefix & bit ? 2 : 1;
+}
+
+/* Two segments for the halves of the range of this one. */
+static bool cut_segment(struct prefix_table *table, const struct segment *segment, node *halves)
+{
+    uint64_t most = segment_most(segment) + 1;
+    unsigned depth = segment->depth + 1u;
+    struct prefix_entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
+    if (!entries)
+        return false;
+    uint64_t count = segment_gather(segment, entries);
+    uint128 left = 0;
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t part = 0, start = segment->start | (uint64_t)half << (64 - depth);
+        for (uint64_t i = 0; i < count; i++) {
+            entries[most + part] = entries[i];
+            part += halves_of(entries[i].prefix, depth) >> half & 1;
+        }
+        uint128 sum = half ? segment->sum - left : sum_of(table, start, entries + most, part);
+        left = sum;
+        halves[half] = new_segment(table, start, depth, entries + most, part, sum);
+    }
+    memory_release(&table->allocator, entries);
+    if (halves[0] && halves[1])
+        return true;
+    free_segment(table, segment_of(halves[0]));
+    free_segment(table, segment_of(halves[1]));
+    return false;
+}
+
 /* Cuts the next segment in two, if there is memory: it is never necessary. */
 static void cut_next(struct prefix_table *table, struct directory *directory)
 {
@@ -328,24 +312,9 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
         halves[0] = halves[1] = old;
     } else {
         struct segment *segment = segment_of(old);
-        unsigned depth = segment->depth + 1u;
-        uint64_t count, starts[2] = {segment->start, segment->start | UINT64_C(1) << (64 - depth)}, first = 0,
-                        total = 0;
-        struct prefix_entry *entries = list_of(table, segment, &count);
-        if (!entries)
+        if (!cut_segment(table, segment, halves))
             return;
-        for (unsigned i = 0; i < 2; i++) {
-            uint64_t part = part_of(entries, count, &first, starts[i], range_end(starts[i], depth));
-            halves[i] = new_segment(table, starts[i], depth, entries + first, part);
-            total += part;
-        }
-        memory_release(&table->allocator, entries);
-        if (!halves[0] || !halves[1]) {
-            free_segment(table, segment_of(halves[0]));
-            free_segment(table, segment_of(halves[1]));
-            return;
-        }
-        directory->count += total - count;
+        directory->count += segment_of(halves[0])->prefixes + segment_of(halves[1])->prefixes - segment->prefixes;
         free_segment(table, segment);
     }
     directory->upper[index] = 0;
@@ -469,14 +438,14 @@ static uint64_t merge_lists(const struct prefix_table *table, struct replacement
 }
 
 /* By a copy that gets the few that are new, if it takes them; it has noted nothing if it does not. */
-static struct segment *extended_copy(struct prefix_table *table, struct replacement *replacement,
-                                     const struct segment *old, const uint64_t *prefixes, uint64_t count)
+static node extended_copy(struct prefix_table *table, struct replacement *replacement, const struct segment *old,
+                          const uint64_t *prefixes, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         if (!segment_takes(old, prefix_length(prefixes[i])) || !begins_here(old, prefixes[i]))
-            return NULL;
+            return 0;
     if (old->spill_count || count > old->used / 4)
-        return NULL;
+        return 0;
     struct segment *copy = segment_copy(old, &table->allocator);
     uint64_t removed[2 * SLOTS];
     const struct replacement before = *replacement;
@@ -491,11 +460,11 @@ static struct segment *extended_copy(struct prefix_table *table, struct replacem
             continue;
         *replacement = before;
         segment_free(copy, &table->allocator);
-        return NULL;
+        return 0;
     }
     if (copy)
         table->bytes += segment_bytes(copy);
-    return copy;
+    return (node)copy;
 }
 
 static node rebuilt(struct prefix_table *table, struct replacement *replacement, const struct segment *old,
@@ -512,6 +481,23 @@ static node rebuilt(struct prefix_table *table, struct replacement *replacement,
     return child;
 }
 
+/* The same for one prefix that begins here and covers nothing, without sorting: a segment that only has to grow. */
+static node grown(struct prefix_table *table, const struct segment *old, uint64_t prefix)
+{
+    uint64_t most = segment_most(old) + 1;
+    if (most > (uint64_t)MOST_IN_SEGMENT * table->target)
+        return 0;
+    struct prefix_entry *entries = memory_allocate(&table->allocator, most * sizeof *entries);
+    if (!entries)
+        return 0;
+    uint64_t count = segment_gather(old, entries);
+    entries[count] = (struct prefix_entry){prefix, 0};
+    node child =
+        new_segment(table, old->start, old->depth, entries, count + 1, old->sum + hash_number(table->seed, prefix));
+    memory_release(&table->allocator, entries);
+    return child;
+}
+
 /* Of the segment with this hash, for prefixes in order that have something there. */
 static roost_status make_successor(struct prefix_table *table, struct replacement *replacement, uint64_t hash,
                                    const uint64_t *prefixes, uint64_t count)
@@ -522,8 +508,10 @@ static roost_status make_successor(struct prefix_table *table, struct replacemen
     successor->directory = owner_of(table, hash);
     successor->place = place_of(successor->directory, hash);
     const struct segment *old = segment_of(*successor->place);
-    struct segment *copy = extended_copy(table, replacement, old, prefixes, count);
-    successor->child = copy ? (node)copy : rebuilt(table, replacement, old, prefixes, count);
+    bool grows = count == 1 && prefix_length(*prefixes) >= table->longest && prefix_length(*prefixes) >= old->depth;
+    successor->child = grows ? grown(table, old, *prefixes) : extended_copy(table, replacement, old, prefixes, count);
+    if (!successor->child)
+        successor->child = rebuilt(table, replacement, old, prefixes, count);
     if (!successor->child)
         return ROOST_NO_MEMORY;
     replacement->count++;

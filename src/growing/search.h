@@ -1,0 +1,70 @@
+/*
+ * How a table is searched: its directory, and one kernel of look-ups for each instruction set. `table.c` explains the
+ * directory, `segment.c` the slots; `search.c` picks the kernel.
+ */
+#ifndef GROWING_SEARCH_H
+#define GROWING_SEARCH_H
+
+#include "segment.h"
+
+/* A segment, or with the lowest bit set a directory. */
+typedef uintptr_t node;
+
+struct directory {
+    node *lower, *upper;
+    uint64_t split; /* so many of `upper` are cut in two, and in `lower` */
+    uint64_t count; /* prefixes in its own segments; what spans several counts in each */
+    uint8_t base;   /* bits of a hash that lead here */
+    uint8_t depth;  /* `upper` has 2^depth places */
+};
+
+static inline bool is_nested(node child)
+{
+    return child & 1;
+}
+
+static inline struct directory *nested_of(node child)
+{
+    return (struct directory *)(child & ~(uintptr_t)1);
+}
+
+static inline struct segment *segment_of(node child)
+{
+    return (struct segment *)child;
+}
+
+static inline node *place_of(const struct directory *directory, uint64_t hash)
+{
+    uint64_t inside = hash << directory->base, index = inside >> 1 >> (63 - directory->depth);
+    bool cut = index < directory->split;
+    return (cut ? directory->lower : directory->upper) + (cut ? inside >> (63 - directory->depth) : index);
+}
+
+static inline struct segment *find_segment(const struct directory *root, uint64_t hash)
+{
+    node child = *place_of(root, hash);
+    while (__builtin_expect(is_nested(child), 0))
+        child = *place_of(nested_of(child), hash);
+    return segment_of(child);
+}
+
+/* One implementation of look-ups. All give the same answers. */
+struct search_kernel {
+    const char *name;
+    bool (*usable)(void);
+    void (*contains)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
+};
+
+extern const struct search_kernel search_kernel_plain;
+#if defined(__x86_64__)
+extern const struct search_kernel search_kernel_avx2;
+#endif
+
+/* All kernels of this build, best first, the plain one last; NULL ends the list. */
+extern const struct search_kernel *const search_kernels[];
+
+/* The best one that this machine can run; tests may force another (NULL: back to the best). */
+const struct search_kernel *search_kernel_in_use(void);
+void search_kernel_force(const struct search_kernel *kernel);
+
+#endif
