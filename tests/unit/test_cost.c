@@ -461,6 +461,8 @@ static bool forge_late_table(roost_buffer *frame, const roost_config *config, ui
     bool grew;
     size_t done;
     roost_hash hash = hash_for_key(1);
+    if (config->kind == ROOST_CUCKOO) /* it has no series of tables */
+        return false;
     assert_ok(roost_filter_new(&filter, config, NULL));
     struct series *series = as_series(filter);
     roost_status status = series_table(series, index, &table);
