@@ -1,23 +1,7 @@
-/* Look-ups in plain C, the reference for the vector kernels; and the one place that picks a kernel. */
+/* The one place that picks a kernel: the first usable one, once; tests may force another. */
 #include "search.h"
 
 #include <stdatomic.h>
-
-static inline bool buckets_match(const struct segment *segment, const uint8_t *home, const uint8_t *other,
-                                 uint64_t slot)
-{
-    unsigned width = segment->slots.width;
-    return (bucket_matches(home, width, slot) | bucket_matches(other, width, slot | in_other_bucket(segment))) != 0;
-}
-
-#include "search_loops.h"
-
-static bool usable(void)
-{
-    return true;
-}
-
-const struct search_kernel search_kernel_plain = {"plain", usable, contains_batch};
 
 const struct search_kernel *const search_kernels[] = {
 #if defined(__x86_64__)
