@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "filter/configuration.h"
+#include "growing/search.h"
 #include "growing/table.h"
 
 enum { MOST = 4096 };
@@ -121,11 +122,17 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
     bool found[COUNT_OF(hashes)];
     for (size_t i = 0; i < COUNT_OF(hashes); i++)
         hashes[i] = (roost_hash){0, draw_hash(random, world)};
-    table_contains_many(table, found, hashes, COUNT_OF(hashes));
-    for (size_t i = 0; i < COUNT_OF(hashes); i++) {
-        assert_int_equal(found[i], model_contains(model, hashes[i].high));
-        assert_int_equal(table_contains(table, hashes[i].high), found[i]);
+    for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++) {
+        if (!(*kernel)->usable())
+            continue;
+        search_kernel_force(*kernel);
+        table_contains_many(table, found, hashes, COUNT_OF(hashes));
+        for (size_t i = 0; i < COUNT_OF(hashes); i++) {
+            assert_int_equal(found[i], model_contains(model, hashes[i].high));
+            assert_int_equal(table_contains(table, hashes[i].high), found[i]);
+        }
     }
+    search_kernel_force(NULL);
     for (uint32_t i = 0; i < model->count; i++) {
         assert_true(table_contains(table, first_covered(model->prefixes[i])));
         assert_true(table_contains(table, last_covered(model->prefixes[i])));
