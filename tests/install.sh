@@ -92,6 +92,12 @@ without=
 command -v cmake >/dev/null && [ -d "$lib/cmake" ] || without="--without=CMake"
 command -v c++ >/dev/null && [ -f "$root/usr/local/include/roost.hpp" ] || without="$without --without=C++"
 check "docs/embed.md does what it says" tests/pages $without docs/embed.md
+mkdir -p "$root/project/subprojects" && ln -s "$PWD" "$root/project/subprojects/roost"
+printf "project('birds', 'c')\nexecutable('birds', 'two_replicas.c', dependencies: dependency('roost'))\n" >"$root/project/meson.build"
+cp examples/two_replicas.c "$root/project"
+check "Meson finds it as a subproject, without its tests" sh -c "unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH
+    meson setup '$root/project/build' '$root/project' | grep 'Dependency roost found: YES.*overridden' &&
+    ninja -C '$root/project/build' -n birds | grep -q 'subprojects/roost/src/archive' && meson introspect --tests '$root/project/build' | grep -qx '\[\]'"
 check "uninstalls" make --no-print-directory uninstall DESTDIR="$root"
 check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
 exit $fail
