@@ -98,6 +98,7 @@ uninstall:
 # From what is committed; the same commit gives the same bytes.
 version = $(shell sed -n "s/^ *version: '\\(.*\\)',/\\1/p" meson.build)
 dist:
+	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo "roost: make dist needs a clone with git: this folder has no commits"; exit 2; }
 	@mkdir -p build
 	@git archive --format=tar --prefix=roost-$(version)/ HEAD | gzip -9n >build/roost-$(version).tar.gz
 	@sha256sum build/roost-$(version).tar.gz
