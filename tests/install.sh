@@ -99,6 +99,7 @@ installs() { # options of meson, then the libraries that it installs
 installs -Ddefault_library=static libroost.a
 installs -Ddefault_library=shared libroost.so
 installs -Ddefault_library=both 'libroost.a libroost.so'
+check "-Dservers=disabled installs no unit" sh -c "meson setup '$root/one' -Dservers=disabled -Dtests=false >/dev/null && ! meson introspect --installed '$root/one' | grep roost-link"
 check "make dist without git says so" sh -c "mkdir -p '$root/nothing' && cp Makefile meson.build '$root/nothing' && ! make -C '$root/nothing' dist >'$root/printed' 2>&1 && grep -q 'needs a clone with git' '$root/printed'"
 mkdir -p "$root/project/subprojects" && ln -s "$PWD" "$root/project/subprojects/roost"
 printf "project('birds', 'c')\nexecutable('birds', 'two_replicas.c', dependencies: dependency('roost'))\n" >"$root/project/meson.build"
