@@ -92,6 +92,7 @@ install: all
 
 uninstall:
 	@test -f $(install_folder)/meson-logs/install-log.txt || { echo "roost: nothing was installed from $(install_folder)"; exit 2; }
+	@grep -q '^$(DESTDIR)$(PREFIX)/' $(install_folder)/meson-logs/install-log.txt || { echo "roost: the last make install was not to $(DESTDIR)$(PREFIX)"; exit 2; }
 	@ninja -C $(install_folder) --quiet uninstall >/dev/null
 	@for folder in include/roost lib/roost lib/cmake/roost; do rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || true; done
 

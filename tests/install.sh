@@ -107,6 +107,7 @@ cp examples/two_replicas.c "$root/project"
 check "Meson finds it as a subproject, without its tests" sh -c "unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH
     meson setup '$root/project/build' '$root/project' | grep 'Dependency roost found: YES.*overridden' &&
     ninja -C '$root/project/build' -n birds | grep -q 'subprojects/roost/src/archive' && meson introspect --tests '$root/project/build' | grep -qx '\[\]'"
+check "does not uninstall what was installed elsewhere" sh -c "! make --no-print-directory uninstall DESTDIR='$root/elsewhere' | grep -v 'the last make install was not to' && test -f '$lib/libroost.a'"
 check "uninstalls" make --no-print-directory uninstall DESTDIR="$root"
 check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
 exit $fail
