@@ -92,12 +92,14 @@ install: all
 
 uninstall:
 	@test -f $(install_folder)/meson-logs/install-log.txt || { echo "roost: nothing was installed from $(install_folder)"; exit 2; }
+	@grep -q '^$(DESTDIR)$(PREFIX)/' $(install_folder)/meson-logs/install-log.txt || { echo "roost: the last make install was not to $(DESTDIR)$(PREFIX)"; exit 2; }
 	@ninja -C $(install_folder) --quiet uninstall >/dev/null
 	@for folder in include/roost lib/roost lib/cmake/roost; do rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || true; done
 
 # From what is committed; the same commit gives the same bytes.
 version = $(shell sed -n "s/^ *version: '\\(.*\\)',/\\1/p" meson.build)
 dist:
+	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo "roost: make dist needs a clone with git: this folder has no commits"; exit 2; }
 	@mkdir -p build
 	@git archive --format=tar --prefix=roost-$(version)/ HEAD | gzip -9n >build/roost-$(version).tar.gz
 	@sha256sum build/roost-$(version).tar.gz

@@ -74,7 +74,7 @@ static int run_increment(const char *name)
     bool applied;
     int64_t value;
     if (!settings.id)
-        return complain("incr", "--id is missing"), EXIT_ERROR;
+        return complain("counter incr", "--id is missing; give the id of the operation, as --id order-17"), EXIT_ERROR;
     interrupt_catch();
     bool done = timed_file_open(&file, name, &settings.timed, ROOST_COUNTER) && increment(&file, &applied, &value) &&
                 filter_file_save(&file);

@@ -106,6 +106,9 @@ static bool serve_lines(const char *name)
 static bool serve_filter(const char *name)
 {
     struct filter_file file = {0};
+    if (access(name, F_OK) != 0 && errno == ENOENT)
+        return complain(name, "%s; copy the filter of the other side there, or create one with the same options",
+                        strerror(errno));
     bool served = filter_file_look(&file, name) && serve_all(&file);
     filter_file_close(&file);
     return served;

@@ -160,7 +160,7 @@ bool dedup(const struct dedup_settings *settings)
 {
     struct deduping deduping = {.settings = settings, .time = settings->timed->time};
     if (!settings->timed->window)
-        return complain("dedup", "--window is missing");
+        return complain("window dedup", "--window is missing; give a time, as --window 10m");
     roost_status status = open_window(&deduping);
     if (status == ROOST_INVALID)
         return complain("dedup", "cannot run: --fpr or --window is out of range");

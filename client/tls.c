@@ -128,6 +128,19 @@ static ssize_t failed(struct tls *tls, const char *what)
     return TRANSFER_ERROR;
 }
 
+/* What to do about the errors of OpenSSL that users meet first; "" for others. */
+static const char *advice(void)
+{
+    switch (ERR_GET_REASON(ERR_peek_last_error())) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return "; the server wants a certificate: --cert and --key";
+    case SSL_R_WRONG_VERSION_NUMBER:
+        return "; is this its port for TLS? redis:// is without TLS";
+    default:
+        return "";
+    }
+}
+
 /* The meaning of a call of OpenSSL that did not succeed. */
 static ssize_t outcome(struct tls *tls, int result)
 {
@@ -139,7 +152,7 @@ static ssize_t outcome(struct tls *tls, int result)
         ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return TRANSFER_END;
     char text[200];
-    snprintf(text, sizeof text, "TLS failed: %s", last_error());
+    snprintf(text, sizeof text, "TLS failed: %s%s", last_error(), advice());
     return failed(tls, text);
 }
 
@@ -169,7 +182,8 @@ ssize_t tls_handshake(struct tls *tls)
     if (came != TRANSFER_ERROR || verdict == X509_V_OK || tls->insecure)
         return came;
     char text[200];
-    snprintf(text, sizeof text, "its certificate is not trusted: %s", X509_verify_cert_error_string(verdict));
+    snprintf(text, sizeof text, "its certificate is not trusted: %s; --cacert names the authority to trust",
+             X509_verify_cert_error_string(verdict));
     return failed(tls, text);
 }
 

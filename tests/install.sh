@@ -92,6 +92,22 @@ without=
 command -v cmake >/dev/null && [ -d "$lib/cmake" ] || without="--without=CMake"
 command -v c++ >/dev/null && [ -f "$root/usr/local/include/roost.hpp" ] || without="$without --without=C++"
 check "docs/embed.md does what it says" tests/pages $without docs/embed.md
+installs() { # options of meson, then the libraries that it installs
+    check "$1 installs $2" sh -c "meson setup '$root/one' $1 -Dtests=false >/dev/null && meson introspect --installed '$root/one' | grep -oE 'libroost\.[a-z]+' | sort -u | xargs | grep -qx '$2'"
+    rm -rf "$root/one"
+}
+installs -Ddefault_library=static libroost.a
+installs -Ddefault_library=shared libroost.so
+installs -Ddefault_library=both 'libroost.a libroost.so'
+check "-Dservers=disabled installs no unit" sh -c "meson setup '$root/one' -Dservers=disabled -Dtests=false >/dev/null && ! meson introspect --installed '$root/one' | grep roost-link"
+check "make dist without git says so" sh -c "mkdir -p '$root/nothing' && cp Makefile meson.build '$root/nothing' && ! make -C '$root/nothing' dist >'$root/printed' 2>&1 && grep -q 'needs a clone with git' '$root/printed'"
+mkdir -p "$root/project/subprojects" && ln -s "$PWD" "$root/project/subprojects/roost"
+printf "project('birds', 'c')\nexecutable('birds', 'two_replicas.c', dependencies: dependency('roost'))\n" >"$root/project/meson.build"
+cp examples/two_replicas.c "$root/project"
+check "Meson finds it as a subproject, without its tests" sh -c "unset PKG_CONFIG_PATH CMAKE_PREFIX_PATH
+    meson setup '$root/project/build' '$root/project' | grep 'Dependency roost found: YES.*overridden' &&
+    ninja -C '$root/project/build' -n birds | grep -q 'subprojects/roost/src/archive' && meson introspect --tests '$root/project/build' | grep -qx '\[\]'"
+check "does not uninstall what was installed elsewhere" sh -c "! make --no-print-directory uninstall DESTDIR='$root/elsewhere' | grep -v 'the last make install was not to' && test -f '$lib/libroost.a'"
 check "uninstalls" make --no-print-directory uninstall DESTDIR="$root"
 check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
 exit $fail

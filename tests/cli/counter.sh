@@ -13,7 +13,7 @@ holds "info for people" grep -q '4, counted by 1 replica' <("$ROOST" info c.roos
 gives "quiet" 0 "" counter incr c.roost --id four -q
 
 # ---- what is refused changes nothing ----
-refuses "no id" '--id is missing' counter incr c.roost
+refuses "no id" '^roost: counter incr: --id is missing; .*--id order-17' counter incr c.roost
 refuses "an empty id" '--id: must not be empty' counter incr c.roost --id ''
 refuses "an id that is too long" 'must have 1 to 65536 bytes' counter incr c.roost --id "$(head -c 100000 /dev/zero | tr '\0' x)"
 refuses "an amount that is none" 'must be a whole number' counter incr c.roost --id x --by 1.5

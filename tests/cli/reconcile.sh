@@ -184,6 +184,10 @@ verdict "a link stays one"
 
 refuses "a file that is not there" 'nosuch: No such file' reconcile a nosuch
 refuses "a directory" 'shells: Is a directory' reconcile shells a
+"$ROOST" create filter --capacity 10
+refuses "a filter, on either side" 'filter: is a filter, not a file of lines; roost sync' reconcile a filter
+refuses "and the other way round" 'filter: is a filter, not a file of lines' reconcile filter a
+rm filter
 refuses "an unknown method" '--method magic: must be auto, riblt, dbf, ccf-query or ccf-decode' reconcile a b --method magic
 refuses "dbf for multisets" '--method dbf: cannot be used with --multiset' reconcile a b --method dbf --multiset
 refuses "riblt for multisets" '--method riblt: cannot be used with --multiset' reconcile a b --method riblt --multiset

@@ -217,7 +217,7 @@ foreign "a peer that is killed" 'host:b: no answer: .* was stopped by signal 9' 
 before=$(snapshot)
 roost sync a host:missing "${there[@]}"
 is "a peer that is missing there: both ends say so" \
-    "2 $before roost: missing: No such file or directory roost: host:missing: no answer: $ROOST_RSH ended with exit status 2" \
+    "2 $before roost: missing: No such file or directory; copy the filter of the other side there, or create one with the same options roost: host:missing: no answer: $ROOST_RSH ended with exit status 2" \
     "$status $(snapshot) $(tr '\n' ' ' <"$output/err" | sed 's/ $//')"
 refuses "no host" '^roost: :b: the host before the colon must not be empty' sync a :b
 refuses "a host that is an option" '^roost: -oProxyCommand=x:b: the host before the colon must not be empty' sync a -- -oProxyCommand=x:b
@@ -235,6 +235,7 @@ chmod +x bin/ssh
 cp a lines
 : >"$output/words"
 for verb in sync reconcile; do
+    [ $verb = sync ] || seq 3 >lines # reconcile wants a file of lines
     for peer in '[-oProxyCommand=touch owned]:x' '[-oProxyCommand=touch${IFS}owned]:x' '-oProxyCommand=x:b' '[-l]:x' 'me@[-oX]:x' 'me@-oX:x' \
         '-oX@host:x' '[-oX@host]:x' 'me@you@-oX:x' '[[-oX]]:x' '][-oX:x' ']-oX:x' '[]:x' '@host:x' 'me@:x' 'me@[]:x' '[]-oX:x' \
         'me@[]-oX:x' 'ho[st:x' '[host:x' '[host]x:x' 'me@[::1]x:x' $'-\noX:x' 'a b:x' '$(id):x' '`id`:x' 'a;b:x' $'a\nb:x' 'a\b:x' '`id`@host:x' 'a"b@host:x'; do

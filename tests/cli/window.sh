@@ -20,6 +20,7 @@ gives "-f takes the lines of a file" 0 a window check keys.roost -f list
 gives "-0 splits at NUL" 0 '{"keys":2,"new":1}' window add keys.roost -0 -f nul --json
 "$ROOST" window check -0 keys.roost -f nul | cmp -s - nul; verdict "and prints NUL"
 printf 'x\ny\0z\0x\ny\0' | "$ROOST" window dedup --window 1h -0 | cmp -s - <(printf 'x\ny\0z\0'); verdict "dedup takes -0, too"
+refuses "dedup without a window" '^roost: window dedup: --window is missing; .*--window 10m' window dedup </dev/null
 refuses "dedup -f" '--file: only for add and check; dedup reads standard input' window dedup --window 1h -f list
 if script -qec true /dev/null >/dev/null 2>&1; then
     is "the name of a file as a key: a hint" \
