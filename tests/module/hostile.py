@@ -83,12 +83,14 @@ def read_varint(data, at):
 def configuration(frame):
     """Its bytes and its seed, as docs/format.md has them."""
     begin = at = read_varint(frame, 6)[1]
-    kind, grows = frame[at] & 15, frame[at] & 16
+    kind, grows, prefixes = frame[at] & 15, frame[at] & 48, frame[at] & 32
     at = read_varint(frame, at + 2)[1] + 8
     seed, at = read_varint(frame, at)
     at += 2
     if grows:
         at = read_varint(frame, at)[1] + 2
+    if prefixes:
+        return frame[begin:at], seed ^ 0x526f6f7374
     if kind in (6, 7):
         at = read_varint(frame, at)[1] + 1
     at += {2: 0, 3: 1 if grows else 2}.get(kind, 0)

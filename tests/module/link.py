@@ -646,7 +646,7 @@ def test_a_node_without_its_record_is_not_outdated():
         for s in nodes[1:]:  # so that the first one is greeted alone, and gets a number of its own
             s.process.send_signal(signal.SIGSTOP)
         with Link(a, cluster, options=(FAST,)) as link:
-            wait_for(lambda: nodes[0].client.keys("roost:links*"), "a record")
+            wait_for(lambda: nodes[0].client.keys("roost:links*") and number(nodes[0]), "a number")
             for s in nodes[1:]:
                 s.process.send_signal(signal.SIGCONT)
             assert number(nodes[0]) >= number(nodes[1]), "a later number is higher, and the lowest counts"
