@@ -256,7 +256,9 @@ static uint64_t *list_new(const struct growing_cuckoo *growing, next_prefix *nex
     const roost_allocator *allocator = &growing->base.environment.allocator;
     uint64_t room = 1024, *list = memory_allocate(allocator, room * sizeof *list);
     *count = 0;
-    for (uint64_t prefix; list && (prefix = next(context)) != 0;) {
+    if (!list)
+        return NULL;
+    for (uint64_t prefix; (prefix = next(context)) != 0;) {
         if (table_covers(&growing->table, prefix))
             continue;
         if (*count == room) {
@@ -264,10 +266,10 @@ static uint64_t *list_new(const struct growing_cuckoo *growing, next_prefix *nex
             if (longer)
                 memcpy(longer, list, room * sizeof *list);
             memory_release(allocator, list);
+            if (!longer)
+                return NULL;
             list = longer;
             room *= 2;
-            if (!list)
-                break;
         }
         list[(*count)++] = prefix;
     }

@@ -108,7 +108,7 @@ roost_status write_prefixes(struct bit_writer *writer, struct prefix_census cens
 {
     unsigned range_bits = range_bits_of(census.count);
     uint64_t *prefixes = NULL, room = 0, ahead = next(context);
-    bool enough = true;
+    bool enough = make_room(&prefixes, &room, 0, allocator);
     write_varint(writer, census.count);
     if (census.count > 0) {
         write_byte(writer, census.shortest);

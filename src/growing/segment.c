@@ -97,7 +97,7 @@ static bool shape_slots(struct segment *segment, unsigned longest, unsigned bloc
 static void shape_tags(struct segment *segment, unsigned width)
 {
     segment->tags = lane_of(quick_width(width), segment->block_bytes, segment->block_count);
-    if (width)
+    if (segment->tags.per_block)
         segment->block_count += (uint16_t)divide_up(segment->buckets, segment->tags.per_block);
 }
 
@@ -326,7 +326,7 @@ static uint32_t scaled(const struct segment *segment, uint64_t first)
 
 static inline uint64_t inverse_of(const struct segment *segment)
 {
-    return divide_up(UINT64_C(1) << INVERSE_BITS, segment->buckets);
+    return (UINT64_C(1) << INVERSE_BITS) / (segment->buckets ? segment->buckets : 1) + 1;
 }
 
 /* The first bits that lead to a bucket and an offset; the inverse of `scaled`. */

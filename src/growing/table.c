@@ -101,7 +101,8 @@ static struct directory *new_directory(struct prefix_table *table, unsigned base
     struct directory *directory = memory_allocate(&table->allocator, sizeof *directory);
     if (!directory)
         return NULL;
-    unsigned depth = highest_bit(segments);
+    segments = segments ? segments : 1;
+    unsigned depth = highest_bit(segments) & 63; /* analyzers do not know the range of what counts zeros */
     directory->base = (uint8_t)base;
     directory->depth = (uint8_t)depth;
     directory->split = segments - (UINT64_C(1) << depth);
@@ -702,10 +703,10 @@ void walk_end(struct table_walk *walk)
 
 static bool make_room(struct table_walk *walk, uint64_t room)
 {
-    if (room <= walk->room)
+    if (walk->entries && room <= walk->room)
         return true;
     walk_end(walk);
-    room += room / 4;
+    room += room / 4 + 1;
     walk->entries = memory_allocate(&walk->table->allocator, 2 * room * sizeof *walk->entries);
     walk->room = walk->entries ? room : 0;
     walk->scratch = walk->entries + walk->room;
@@ -799,7 +800,7 @@ static roost_status build_root(struct prefix_table *table, struct supply *supply
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context)
 {
     struct supply supply = {.next = next, .context = context};
-    table->root = new_directory(table, 0, count / table->target ? count / table->target : 1);
+    table->root = new_directory(table, 0, count / table->target);
     if (!table->root)
         return ROOST_NO_MEMORY;
     supply.ahead = next(context);
