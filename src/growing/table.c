@@ -185,7 +185,7 @@ static node new_segment(struct prefix_table *table, uint64_t start, unsigned dep
 
 static uint64_t range_end(uint64_t start, unsigned depth)
 {
-    return depth ? start | UINT64_MAX >> depth : UINT64_MAX;
+    return depth ? start | UINT64_MAX >> (depth & 63) : UINT64_MAX; /* it is below 64, which analyzers do not see */
 }
 
 /* Those that have hashes in a range, of a list that is in order: from *first on, so many. */
