@@ -143,7 +143,9 @@ static void claim_rate_is_known(const struct panel *panel)
 
 static bool grew(const struct panel *panel, const struct outcome *outcome)
 {
-    return outcome->info.tables >= 2 && outcome->elements == panel->scale.keys;
+    /* one table of prefixes grows by longer ones */
+    bool several = outcome->info.tables >= 2 || outcome->info.longest_prefix > outcome->info.shortest_prefix;
+    return several && outcome->elements == panel->scale.keys;
 }
 
 /* Where replicas meet once, at the end. */

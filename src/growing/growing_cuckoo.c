@@ -158,7 +158,7 @@ static bool growing_move(roost_filter *filter, const struct memory_mover *mover,
 
 static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
 {
-    if (growing->table.counts[growing->length] >= growing->room) {
+    if (growing->length > MOST_LENGTH || growing->table.counts[growing->length] >= growing->room) {
         find_level(growing);
         if (growing->length > MOST_LENGTH)
             return ROOST_FULL;

@@ -769,8 +769,6 @@ static const struct setting settings[] = {
     {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 1, 1, 1, 4, 5},
     {"multiset", ROOST_ORCUCKOO, true, false, 2, 1, 1, 1, 5, 7},
     {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 1, 1, 2, 5, 6},
-    {"cuckoo", ROOST_CUCKOO, false, false, 3, 1, 1, 1, 7, 9},
-    {"cuckoo, deltas", ROOST_CUCKOO, false, true, 2, 1, 1, 2, 6, 8},
     {"bloom", ROOST_BLOOM, false, false, 3, 3, 3, 1, 5, 7},
     {"bloom, deltas", ROOST_BLOOM, false, true, 2, 2, 2, 1, 5, 7},
 };
