@@ -204,7 +204,7 @@ static void every_order_of_a_tiny_universe(void **state)
     for (int i = 0; i < REPLICAS; i++)
         world.filters[i] = new_filter(&config);
     budget_of(&budget, roost_filter_get_config(world.filters[0]));
-    explore(&world, is_brief() ? 2 : 4);
+    explore(&world, is_brief() ? 3 : 4);
     free_world(&world);
     printf("%llu states, %llu prefixes covered\n", (unsigned long long)states, (unsigned long long)covered);
     assert_true(covered > 0);
