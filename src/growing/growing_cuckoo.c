@@ -383,17 +383,6 @@ static roost_status growing_read_state(roost_filter *filter, struct bit_reader *
 
 /* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
-struct sorted_list {
-    const uint64_t *prefixes;
-    uint64_t left;
-};
-
-static uint64_t next_of_list(void *context)
-{
-    struct sorted_list *list = context;
-    return list->left ? list->left--, *list->prefixes++ : 0;
-}
-
 /* A sorted list, none of which covers another. */
 static roost_status write_list(const roost_filter *filter, struct bit_writer *writer, const uint64_t *prefixes,
                                uint64_t count)
@@ -406,7 +395,7 @@ static roost_status write_list(const roost_filter *filter, struct bit_writer *wr
         census.longest = (uint8_t)prefix_length(ends);
         census.shortest = (uint8_t)(63 - highest_bit(ends));
     }
-    struct sorted_list list = {prefixes, count};
+    struct prefix_list list = {prefixes, count};
     return write_prefixes(writer, census, next_of_list, &list, &filter->environment.allocator);
 }
 

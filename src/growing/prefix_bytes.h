@@ -24,7 +24,7 @@ struct prefix_reader {
     struct prefix_census census;
     uint64_t range, ranges, left; /* the next range, how many there are, and prefixes that are not yet read */
     unsigned range_bits;
-    uint64_t *prefixes, *scratch;
+    uint64_t *prefixes;
     uint64_t at, count, room; /* of the present range */
     uint64_t last;            /* the last hash that is covered so far, or 0 with `begun` false */
     bool begun;

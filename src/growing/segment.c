@@ -43,8 +43,7 @@
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE 1024
 /* Of 1,024 slots so many may be in use when a segment is made. */
-#define LOAD_ROOMY 840
-#define LOAD_TIGHT 960
+#define MOST_LOAD 840
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -101,9 +100,9 @@ static void shape_tags(struct segment *segment, unsigned width)
         segment->block_count += (uint16_t)divide_up(segment->buckets, segment->tags.per_block);
 }
 
-static bool holds(const struct segment *segment, uint64_t entries, bool roomy)
+static bool holds(const struct segment *segment, uint64_t entries)
 {
-    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (roomy ? LOAD_ROOMY : LOAD_TIGHT);
+    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * MOST_LOAD;
 }
 
 /* The next larger size: small tables have one block that is not of full size yet. */
@@ -572,8 +571,8 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
     unsigned bytes = FULL_BLOCK / 16, blocks = 1;
     do {
         struct segment planned = {.depth = shape.depth, .start = shape.start, .block_bytes = (uint16_t)bytes};
-        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.roomy) ||
-            !holds(&planned, count_slots(&planned, entries, count), shape.roomy))
+        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count) ||
+            !holds(&planned, count_slots(&planned, entries, count)))
             continue;
         shape_tags(&planned, shape.tag_width);
         struct segment *segment = allocate_like(&planned, allocator);

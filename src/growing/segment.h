@@ -153,7 +153,6 @@ struct segment_shape {
     uint8_t depth;     /* of its range */
     uint8_t tag_width; /* bits */
     uint8_t longest;   /* prefix that it takes */
-    bool roomy;        /* leave room for some more, or use all */
 };
 
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags

@@ -171,10 +171,8 @@ static node new_segment(struct prefix_table *table, uint64_t start, unsigned dep
                         uint64_t count, uint128 sum)
 {
     unsigned longest = longest_of(entries, count);
-    struct segment_shape shape = {.start = start,
-                                  .depth = (uint8_t)depth,
-                                  .longest = (uint8_t)(longest > depth ? longest : depth),
-                                  .roomy = true};
+    struct segment_shape shape = {
+        .start = start, .depth = (uint8_t)depth, .longest = (uint8_t)(longest > depth ? longest : depth)};
     struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
     if (!segment)
         return 0;
@@ -838,12 +836,7 @@ static uint64_t next_merged(void *context)
     }
 }
 
-struct prefix_list {
-    const uint64_t *prefixes;
-    uint64_t left;
-};
-
-static uint64_t next_of_list(void *context)
+uint64_t next_of_list(void *context)
 {
     struct prefix_list *list = context;
     return list->left ? list->left--, *list->prefixes++ : 0;

@@ -66,6 +66,13 @@ struct table_stream {
 };
 uint64_t next_of_table(void *stream);
 
+/* A list in order as such a source. */
+struct prefix_list {
+    const uint64_t *prefixes;
+    uint64_t left;
+};
+uint64_t next_of_list(void *list);
+
 /* Fills an empty table with about `count` prefixes, in order, none of which covers another. On failure it is empty. */
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context);
 

@@ -139,22 +139,11 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
     }
 }
 
-struct list {
-    const struct model *model;
-    uint32_t next;
-};
-
-static uint64_t next_of_list(void *context)
-{
-    struct list *list = context;
-    return list->next < list->model->count ? list->model->prefixes[list->next++] : 0;
-}
-
 /* Built at once, and copied, it is the same set. */
 static void assert_copies(const struct prefix_table *table, const struct model *model)
 {
     struct prefix_table built = new_table(table->target), copy = new_table(table->target);
-    struct list list = {model, 0};
+    struct prefix_list list = {model->prefixes, model->count};
     assert_ok(table_build(&built, model->count, next_of_list, &list));
     assert_same(&built, model);
     assert_true(built.sum == table->sum);
