@@ -38,6 +38,8 @@
 
 #include <string.h>
 
+#include "crowd.h"
+
 /* Displacements before a segment counts as full. */
 #define MOST_KICKS 48
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
@@ -137,7 +139,9 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
         return NULL;
     *segment = *shape;
     segment->used = segment->prefixes = segment->short_count = segment->spill_count = segment->spill_room = 0;
-    segment->shorts = segment->spill = NULL;
+    segment->shorts = NULL;
+    segment->spill = NULL;
+    segment->crowd = NULL;
     bool complete = true;
     for (unsigned i = 0; i < shape->block_count; i++) {
         segment->blocks[i] = memory_allocate(allocator, shape->block_bytes);
@@ -151,15 +155,20 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
     return NULL;
 }
 
+static size_t spilled_bytes(const struct segment *segment, uint32_t count)
+{
+    return count * (segment->tags.width ? sizeof *segment->pending : sizeof *segment->spill);
+}
+
 static bool reserve_spill(struct segment *segment, uint32_t room, const roost_allocator *allocator)
 {
     if (room <= segment->spill_room)
         return true;
-    uint64_t *spill = memory_allocate(allocator, room * sizeof *spill);
+    void *spill = memory_allocate(allocator, spilled_bytes(segment, room));
     if (!spill)
         return false;
     if (segment->spill_count)
-        memcpy(spill, segment->spill, segment->spill_count * sizeof *spill);
+        memcpy(spill, segment->spill, spilled_bytes(segment, segment->spill_count));
     memory_release(allocator, segment->spill);
     segment->spill = spill;
     segment->spill_room = room;
@@ -173,14 +182,14 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
         return NULL;
     for (unsigned i = 0; i < segment->block_count; i++)
         memcpy(copy->blocks[i], segment->blocks[i], segment->block_bytes);
-    if (!reserve_spill(copy, segment->spill_count, allocator)) {
+    if (!segment->tags.width && !reserve_spill(copy, segment->spill_count, allocator)) {
         segment_free(copy, allocator);
         return NULL;
     }
     if (segment->short_count)
         memcpy(copy->shorts, segment->shorts, segment->short_count * sizeof *copy->shorts);
-    if (segment->spill_count)
-        memcpy(copy->spill, segment->spill, segment->spill_count * sizeof *copy->spill);
+    if (segment->spill)
+        memcpy(copy->spill, segment->spill, spilled_bytes(segment, segment->spill_count));
     copy->used = segment->used;
     copy->prefixes = segment->prefixes;
     copy->short_count = segment->short_count;
@@ -191,7 +200,12 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
 uint64_t segment_bytes(const struct segment *segment)
 {
     return sizeof *segment + segment->block_count * (sizeof *segment->blocks + segment->block_bytes) +
-           segment->short_count * sizeof *segment->shorts + segment->spill_room * sizeof *segment->spill;
+           segment->short_count * sizeof *segment->shorts + spilled_bytes(segment, segment->spill_room);
+}
+
+static bool is_before(struct prefix_entry a, struct prefix_entry b)
+{
+    return a.prefix != b.prefix ? a.prefix < b.prefix : a.tag < b.tag;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
@@ -201,6 +215,7 @@ static inline uint64_t slot_at(const struct segment *segment, uint32_t bucket, u
     return packed_get(bucket_in(segment, segment->slots, bucket), segment->slots.width, index);
 }
 
+/* As it is packed. */
 static inline uint64_t tag_at(const struct segment *segment, uint32_t bucket, unsigned index)
 {
     return segment->tags.width ? packed_get(bucket_in(segment, segment->tags, bucket), segment->tags.width, index) : 0;
@@ -291,14 +306,14 @@ static bool put_by_kicks(struct segment *segment, uint32_t bucket, uint64_t slot
 static bool find_slot(struct segment *segment, struct prefix_entry entry, struct random_source *random)
 {
     struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
-    uint64_t other = place.slot | in_other_bucket(segment);
-    if (put_if_room(segment, place.home, place.slot, entry.tag))
+    uint64_t other = place.slot | in_other_bucket(segment), tag = pack_tag(entry.tag, segment->number_bits);
+    if (put_if_room(segment, place.home, place.slot, tag))
         return true;
     if (place.home == place.other) /* a single bucket */
         return false;
-    return put_if_room(segment, place.other, other, entry.tag) ||
-           (random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, entry.tag, random)
-                                     : put_by_kicks(segment, place.other, other, entry.tag, random));
+    return put_if_room(segment, place.other, other, tag) ||
+           (random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, tag, random)
+                                     : put_by_kicks(segment, place.other, other, tag, random));
 }
 
 bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random)
@@ -377,6 +392,33 @@ static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
     return count;
 }
 
+/* A slot of this very content, in the home bucket or in the other one. */
+static bool find_same(const struct segment *segment, uint32_t home, uint64_t slot, uint64_t tag, struct kick *place)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        *place = (struct kick){home, i};
+        if (slot_at(segment, home, i) == slot && tag_at(segment, home, i) == tag)
+            return true;
+    }
+    if (!is_movable(segment, slot))
+        return false;
+    uint32_t other = way_out(segment, home, slot);
+    slot |= in_other_bucket(segment);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        *place = (struct kick){other, i};
+        if (slot_at(segment, other, i) == slot && tag_at(segment, other, i) == tag)
+            return true;
+    }
+    return false;
+}
+
+/* With tags short prefixes may cover each other, and share slots of the index. */
+static bool has_index_slot(const struct segment *segment, uint32_t home, uint64_t slot)
+{
+    struct kick place;
+    return find_same(segment, home, slot, 0, &place);
+}
+
 /* Those that cannot move go first, when their home buckets have room, and the others later. */
 static bool index_short(struct segment *segment, uint64_t prefix, bool movable, struct random_source *random)
 {
@@ -387,7 +429,8 @@ static bool index_short(struct segment *segment, uint64_t prefix, bool movable, 
             continue;
         uint64_t slot = index_slot(segment, piece);
         uint32_t home = piece.from >> OFFSET_BITS;
-        if (is_movable(segment, slot) != movable || put_if_room(segment, home, slot, 0))
+        if (is_movable(segment, slot) != movable || (segment->tags.width && has_index_slot(segment, home, slot)) ||
+            put_if_room(segment, home, slot, 0))
             continue;
         if (!movable || segment->buckets == 1)
             return false;
@@ -426,26 +469,42 @@ static bool list_covers_prefix(const uint64_t *prefixes, uint32_t count, uint64_
            (next > 0 && covers_prefix(prefixes[next - 1], prefix));
 }
 
+/* The same of the short ones. */
 static bool is_covered_by_short(const struct segment *segment, uint64_t prefix)
 {
-    return list_covers_prefix(segment->shorts, segment->short_count, prefix);
+    uint32_t low = 0, high = segment->short_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (segment->shorts[middle].prefix < prefix)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (low < segment->short_count && covers_prefix(segment->shorts[low].prefix, prefix)) ||
+           (low > 0 && covers_prefix(segment->shorts[low - 1].prefix, prefix));
 }
 
 bool spill_contains(const struct segment *segment, uint64_t hash)
 {
+    if (segment->crowd)
+        return crowd_contains(segment->crowd, hash);
     uint32_t next = first_not_below(segment->spill, segment->spill_count, hash);
     return (next < segment->spill_count && covers_hash(segment->spill[next], hash)) ||
            (next > 0 && covers_hash(segment->spill[next - 1], hash));
 }
 
-bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocator *allocator)
+bool segment_spill(struct segment *segment, struct prefix_entry entry, const roost_allocator *allocator)
 {
     uint32_t count = segment->spill_count;
     if (count == segment->spill_room && !reserve_spill(segment, 2 * count + 8, allocator))
         return false;
-    uint32_t next = first_not_below(segment->spill, count, prefix);
+    if (segment->tags.width) {
+        segment->pending[segment->spill_count++] = entry;
+        return true;
+    }
+    uint32_t next = first_not_below(segment->spill, count, entry.prefix);
     memmove(segment->spill + next + 1, segment->spill + next, (count - next) * sizeof *segment->spill);
-    segment->spill[next] = prefix;
+    segment->spill[next] = entry.prefix;
     segment->spill_count++;
     segment->prefixes++;
     return true;
@@ -478,18 +537,18 @@ bool segment_covers(const struct segment *segment, uint64_t prefix)
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 /* Shell's sort: nearly always of a handful, and never much slower than it must be. */
-static void sort_prefixes(uint64_t *prefixes, uint32_t count)
+static void sort_entries(struct prefix_entry *entries, uint32_t count)
 {
     uint32_t gap = 1;
     while (gap < count / 3)
         gap = 3 * gap + 1;
     for (; gap > 0; gap /= 3)
         for (uint32_t i = gap; i < count; i++) {
-            uint64_t prefix = prefixes[i];
+            struct prefix_entry entry = entries[i];
             uint32_t j = i;
-            for (; j >= gap && prefixes[j - gap] > prefix; j -= gap)
-                prefixes[j] = prefixes[j - gap];
-            prefixes[j] = prefix;
+            for (; j >= gap && is_before(entry, entries[j - gap]); j -= gap)
+                entries[j] = entries[j - gap];
+            entries[j] = entry;
         }
 }
 
@@ -522,17 +581,18 @@ static bool place_all(struct segment *segment, const struct prefix_entry *entrie
         if (used[bucket] == SLOTS) {
             if (late_count < MOST_LATE)
                 late[late_count++] = (uint32_t)i;
-            else if (!segment_spill(segment, entries[i].prefix, allocator))
+            else if (!segment_spill(segment, entries[i], allocator))
                 return false;
             continue;
         }
-        set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag, entries[i].tag);
+        set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag,
+                 pack_tag(entries[i].tag, segment->number_bits));
         segment->used++;
         segment->prefixes++;
     }
     for (uint32_t i = 0; i < late_count; i++)
         if (!segment_put(segment, entries[late[i]], random) &&
-            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]].prefix, allocator)))
+            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]], allocator)))
             return false;
     return true;
 }
@@ -542,12 +602,12 @@ static bool fill(struct segment *segment, const struct prefix_entry *entries, ui
 {
     for (uint64_t i = 0; i < count && segment->shorts; i++)
         if (is_short(segment, entries[i].prefix))
-            segment->shorts[segment->short_count++] = entries[i].prefix;
+            segment->shorts[segment->short_count++] = entries[i];
     segment->prefixes = segment->short_count;
-    sort_prefixes(segment->shorts, segment->short_count);
+    sort_entries(segment->shorts, segment->short_count);
     for (unsigned movable = 0; movable <= 1; movable++)
         for (uint32_t i = 0; i < segment->short_count; i++)
-            if (!index_short(segment, segment->shorts[i], movable, random))
+            if (!index_short(segment, segment->shorts[i].prefix, movable, random))
                 return false;
     return place_all(segment, entries, count, random, allocator);
 }
@@ -570,7 +630,10 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
 {
     unsigned bytes = FULL_BLOCK / 16, blocks = 1;
     do {
-        struct segment planned = {.depth = shape.depth, .start = shape.start, .block_bytes = (uint16_t)bytes};
+        struct segment planned = {.depth = shape.depth,
+                                  .start = shape.start,
+                                  .block_bytes = (uint16_t)bytes,
+                                  .number_bits = shape.number_bits};
         if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count) ||
             !holds(&planned, count_slots(&planned, entries, count)))
             continue;
@@ -612,8 +675,8 @@ uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entr
     const uint64_t inverse = inverse_of(segment);
     uint64_t count = 0;
     for (uint32_t i = 0; i < segment->short_count; i++)
-        entries[count++] = (struct prefix_entry){segment->shorts[i], 0};
-    for (uint32_t i = 0; i < segment->spill_count; i++)
+        entries[count++] = segment->shorts[i];
+    for (uint32_t i = 0; i < segment->spill_count && !segment->tags.width; i++)
         entries[count++] = (struct prefix_entry){segment->spill[i], 0};
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
         const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
@@ -621,7 +684,8 @@ uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entr
             uint64_t slot = packed_get(slots, width, i);
             if (!slot)
                 continue;
-            struct prefix_entry entry = {prefix_in_slot(segment, inverse, bucket, slot), tag_at(segment, bucket, i)};
+            struct prefix_entry entry = {prefix_in_slot(segment, inverse, bucket, slot),
+                                         unpack_tag(tag_at(segment, bucket, i), segment->number_bits)};
             entries[count] = entry;
             count += !is_index(segment, entry, slot);
         }
@@ -633,11 +697,6 @@ static inline uint32_t home_of(const struct segment *segment, uint64_t prefix)
 {
     uint64_t first = begins_here(segment, prefix) ? first_covered(prefix) : segment->start;
     return scaled(segment, first << segment->depth >> (64 - segment->place_bits)) >> OFFSET_BITS;
-}
-
-static bool is_before(struct prefix_entry a, struct prefix_entry b)
-{
-    return a.prefix != b.prefix ? a.prefix < b.prefix : a.tag < b.tag;
 }
 
 /* Counted into their home buckets, which are in order, and then inserted among the few of the same bucket. */
@@ -659,6 +718,168 @@ uint64_t segment_list(const struct segment *segment, struct prefix_entry *entrie
         for (; j > 0 && is_before(entry, entries[j - 1]); j--)
             entries[j] = entries[j - 1];
         entries[j] = entry;
+    }
+    return count;
+}
+
+/* ---- with tags --------------------------------------------------------------------------------------------------- */
+
+uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct prefix_entry *entries, uint32_t most)
+{
+    const struct slot_place place = slot_place_of(segment, hash);
+    const uint64_t inverse = inverse_of(segment);
+    const unsigned width = segment->slots.width;
+    uint32_t count = 0;
+    for (unsigned other = 0; other <= (place.home != place.other); other++) {
+        uint32_t bucket = other ? place.other : place.home;
+        uint64_t slot = place.slot | (other ? in_other_bucket(segment) : 0);
+        uint32_t matches = bucket_matches(bucket_in(segment, segment->slots, bucket), width, slot);
+        for (; matches && count < most; matches &= matches - 1) {
+            unsigned i = lowest_bit(matches);
+            uint64_t tag = tag_at(segment, bucket, i);
+            if (tag)
+                entries[count++] =
+                    (struct prefix_entry){prefix_in_slot(segment, inverse, bucket, slot_at(segment, bucket, i)),
+                                          unpack_tag(tag, segment->number_bits)};
+        }
+    }
+    for (uint32_t i = 0; i < segment->short_count && count < most; i++)
+        if (covers_hash(segment->shorts[i].prefix, hash))
+            entries[count++] = segment->shorts[i];
+    return count;
+}
+
+/* The slot that holds an entry which is not short; with tag 0 any of its prefix. */
+static bool find_entry(const struct segment *segment, struct prefix_entry entry, struct kick *found)
+{
+    const struct slot_place place = slot_place_of(segment, entry.prefix);
+    if (!segment_takes(segment, prefix_length(entry.prefix)) || (entry.tag && !segment_takes_tag(segment, entry.tag)))
+        return false;
+    const uint64_t wanted = pack_tag(entry.tag, segment->number_bits);
+    for (unsigned other = 0; other <= (place.home != place.other); other++) {
+        uint32_t bucket = other ? place.other : place.home;
+        uint64_t slot = place.slot | (other ? in_other_bucket(segment) : 0);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t tag = tag_at(segment, bucket, i);
+            *found = (struct kick){bucket, i};
+            if (tag && slot_at(segment, bucket, i) == slot && (!wanted || tag == wanted))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Among the short ones: the first that is not before it. */
+static uint32_t short_place(const struct segment *segment, struct prefix_entry entry)
+{
+    uint32_t low = 0, high = segment->short_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (is_before(segment->shorts[middle], entry))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool segment_holds(const struct segment *segment, struct prefix_entry entry)
+{
+    struct kick found;
+    if (!is_short(segment, entry.prefix))
+        return find_entry(segment, entry, &found);
+    uint32_t place = short_place(segment, entry);
+    return place < segment->short_count && segment->shorts[place].prefix == entry.prefix &&
+           (!entry.tag || segment->shorts[place].tag == entry.tag);
+}
+
+/* Whether some short prefix needs this piece of the index. */
+static bool is_piece_in_use(const struct segment *segment, struct offsets wanted)
+{
+    for (uint32_t i = 0; i < segment->short_count; i++) {
+        struct offsets rest = offsets_of(segment, segment->shorts[i].prefix), piece;
+        if (wanted.from < rest.from || wanted.to > rest.to)
+            continue;
+        for (; rest.from < rest.to && rest.from <= wanted.from; rest.from = piece.to) {
+            piece = first_piece(rest);
+            if (piece.from == wanted.from && piece.to == wanted.to)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* After a short prefix has gone: the slots that only its look-ups needed. */
+static void clear_index(struct segment *segment, uint64_t prefix)
+{
+    struct offsets rest = offsets_of(segment, prefix), piece;
+    for (; rest.from < rest.to; rest.from = piece.to) {
+        struct kick place;
+        piece = first_piece(rest);
+        if (is_unused(segment, piece) || is_piece_in_use(segment, piece))
+            continue;
+        if (find_same(segment, piece.from >> OFFSET_BITS, index_slot(segment, piece), 0, &place)) {
+            set_slot(segment, place.bucket, place.index, 0, 0);
+            segment->used--;
+        }
+    }
+}
+
+static bool drop_short(struct segment *segment, struct prefix_entry entry)
+{
+    uint32_t place = short_place(segment, entry);
+    if (place == segment->short_count || segment->shorts[place].prefix != entry.prefix ||
+        segment->shorts[place].tag != entry.tag)
+        return false;
+    segment->short_count--;
+    segment->prefixes--;
+    memmove(segment->shorts + place, segment->shorts + place + 1,
+            (segment->short_count - place) * sizeof *segment->shorts);
+    if (!segment_holds(segment, (struct prefix_entry){entry.prefix, 0}))
+        clear_index(segment, entry.prefix);
+    return true;
+}
+
+bool segment_drop(struct segment *segment, struct prefix_entry entry)
+{
+    struct kick found;
+    if (is_short(segment, entry.prefix))
+        return drop_short(segment, entry);
+    if (!find_entry(segment, entry, &found))
+        return false;
+    set_slot(segment, found.bucket, found.index, 0, 0);
+    segment->used--;
+    segment->prefixes--;
+    return true;
+}
+
+bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag)
+{
+    struct kick found;
+    if (is_short(segment, entry.prefix) || !segment_takes_tag(segment, tag) || !find_entry(segment, entry, &found))
+        return false;
+    packed_set(bucket_in(segment, segment->tags, found.bucket), segment->tags.width, found.index,
+               pack_tag(tag, segment->number_bits));
+    return true;
+}
+
+uint32_t segment_next(const struct segment *segment, uint32_t *position, struct prefix_entry *entries)
+{
+    const uint64_t inverse = inverse_of(segment);
+    uint32_t count = 0;
+    for (; *position < segment->buckets && count <= 64 - SLOTS; ++*position)
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t slot = slot_at(segment, *position, i), tag = slot ? tag_at(segment, *position, i) : 0;
+            if (tag)
+                entries[count++] = (struct prefix_entry){prefix_in_slot(segment, inverse, *position, slot),
+                                                         unpack_tag(tag, segment->number_bits)};
+        }
+    if (*position == segment->buckets)
+        *position += 1 + segment->short_count;
+    /* From the last to the first: those that were returned may be dropped, and then the others stay where they are. */
+    for (; *position > segment->buckets + 1u && count < 64; --*position) {
+        entries[count] = segment->shorts[*position - segment->buckets - 2];
+        count += begins_here(segment, entries[count].prefix);
     }
     return count;
 }
@@ -695,6 +916,14 @@ static bool is_sorted(const uint64_t *prefixes, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
         if (prefixes[i - 1] >= prefixes[i])
+            return false;
+    return true;
+}
+
+static bool shorts_are_sorted(const struct segment *segment)
+{
+    for (uint32_t i = 1; i < segment->short_count; i++)
+        if (!is_before(segment->shorts[i - 1], segment->shorts[i]))
             return false;
     return true;
 }
@@ -736,8 +965,11 @@ bool segment_check(const struct segment *segment)
                 return false;
         }
     for (uint32_t i = 0; i < segment->short_count; i++)
-        if (!is_short(segment, segment->shorts[i]) || !is_indexed(segment, segment->shorts[i]))
+        if (!is_short(segment, segment->shorts[i].prefix) || !is_indexed(segment, segment->shorts[i].prefix))
             return false;
-    return used == segment->used && is_sorted(segment->shorts, segment->short_count) &&
-           is_sorted(segment->spill, segment->spill_count) && segment->spill_count <= segment->spill_room;
+    if (used != segment->used || !shorts_are_sorted(segment))
+        return false;
+    return segment->tags.width
+               ? !segment->spill && !segment->crowd == !segment->spill_count
+               : is_sorted(segment->spill, segment->spill_count) && segment->spill_count <= segment->spill_room;
 }

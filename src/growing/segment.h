@@ -13,6 +13,8 @@
 #include "../base/memory.h"
 #include "../base/random.h"
 
+struct crowd;
+
 #define SLOTS        8
 #define OFFSET_BITS  4
 #define FEWEST_WIDTH (OFFSET_BITS + 2)
@@ -23,6 +25,11 @@
 #define FULL_BLOCK  1016
 #define MOST_BLOCKS 96
 
+static inline uint64_t low_bits(unsigned count)
+{
+    return count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+}
+
 /* Packed numbers of one width: eight to a bucket, which takes `width` bytes and lies in one block. */
 struct lane {
     uint8_t width;       /* bits of a number; 0: there are none */
@@ -31,39 +38,53 @@ struct lane {
     uint32_t reciprocal; /* of per_block, times 2^20 */
 };
 
+/*
+ * A prefix and what distinguishes it from others like it: 0 in tables without tags. A tag is a dot: the number of its
+ * actor above 32 bits of its counter. The packed tags of a segment have as many bits for either as its entries need.
+ */
+struct prefix_entry {
+    uint64_t prefix, tag;
+};
+
 struct segment {
     struct lane slots, tags;
     uint16_t buckets;
     uint16_t block_count, block_bytes;
-    uint8_t depth;      /* all hashes here begin with the same bits, so many */
-    uint8_t place_bits; /* so many bits after these choose bucket and offset */
-    uint32_t prefixes;  /* that it holds, with those that began before it */
-    uint32_t copied_by; /* the copy job that has it as it is (table_copy_some) */
-    uint32_t used;      /* slots */
+    uint8_t depth;       /* all hashes here begin with the same bits, so many */
+    uint8_t place_bits;  /* so many bits after these choose bucket and offset */
+    uint8_t number_bits; /* of a tag that are the actor's number, the lowest ones */
+    uint32_t prefixes;   /* that it holds, with those that began before it */
+    uint32_t copied_by;  /* the copy job that has it as it is (table_copy_some) */
+    uint32_t used;       /* slots */
     uint32_t spill_count, spill_room;
     uint32_t short_count;
-    uint64_t start;   /* the first hash of the range */
-    uint64_t *shorts; /* sorted: prefixes that end before the slots begin */
-    uint64_t *spill;  /* sorted: prefixes that found no slot */
-    uint128 sum;      /* of the hashes of the prefixes that begin here: kept by the table */
+    uint64_t start;              /* the first hash of the range */
+    struct prefix_entry *shorts; /* sorted: prefixes that end before the slots begin */
+    union {
+        uint64_t *spill;              /* sorted: prefixes that found no slot */
+        struct prefix_entry *pending; /* with tags: the same until the table takes them into its crowd */
+    };
+    uint128 sum;                    /* of the hashes of the prefixes that begin here: kept by the table */
+    struct crowd *crowd;            /* with tags: has `spill_count` entries of this range; NULL: none */
+    uint64_t crowd_low, crowd_high; /* none of which has a hash below or above these */
     uint8_t *blocks[];
 };
 
-/* A prefix and what distinguishes it from others like it: 0 in tables without tags. */
-struct prefix_entry {
-    uint64_t prefix, tag;
-};
+static inline uint64_t pack_tag(uint64_t tag, unsigned number_bits)
+{
+    return (tag & UINT32_MAX) << number_bits | tag >> 32;
+}
+
+static inline uint64_t unpack_tag(uint64_t packed, unsigned number_bits)
+{
+    return (packed & low_bits(number_bits)) << 32 | packed >> number_bits;
+}
 
 /* Where a hash belongs. */
 struct slot_place {
     uint32_t home, other; /* buckets */
     uint64_t slot;        /* what a slot in the home bucket holds of it; in the other one, with the highest bit set */
 };
-
-static inline uint64_t low_bits(unsigned count)
-{
-    return count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
-}
 
 static inline uint8_t *bucket_in(const struct segment *segment, struct lane lane, uint32_t bucket)
 {
@@ -149,10 +170,11 @@ static inline bool segment_contains(const struct segment *segment, uint64_t hash
 
 /* What a segment is made for. */
 struct segment_shape {
-    uint64_t start;    /* the first hash */
-    uint8_t depth;     /* of its range */
-    uint8_t tag_width; /* bits */
-    uint8_t longest;   /* prefix that it takes */
+    uint64_t start;      /* the first hash */
+    uint8_t depth;       /* of its range */
+    uint8_t tag_width;   /* bits; 0: without tags */
+    uint8_t number_bits; /* of these */
+    uint8_t longest;     /* prefix that it takes */
 };
 
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
@@ -179,7 +201,30 @@ static inline bool segment_is_roomy(const struct segment *segment)
 }
 
 /* Puts a prefix on the list beside the slots. False, and nothing changed, without memory. */
-bool segment_spill(struct segment *segment, uint64_t prefix, const roost_allocator *allocator);
+bool segment_spill(struct segment *segment, struct prefix_entry entry, const roost_allocator *allocator);
+
+/* ---- segments with tags ---- */
+
+/* Whether the packed tags have room for this one. */
+static inline bool segment_takes_tag(const struct segment *segment, uint64_t tag)
+{
+    unsigned counter_bits = segment->tags.width - segment->number_bits;
+    return tag >> 32 >> segment->number_bits == 0 && (tag & UINT32_MAX) >> 1 >> (counter_bits - 1) == 0;
+}
+
+/* The entries whose prefixes cover a hash, but for those in the crowd: up to `most` of them. */
+uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct prefix_entry *entries, uint32_t most);
+/* Whether there is this very entry, or with tag 0 any of this prefix; the crowd is not asked. */
+bool segment_holds(const struct segment *segment, struct prefix_entry entry);
+/* Drops this very entry. False if it is not here. */
+bool segment_drop(struct segment *segment, struct prefix_entry entry);
+/* Another tag in place of one that is in a slot. False if it is not, or if there is no room for the new one. */
+bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag);
+/* Some entries from a position on, which moves; 0 at the end. Those that began before the segment are left out. Entries that
+   were returned may be dropped in between. `entries` has room for 64. */
+uint32_t segment_next(const struct segment *segment, uint32_t *position, struct prefix_entry *entries);
+
+/* ---- segments without tags ---- */
 
 /* Removes what begins with a prefix that the segment takes from slots; without tags. Returns how many, which are written to
    `removed`, which has room for 2 * SLOTS. */
@@ -199,7 +244,7 @@ static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 bool segment_covers(const struct segment *segment, uint64_t prefix);
 static inline uint64_t segment_most(const struct segment *segment)
 {
-    return (uint64_t)segment->used + segment->short_count + segment->spill_count;
+    return (uint64_t)segment->used + segment->short_count + (segment->crowd ? 0 : segment->spill_count);
 }
 uint64_t segment_bytes(const struct segment *segment);
 /* Proves the invariants that concern one segment. */

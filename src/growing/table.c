@@ -23,22 +23,11 @@
 
 #include <string.h>
 
-#include "search.h"
+#include "table_parts.h"
+#include "tagged.h"
 #include "../base/hash.h"
 
-/* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
-#define MOST_IN_SEGMENT 4
-
 /* ---- look-ups ---------------------------------------------------------------------------------------------------- */
-
-/* The directory whose own segment has this hash. */
-static inline struct directory *owner_of(const struct prefix_table *table, uint64_t hash)
-{
-    struct directory *directory = table->root;
-    for (node child; is_nested(child = *place_of(directory, hash));)
-        directory = nested_of(child);
-    return directory;
-}
 
 static inline const struct segment *find(const struct prefix_table *table, uint64_t hash)
 {
@@ -68,11 +57,6 @@ bool table_covers(const struct prefix_table *table, uint64_t prefix)
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
 
-static uint64_t segments_of(const struct directory *directory)
-{
-    return (UINT64_C(1) << directory->depth) + directory->split;
-}
-
 /* The i-th child, and how many bits of a hash lead to it. */
 static node *child_at(const struct directory *directory, uint64_t i)
 {
@@ -96,7 +80,7 @@ static uint64_t directory_bytes(const struct directory *directory)
            (directory->lower ? places_bytes(directory->depth + 1u) : 0);
 }
 
-static struct directory *new_directory(struct prefix_table *table, unsigned base, uint64_t segments)
+struct directory *new_directory(struct prefix_table *table, unsigned base, uint64_t segments)
 {
     struct directory *directory = memory_allocate(&table->allocator, sizeof *directory);
     if (!directory)
@@ -119,14 +103,14 @@ static struct directory *new_directory(struct prefix_table *table, unsigned base
     return NULL;
 }
 
-static void free_segment(struct prefix_table *table, struct segment *segment)
+void free_segment(struct prefix_table *table, struct segment *segment)
 {
     if (segment)
         table->bytes -= segment_bytes(segment);
     segment_free(segment, &table->allocator);
 }
 
-static void free_directory(struct prefix_table *table, struct directory *directory)
+void free_directory(struct prefix_table *table, struct directory *directory)
 {
     struct directory *last = NULL; /* both halves of a range share a nested one */
     for (uint64_t i = 0; i < segments_of(directory); i++) {
@@ -166,24 +150,31 @@ static unsigned longest_of(const struct prefix_entry *entries, uint64_t count)
 static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                       uint64_t count);
 
-/* `sum` is that of the hashes of the prefixes that begin here. */
-static node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                        uint64_t count, uint128 sum)
+/* As many bits as the tags need, and one more for counters, which go on. */
+static void shape_for_tags(struct segment_shape *shape, const struct prefix_entry *entries, uint64_t count)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < count; i++)
+        all |= entries[i].tag;
+    unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 8;
+    shape->number_bits = (uint8_t)(all >> 32 ? highest_bit(all >> 32) + 1 : 0);
+    shape->tag_width = (uint8_t)(shape->number_bits + (counter_bits < 32 ? counter_bits : 32));
+}
+
+node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
+                 uint64_t count, uint128 sum)
 {
     unsigned longest = longest_of(entries, count);
     struct segment_shape shape = {
         .start = start, .depth = (uint8_t)depth, .longest = (uint8_t)(longest > depth ? longest : depth)};
+    if (table->tagged)
+        shape_for_tags(&shape, entries, count);
     struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
     if (!segment)
         return 0;
     segment->sum = sum;
     table->bytes += segment_bytes(segment);
     return (node)segment;
-}
-
-static uint64_t range_end(uint64_t start, unsigned depth)
-{
-    return depth ? start | UINT64_MAX >> (depth & 63) : UINT64_MAX; /* it is below 64, which analyzers do not see */
 }
 
 /* Those that have hashes in a range, of a list that is in order: from *first on, so many. */
@@ -198,8 +189,8 @@ static uint64_t part_of(const struct prefix_entry *entries, uint64_t count, uint
     return next - *first;
 }
 
-static bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
-                           const struct prefix_entry *entries, uint64_t count)
+bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
+                    const struct prefix_entry *entries, uint64_t count)
 {
     uint64_t first = 0;
     for (uint64_t i = 0; i < segments_of(directory); i++) {
@@ -231,9 +222,10 @@ static node new_nested(struct prefix_table *table, uint64_t start, unsigned dept
 static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
                       uint64_t count)
 {
-    bool nests = count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
+    bool nests = !table->tagged && count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
     return nests ? new_nested(table, start, depth, entries, count)
-                 : new_segment(table, start, depth, entries, count, sum_of(table, start, entries, count));
+                 : new_segment(table, start, depth, entries, count,
+                               table->tagged ? 0 : sum_of(table, start, entries, count));
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
@@ -284,12 +276,12 @@ static bool cut_segment(struct prefix_table *table, const struct segment *segmen
             entries[most + part] = entries[i];
             part += halves_of(entries[i].prefix, depth) >> half & 1;
         }
-        uint128 sum = half ? segment->sum - left : sum_of(table, start, entries + most, part);
+        uint128 sum = half ? segment->sum - left : table->tagged ? 0 : sum_of(table, start, entries + most, part);
         left = sum;
         halves[half] = new_segment(table, start, depth, entries + most, part, sum);
     }
     memory_release(&table->allocator, entries);
-    if (halves[0] && halves[1])
+    if (halves[0] && halves[1] && (!table->tagged || tagged_take_crowd(table, segment, halves, 2)))
         return true;
     free_segment(table, segment_of(halves[0]));
     free_segment(table, segment_of(halves[1]));
@@ -320,7 +312,7 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
     advance_split(table, directory);
 }
 
-static void grow_directory(struct prefix_table *table, struct directory *directory)
+void grow_directory(struct prefix_table *table, struct directory *directory)
 {
     if (directory->count > segments_of(directory) * table->target &&
         directory->base + directory->depth + 1 < MOST_LENGTH)
@@ -349,7 +341,7 @@ static bool spill(struct prefix_table *table, struct segment *segment, uint64_t 
 {
     uint64_t bytes = segment_bytes(segment);
     bool done = segment_is_roomy(segment) && segment_most(segment) < (uint64_t)MOST_IN_SEGMENT * table->target &&
-                segment_spill(segment, prefix, &table->allocator);
+                segment_spill(segment, (struct prefix_entry){prefix, 0}, &table->allocator);
     table->bytes += segment_bytes(segment) - bytes;
     return done;
 }
@@ -584,9 +576,9 @@ static roost_status add_by_replacement(struct prefix_table *table, const uint64_
     return status;
 }
 
-static roost_status begin(struct prefix_table *table)
+roost_status table_begin(struct prefix_table *table, uint64_t segments)
 {
-    struct directory *root = new_directory(table, 0, 1);
+    struct directory *root = new_directory(table, 0, segments);
     if (!root)
         return ROOST_NO_MEMORY;
     if (fill_directory(table, root, 0, NULL, 0)) {
@@ -599,7 +591,7 @@ static roost_status begin(struct prefix_table *table)
 
 roost_status table_add(struct prefix_table *table, uint64_t prefix)
 {
-    roost_status status = table->root ? ROOST_OK : begin(table);
+    roost_status status = table->root ? ROOST_OK : table_begin(table, 1);
     if (status != ROOST_OK)
         return status;
     struct directory *directory = owner_of(table, first_covered(prefix));
@@ -626,9 +618,11 @@ void table_release(struct prefix_table *table)
 {
     if (table->root)
         free_directory(table, table->root);
+    crowd_free(table);
     *table = (struct prefix_table){.seed = table->seed,
                                    .most_bytes = table->most_bytes,
                                    .target = table->target,
+                                   .tagged = table->tagged,
                                    .allocator = table->allocator,
                                    .random = table->random};
 }
@@ -662,8 +656,10 @@ static node copy_child(struct prefix_table *copy, node original)
         return nested ? (node)nested | 1 : 0;
     }
     struct segment *segment = segment_copy(segment_of(original), &copy->allocator);
-    if (segment)
+    if (segment) {
         copy->bytes += segment_bytes(segment);
+        segment->crowd = segment_of(original)->crowd ? copy->crowd : NULL;
+    }
     return (node)segment;
 }
 
@@ -677,6 +673,8 @@ static void copy_counts(struct prefix_table *copy, const struct prefix_table *ta
 
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)
 {
+    if (!crowd_copy(copy, table))
+        return ROOST_NO_MEMORY;
     if (table->root) {
         copy->root = copy_directory(copy, table->root);
         if (!copy->root)
@@ -921,9 +919,12 @@ static bool cut_like(struct prefix_table *copy, const struct directory *original
 
 static roost_status copy_segment(struct prefix_table *copy, node *place, struct segment *segment)
 {
+    if (segment->crowd && !crowd_open(copy))
+        return ROOST_NO_MEMORY;
     struct segment *twin = segment_copy(segment, &copy->allocator);
     if (!twin)
         return ROOST_NO_MEMORY;
+    twin->crowd = segment->crowd ? copy->crowd : NULL;
     free_segment(copy, segment_of(*place));
     *place = (node)twin;
     copy->bytes += segment_bytes(twin);
@@ -969,6 +970,8 @@ roost_status table_copy_rest(const struct prefix_table *table, struct prefix_tab
 {
     if (!table->root)
         return ROOST_OK;
+    if (!crowd_copy(copy, table))
+        return ROOST_NO_MEMORY;
     node last = 0, last_copy = 0;
     for (uint64_t i = 0; i < segments_of(table->root); i++) {
         node child = *child_at(table->root, i), *place = child_at(copy->root, i);
@@ -1005,6 +1008,7 @@ bool table_move(struct prefix_table *table, const struct memory_mover *mover, ui
     if (!root)
         return false;
     if (place == 0) {
+        crowd_move(table, mover);
         root = table->root = memory_moved(mover, root);
         root->upper = memory_moved(mover, root->upper);
         root->lower = memory_moved(mover, root->lower);
@@ -1059,8 +1063,8 @@ static uint64_t check_directory(const struct prefix_table *table, const struct d
         uint64_t listed = segment->prefixes;
         struct prefix_entry *entries = list_of(table, segment, &listed);
         *sound &= listed == segment->prefixes;
-        *sound &= !entries || sum_of(table, segment->start, entries, listed) == segment->sum;
-        for (uint64_t j = 1; entries && j < listed; j++)
+        *sound &= !entries || table->tagged || sum_of(table, segment->start, entries, listed) == segment->sum;
+        for (uint64_t j = 1; entries && j < listed && !table->tagged; j++)
             *sound &= last_covered(entries[j - 1].prefix) < first_covered(entries[j].prefix);
         memory_release(&table->allocator, entries);
         bytes += segment_bytes(segment);
@@ -1078,6 +1082,8 @@ bool table_check(const struct prefix_table *table)
     uint128 sum = 0;
     if (table->root && check_directory(table, table->root, &sound) != table->bytes)
         return false;
+    if (table->tagged)
+        return sound && tagged_check(table);
     walk_begin(&walk, table, 0);
     roost_status status = ROOST_OK;
     while (sound && (status = walk_next(&walk, &more)) == ROOST_OK && more)

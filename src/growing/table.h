@@ -21,6 +21,9 @@ struct prefix_table {
     uint32_t copy_job; /* number of the latest (table_copy_some) */
     uint32_t target;   /* prefixes of a segment, on average; small in tests */
     uint8_t longest;   /* prefix that ever was in the table */
+    bool tagged;       /* tagged.h says what is different then */
+    struct crowd *crowd;
+    uint64_t reserved; /* entries that have room there, whatever becomes of memory */
     roost_allocator allocator;
     struct random_source random;
 };

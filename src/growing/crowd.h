@@ -1,0 +1,36 @@
+/*
+ * What found no slot in a table with tags: the copies of an element that was added more often than two buckets have
+ * slots, keys that were chosen to crowd, and entries that came when there was no memory to rebuild a segment.
+ *
+ * All of a table are in one stash (../filter/stash.h), which finds the entries of a prefix at once, however many there
+ * are. A look-up asks it for one prefix of each length that it has, and only where a segment says that some of its
+ * entries are here.
+ */
+#ifndef GROWING_CROWD_H
+#define GROWING_CROWD_H
+
+#include "prefix.h"
+#include "../filter/stash.h"
+
+struct crowd {
+    struct stash stash;
+    uint64_t lengths; /* that prefixes here have, or had: a bit each */
+};
+
+/* The next length that is smaller than this one, 64 at first; false at the end. */
+static inline bool next_length(const struct crowd *crowd, unsigned *length)
+{
+    uint64_t left = crowd->lengths & ((*length < 64 ? UINT64_C(1) << *length : 0) - 1);
+    *length = left ? highest_bit(left) : 0;
+    return left != 0;
+}
+
+static inline bool crowd_contains(const struct crowd *crowd, uint64_t hash)
+{
+    for (unsigned length = 64; next_length(crowd, &length);)
+        if (stash_contains(&crowd->stash, prefix_of(hash, length)))
+            return true;
+    return false;
+}
+
+#endif

@@ -1,0 +1,545 @@
+/*
+ * A prefix table with tags, for filters whose entries carry dots.
+ *
+ *     entry      (prefix, tag)         the same prefix may be there with several tags; prefixes may cover each other
+ *     slots      as without tags       a look-up reads nothing else
+ *     tags       a lane of their own   as wide as those of the segment need (segment.h)
+ *
+ * Unlike the table without tags this one is changed an entry at a time, and an entry can be dropped without memory:
+ * slots are cleared, and so are those that served look-ups of a short prefix only (segment.c).
+ *
+ * What finds no slot goes to a crowd beside the table (crowd.h): further copies of one element than its two buckets
+ * have slots, keys beyond what a segment may hold, and whatever is put while there is no memory to rebuild a segment.
+ * Each segment counts how many entries of the crowd have something in its range. Entries of the crowd stay there until
+ * they are dropped. So a table with tags needs no nested directories, and with room in the crowd that was reserved
+ * before, an entry can be put without fail.
+ *
+ * When a segment is cut in two, its part of the crowd is told by the bounds of their hashes, which nearly always are on
+ * one side, since a crowd is one element; otherwise it is counted.
+ */
+#include "tagged.h"
+
+#include <string.h>
+
+#include "table_parts.h"
+#include "../base/hash.h"
+
+/* ---- the crowd --------------------------------------------------------------------------------------------------- */
+
+bool crowd_open(struct prefix_table *table)
+{
+    if (!table->crowd) {
+        table->crowd = memory_allocate(&table->allocator, sizeof *table->crowd);
+        if (table->crowd)
+            table->crowd->stash.tagged = true;
+    }
+    return table->crowd != NULL;
+}
+
+void crowd_free(struct prefix_table *table)
+{
+    if (table->crowd)
+        stash_release(&table->crowd->stash, &table->allocator);
+    memory_release(&table->allocator, table->crowd);
+    table->crowd = NULL;
+}
+
+bool crowd_copy(struct prefix_table *copy, const struct prefix_table *table)
+{
+    if (!table->crowd)
+        return true;
+    if (!crowd_open(copy))
+        return false;
+    stash_release(&copy->crowd->stash, &copy->allocator);
+    copy->crowd->lengths = table->crowd->lengths;
+    return stash_copy(&copy->crowd->stash, &table->crowd->stash, &copy->allocator);
+}
+
+/* The struct itself stays: segments point to it. */
+void crowd_move(struct prefix_table *table, const struct memory_mover *mover)
+{
+    if (!table->crowd)
+        return;
+    struct stash *stash = &table->crowd->stash;
+    stash->nodes = memory_moved(mover, stash->nodes);
+    stash->by_class = memory_moved(mover, stash->by_class);
+    stash->by_entry = memory_moved(mover, stash->by_entry);
+}
+
+uint64_t tagged_crowd(const struct prefix_table *table)
+{
+    return table->crowd ? table->crowd->stash.count : 0;
+}
+
+uint64_t tagged_bytes(const struct prefix_table *table)
+{
+    return table->bytes + (table->crowd ? sizeof *table->crowd + stash_bytes(&table->crowd->stash) : 0);
+}
+
+/* Segments are never twice as large as what they hold, or they hold little. */
+uint64_t tagged_bytes_with(const struct prefix_table *table, uint64_t more)
+{
+    const struct stash none = {0};
+    const struct stash *stash = table->crowd ? &table->crowd->stash : &none;
+    return tagged_bytes(table) - stash_bytes(stash) + stash_bytes_with(stash, more) + sizeof *table->crowd;
+}
+
+static void extend_bounds(struct segment *segment, uint64_t prefix)
+{
+    uint64_t first = first_covered(prefix), last = last_covered(prefix);
+    segment->crowd_low = segment->spill_count && segment->crowd_low < first ? segment->crowd_low : first;
+    segment->crowd_high = segment->spill_count && segment->crowd_high > last ? segment->crowd_high : last;
+}
+
+/* One entry of the crowd more, or fewer, in every segment in which it has something. */
+static void count_in_crowd(struct prefix_table *table, uint64_t prefix, bool joins)
+{
+    for (uint64_t hash = first_covered(prefix);;) {
+        struct segment *segment = find_segment(table->root, hash);
+        if (joins)
+            extend_bounds(segment, prefix);
+        segment->spill_count += joins ? 1u : -1u;
+        segment->crowd = segment->spill_count ? table->crowd : NULL;
+        segment->copied_by = 0;
+        uint64_t end = range_end(segment->start, segment->depth);
+        if (end >= last_covered(prefix))
+            return;
+        hash = end + 1;
+    }
+}
+
+static bool join_crowd(struct prefix_table *table, struct prefix_entry entry)
+{
+    if (!crowd_open(table) || !stash_insert(&table->crowd->stash, &table->allocator, entry.prefix, entry.tag))
+        return false;
+    table->crowd->lengths |= UINT64_C(1) << prefix_length(entry.prefix);
+    count_in_crowd(table, entry.prefix, true);
+    return true;
+}
+
+/* How many entries of the crowd have something in the range of a segment. */
+static uint32_t count_crowd_of(const struct prefix_table *table, const struct segment *segment)
+{
+    const struct stash *stash = &table->crowd->stash;
+    uint64_t end = range_end(segment->start, segment->depth);
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < stash->used; i++)
+        count += stash->nodes[i].key && first_covered(stash->nodes[i].key) <= end &&
+                 last_covered(stash->nodes[i].key) >= segment->start;
+    return count;
+}
+
+static void inherit_crowd(const struct prefix_table *table, const struct segment *old, struct segment *heir)
+{
+    uint64_t end = range_end(heir->start, heir->depth);
+    bool all = old->crowd_low >= heir->start && old->crowd_high <= end;
+    bool none = old->crowd_low > end || old->crowd_high < heir->start;
+    heir->spill_count = none ? 0 : all ? old->spill_count : count_crowd_of(table, heir);
+    heir->crowd = heir->spill_count ? table->crowd : NULL;
+    heir->crowd_low = old->crowd_low;
+    heir->crowd_high = old->crowd_high;
+}
+
+/* Entries of which a segment says that they are still to join the crowd. */
+static uint64_t pending_of(const node *segments, unsigned count)
+{
+    uint64_t pending = 0;
+    for (unsigned i = 0; i < count; i++)
+        pending += segment_of(segments[i])->spill_count;
+    return pending;
+}
+
+static void settle(struct prefix_table *table, struct segment *segment, const struct segment *old)
+{
+    struct stash *stash = table->crowd ? &table->crowd->stash : NULL;
+    struct prefix_entry *pending = segment->pending;
+    uint32_t count = segment->spill_count;
+    table->bytes -= segment_bytes(segment);
+    segment->pending = NULL;
+    segment->spill_count = segment->spill_room = 0;
+    if (old->crowd)
+        inherit_crowd(table, old, segment);
+    for (uint32_t i = 0; i < count; i++) { /* what spans several segments is short, and found its slots */
+        stash_insert(stash, &table->allocator, pending[i].prefix, pending[i].tag);
+        table->crowd->lengths |= UINT64_C(1) << prefix_length(pending[i].prefix);
+        extend_bounds(segment, pending[i].prefix);
+        segment->spill_count++;
+        segment->crowd = table->crowd;
+    }
+    memory_release(&table->allocator, pending);
+    table->bytes += segment_bytes(segment);
+}
+
+bool tagged_take_crowd(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count)
+{
+    uint64_t pending = pending_of(successors, count);
+    if (pending &&
+        (!crowd_open(table) || !stash_reserve(&table->crowd->stash, &table->allocator, pending + table->reserved)))
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        settle(table, segment_of(successors[i]), old);
+    return true;
+}
+
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
+
+bool tagged_holds(const struct prefix_table *table, struct prefix_entry entry)
+{
+    if (!table->root)
+        return false;
+    const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    return segment_holds(segment, entry) ||
+           (segment->crowd && stash_find_entry(&segment->crowd->stash, entry.prefix, entry.tag) != NO_NODE);
+}
+
+static bool has_prefix(const struct segment *segment, uint64_t prefix)
+{
+    return segment_holds(segment, (struct prefix_entry){prefix, 0}) ||
+           (segment->crowd && stash_contains(&segment->crowd->stash, prefix));
+}
+
+/* Of those in the crowd, which cover a hash. */
+static uint32_t crowd_covering(const struct crowd *crowd, uint64_t hash, struct prefix_entry *entries, uint32_t most)
+{
+    uint32_t count = 0;
+    for (unsigned length = 64; count < most && next_length(crowd, &length);) {
+        uint64_t at = stash_find_class(&crowd->stash, prefix_of(hash, length));
+        while (at != NO_NODE && count < most) {
+            const struct stash_node *held = &crowd->stash.nodes[at];
+            entries[count++] = (struct prefix_entry){held->key, held->tag};
+            at = held->next ? held->next - 1 : NO_NODE;
+        }
+    }
+    return count;
+}
+
+uint32_t tagged_covering(const struct prefix_table *table, uint64_t hash, struct prefix_entry *entries, uint32_t most)
+{
+    if (!table->root)
+        return 0;
+    const struct segment *segment = find_segment(table->root, hash);
+    uint32_t count = segment_covering(segment, hash, entries, most);
+    if (segment->crowd)
+        count += crowd_covering(segment->crowd, hash, entries + count, most - count);
+    return count;
+}
+
+uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash)
+{
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    if (!table->root)
+        return 0;
+    const struct segment *segment = find_segment(table->root, hash);
+    uint64_t count = segment_covering(segment, hash, entries, TAGGED_AT_ONCE);
+    if (segment->crowd)
+        for (unsigned length = 64; next_length(segment->crowd, &length);)
+            count += stash_copies(&segment->crowd->stash, prefix_of(hash, length));
+    return count;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
+
+void tagged_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment)
+{
+    table_init(table, seed, environment);
+    table->tagged = true;
+}
+
+static void count_entry(struct prefix_table *table, uint64_t prefix, bool first)
+{
+    unsigned length = prefix_length(prefix);
+    table->count++;
+    table->counts[length] += first;
+    table->longest = length > table->longest ? (uint8_t)length : table->longest;
+}
+
+/* All entries of a segment, and one more unless its prefix is 0, in a successor. */
+static node successor_of(struct prefix_table *table, const struct segment *old, struct prefix_entry entry)
+{
+    uint64_t most = segment_most(old) + 2;
+    struct prefix_entry *entries = memory_allocate(&table->allocator, most * sizeof *entries);
+    if (!entries)
+        return 0;
+    uint64_t count = segment_gather(old, entries);
+    if (entry.prefix)
+        entries[count++] = entry;
+    node successor = new_segment(table, old->start, old->depth, entries, count, 0);
+    memory_release(&table->allocator, entries);
+    return successor;
+}
+
+static void take_place(struct prefix_table *table, struct segment *old, node successor)
+{
+    struct directory *directory = owner_of(table, old->start);
+    directory->count += segment_of(successor)->prefixes - (uint64_t)old->prefixes;
+    *place_of(directory, old->start) = successor;
+    free_segment(table, old);
+}
+
+/* Rebuilds one segment with an entry that begins and ends in it. */
+static bool rebuild_one(struct prefix_table *table, struct segment *old, struct prefix_entry entry)
+{
+    node successor = successor_of(table, old, entry);
+    if (!successor)
+        return false;
+    if (table->bytes - segment_bytes(old) > table->most_bytes || !tagged_take_crowd(table, old, &successor, 1)) {
+        free_segment(table, segment_of(successor));
+        return false;
+    }
+    take_place(table, old, successor);
+    return true;
+}
+
+/* How many segments a prefix has something in. */
+static uint64_t count_spanned(const struct prefix_table *table, uint64_t prefix)
+{
+    uint64_t count = 1;
+    for (uint64_t hash = first_covered(prefix);; count++) {
+        const struct segment *segment = find_segment(table->root, hash);
+        uint64_t end = range_end(segment->start, segment->depth);
+        if (end >= last_covered(prefix))
+            return count;
+        hash = end + 1;
+    }
+}
+
+/* Rebuilds all segments that a prefix spans, or none. */
+static bool rebuild_spanned(struct prefix_table *table, struct prefix_entry entry, uint64_t count)
+{
+    node *successors = memory_allocate(&table->allocator, count * sizeof *successors);
+    uint64_t hash = first_covered(entry.prefix), made = 0;
+    bool done = successors != NULL;
+    for (; done && made < count; made++) {
+        const struct segment *old = find_segment(table->root, hash);
+        successors[made] = successor_of(table, old, entry);
+        done = successors[made] != 0 && segment_of(successors[made])->spill_count == 0;
+        if (!successors[made])
+            break;
+        hash = range_end(old->start, old->depth) + 1;
+    }
+    done &= made == count && table->bytes <= table->most_bytes;
+    for (uint64_t i = 0; i < made; i++) {
+        if (!done) {
+            free_segment(table, segment_of(successors[i]));
+            continue;
+        }
+        struct segment *old = find_segment(table->root, segment_of(successors[i])->start);
+        settle(table, segment_of(successors[i]), old);
+        take_place(table, old, successors[i]);
+    }
+    memory_release(&table->allocator, successors);
+    return done;
+}
+
+/* Into the segment as it is, or a larger one. */
+static bool put_in_segment(struct prefix_table *table, struct segment *segment, struct prefix_entry entry)
+{
+    unsigned length = prefix_length(entry.prefix);
+    if (segment_takes(segment, length) && segment_takes_tag(segment, entry.tag)) {
+        if (segment_put(segment, entry, &table->random)) {
+            segment->copied_by = 0;
+            owner_of(table, segment->start)->count++;
+            return true;
+        }
+        if (segment_is_roomy(segment))
+            return false; /* it met a crowd */
+    }
+    if (segment_most(segment) >= (uint64_t)MOST_IN_SEGMENT * table->target)
+        return false;
+    uint64_t spanned = length < segment->depth ? count_spanned(table, entry.prefix) : 1;
+    return spanned == 1 ? rebuild_one(table, segment, entry) : rebuild_spanned(table, entry, spanned);
+}
+
+roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry)
+{
+    if (!table->root) {
+        roost_status status = table_begin(table, 1);
+        if (status != ROOST_OK)
+            return status;
+    }
+    struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    bool first = !has_prefix(segment, entry.prefix);
+    if (!put_in_segment(table, segment, entry)) {
+        if (!table->reserved && tagged_bytes_with(table, 1) > table->most_bytes)
+            return ROOST_TOO_LARGE;
+        if (!join_crowd(table, entry))
+            return ROOST_NO_MEMORY;
+    }
+    count_entry(table, entry.prefix, first);
+    table->reserved -= table->reserved > 0;
+    grow_directory(table, owner_of(table, first_covered(entry.prefix)));
+    return ROOST_OK;
+}
+
+/* From all segments in which it has something. */
+static bool drop_from_segments(struct prefix_table *table, struct prefix_entry entry)
+{
+    bool dropped = false;
+    for (uint64_t hash = first_covered(entry.prefix);;) {
+        struct segment *segment = find_segment(table->root, hash);
+        bool here = segment_drop(segment, entry);
+        if (here) {
+            owner_of(table, hash)->count--;
+            segment->copied_by = 0;
+        }
+        dropped |= here;
+        uint64_t end = range_end(segment->start, segment->depth);
+        if (!dropped || end >= last_covered(entry.prefix))
+            return dropped;
+        hash = end + 1;
+    }
+}
+
+static bool leave_crowd(struct prefix_table *table, struct prefix_entry entry)
+{
+    if (!table->crowd)
+        return false;
+    struct stash *stash = &table->crowd->stash;
+    uint64_t found = stash_find_entry(stash, entry.prefix, entry.tag);
+    if (found == NO_NODE)
+        return false;
+    stash_remove(stash, found);
+    count_in_crowd(table, entry.prefix, false);
+    if (stash->count == 0)
+        table->crowd->lengths = 0;
+    return true;
+}
+
+bool tagged_drop(struct prefix_table *table, struct prefix_entry entry)
+{
+    if (!table->root || (!drop_from_segments(table, entry) && !leave_crowd(table, entry)))
+        return false;
+    const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    table->count--;
+    table->counts[prefix_length(entry.prefix)] -= !has_prefix(segment, entry.prefix);
+    return true;
+}
+
+bool tagged_retag(struct prefix_table *table, struct prefix_entry entry, uint64_t tag)
+{
+    struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    bool done = segment_retag(segment, entry, tag);
+    if (done)
+        segment->copied_by = 0;
+    return done;
+}
+
+/* A segment is rebuilt when three quarters of it are free, and more than the smallest has. */
+void tagged_shrink(struct prefix_table *table, uint64_t prefix)
+{
+    if (!table->root)
+        return;
+    if (table->count == 0) {
+        table_release(table);
+        return;
+    }
+    struct segment *segment = find_segment(table->root, first_covered(prefix));
+    if (segment->block_count > 2 && segment->used < (uint32_t)segment->buckets * SLOTS / 4)
+        rebuild_one(table, segment, (struct prefix_entry){0});
+}
+
+/* ---- reserves ---------------------------------------------------------------------------------------------------- */
+
+roost_status tagged_reserve(struct prefix_table *table, uint64_t count)
+{
+    if (tagged_bytes_with(table, count) > table->most_bytes)
+        return ROOST_TOO_LARGE;
+    if (!table->root && table_begin(table, 1) != ROOST_OK)
+        return ROOST_NO_MEMORY;
+    if (!crowd_open(table) || !stash_reserve(&table->crowd->stash, &table->allocator, count))
+        return ROOST_NO_MEMORY;
+    table->reserved = count;
+    return ROOST_OK;
+}
+
+void tagged_release_reserve(struct prefix_table *table)
+{
+    table->reserved = 0;
+    if (table->crowd && table->crowd->stash.count == 0)
+        crowd_free(table);
+}
+
+void tagged_make_room(struct prefix_table *table, uint64_t entries)
+{
+    uint64_t segments = entries / table->target;
+    if (!table->root && segments > 1 && segments * 512 < table->most_bytes)
+        (void)table_begin(table, segments);
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
+
+#define IN_CROWD (UINT64_C(1) << 63)
+
+static uint32_t next_in_crowd(const struct prefix_table *table, struct tagged_walk *walk, struct prefix_entry *entries)
+{
+    uint32_t count = 0;
+    if (!table->crowd)
+        return 0;
+    const struct stash *stash = &table->crowd->stash;
+    for (uint64_t i; (i = walk->position & ~IN_CROWD) < stash->used && count < TAGGED_AT_ONCE; walk->position++)
+        if (stash->nodes[i].key)
+            entries[count++] = (struct prefix_entry){stash->nodes[i].key, stash->nodes[i].tag};
+    return count;
+}
+
+uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
+                     struct prefix_entry entries[TAGGED_AT_ONCE])
+{
+    while (table->root && !(walk->position & IN_CROWD)) {
+        const struct segment *segment = find_segment(table->root, walk->hash);
+        uint32_t position = (uint32_t)walk->position, count = segment_next(segment, &position, entries);
+        walk->position = position;
+        if (count)
+            return count;
+        walk->hash = range_end(segment->start, segment->depth) + 1;
+        walk->position = walk->hash ? 0 : IN_CROWD;
+    }
+    return table->root ? next_in_crowd(table, walk, entries) : 0;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------- */
+
+static bool crowd_is_sound(const struct prefix_table *table)
+{
+    uint64_t start = 0;
+    if (table->crowd && !stash_check(&table->crowd->stash))
+        return false;
+    do {
+        const struct segment *segment = find_segment(table->root, start);
+        if (segment->spill_count != (table->crowd ? count_crowd_of(table, segment) : 0) ||
+            (segment->crowd && segment->crowd != table->crowd))
+            return false;
+        start = range_end(segment->start, segment->depth) + 1;
+    } while (start);
+    return true;
+}
+
+/* An entry that stands for its prefix: the one with the smallest tag among those that cover the same hash. */
+static bool stands_for_prefix(const struct prefix_table *table, struct prefix_entry entry)
+{
+    const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    struct prefix_entry others[TAGGED_AT_ONCE];
+    uint32_t count = segment_covering(segment, first_covered(entry.prefix), others, TAGGED_AT_ONCE);
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].prefix == entry.prefix)
+            return segment_holds(segment, entry) && others[i].tag == entry.tag;
+    if (!segment->crowd)
+        return false;
+    uint64_t head = stash_find_class(&segment->crowd->stash, entry.prefix);
+    return head != NO_NODE && segment->crowd->stash.nodes[head].tag == entry.tag;
+}
+
+bool tagged_check(const struct prefix_table *table)
+{
+    struct tagged_walk walk = {0};
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    uint64_t count = 0, counts[MOST_LENGTH + 1] = {0};
+    if (!table->root)
+        return table->count == 0 && !tagged_crowd(table);
+    if (!crowd_is_sound(table))
+        return false;
+    for (uint32_t some; (some = tagged_next(table, &walk, entries)) > 0; count += some)
+        for (uint32_t i = 0; i < some; i++)
+            counts[prefix_length(entries[i].prefix)] += stands_for_prefix(table, entries[i]);
+    return count == table->count && memcmp(counts, table->counts, sizeof counts) == 0;
+}

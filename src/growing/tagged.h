@@ -1,0 +1,50 @@
+/*
+ * A prefix table whose entries have tags: the same prefix may be there several times, each time with another tag, and
+ * prefixes may cover each other. `tagged.c` has the essay.
+ *
+ * `counts` of the table are numbers of different prefixes, `count` is that of the entries. Only these functions, and of
+ * table.h those that look up, copy, move, release and check, are for such tables.
+ */
+#ifndef GROWING_TAGGED_H
+#define GROWING_TAGGED_H
+
+#include "table.h"
+
+#define TAGGED_AT_ONCE 64
+
+void tagged_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment);
+
+/* Adds an entry that is not there. ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing has changed. */
+roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry);
+/* Removes an entry; false if it is not there. Needs no memory. */
+bool tagged_drop(struct prefix_table *table, struct prefix_entry entry);
+/* Gives an entry another tag. False where that is not done at its place; nothing has changed then. */
+bool tagged_retag(struct prefix_table *table, struct prefix_entry entry, uint64_t tag);
+bool tagged_holds(const struct prefix_table *table, struct prefix_entry entry);
+/* Gives back memory that is no longer needed where an entry of this prefix was dropped. */
+void tagged_shrink(struct prefix_table *table, uint64_t prefix);
+
+/* Entries whose prefixes cover a hash: at most so many of them; how many there are. */
+uint32_t tagged_covering(const struct prefix_table *table, uint64_t hash, struct prefix_entry *entries, uint32_t most);
+uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash);
+
+/* Whatever becomes of memory, so many more entries can be put. */
+roost_status tagged_reserve(struct prefix_table *table, uint64_t count);
+void tagged_release_reserve(struct prefix_table *table);
+/* A table that is empty gets segments for so many, as far as memory goes. */
+void tagged_make_room(struct prefix_table *table, uint64_t entries);
+
+/* A walk over all entries. All zero: not begun. */
+struct tagged_walk {
+    uint64_t hash, position;
+};
+/* Some entries; 0 at the end. Only entries that were returned may be dropped in between, without shrinking. */
+uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
+                     struct prefix_entry entries[TAGGED_AT_ONCE]);
+
+uint64_t tagged_crowd(const struct prefix_table *table); /* how many entries are in the crowd */
+uint64_t tagged_bytes(const struct prefix_table *table); /* all memory of the table */
+uint64_t tagged_bytes_with(const struct prefix_table *table, uint64_t more);
+bool tagged_check(const struct prefix_table *table);
+
+#endif
