@@ -139,6 +139,7 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
         return NULL;
     *segment = *shape;
     segment->used = segment->prefixes = segment->short_count = segment->spill_count = segment->spill_room = 0;
+    segment->short_room = shape->short_count;
     segment->shorts = NULL;
     segment->spill = NULL;
     segment->crowd = NULL;
@@ -200,7 +201,7 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
 uint64_t segment_bytes(const struct segment *segment)
 {
     return sizeof *segment + segment->block_count * (sizeof *segment->blocks + segment->block_bytes) +
-           segment->short_count * sizeof *segment->shorts + spilled_bytes(segment, segment->spill_room);
+           segment->short_room * sizeof *segment->shorts + spilled_bytes(segment, segment->spill_room);
 }
 
 static bool is_before(struct prefix_entry a, struct prefix_entry b)

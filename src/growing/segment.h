@@ -57,7 +57,7 @@ struct segment {
     uint32_t copied_by;  /* the copy job that has it as it is (table_copy_some) */
     uint32_t used;       /* slots */
     uint32_t spill_count, spill_room;
-    uint32_t short_count;
+    uint32_t short_count, short_room;
     uint64_t start;              /* the first hash of the range */
     struct prefix_entry *shorts; /* sorted: prefixes that end before the slots begin */
     union {

@@ -305,7 +305,8 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
         struct segment *segment = segment_of(old);
         if (!cut_segment(table, segment, halves))
             return;
-        directory->count += segment_of(halves[0])->prefixes + segment_of(halves[1])->prefixes - segment->prefixes;
+        directory->count +=
+            (uint64_t)segment_of(halves[0])->prefixes + segment_of(halves[1])->prefixes - segment->prefixes;
         free_segment(table, segment);
     }
     directory->upper[index] = 0;
