@@ -74,7 +74,7 @@ static bool same_state(const roost_filter *a, const roost_filter *b)
  * actor. What becomes of such a dot is not defined.
  */
 struct conflict {
-    const struct orcuckoo *filter, *other;
+    const struct observed *filter, *other;
     struct entry entry;
     bool found;
 };
@@ -99,7 +99,7 @@ static bool conflict_in(const roost_filter *filter, const roost_filter *other)
 {
     if (filter->kind != &orcuckoo_kind || other->kind != &orcuckoo_kind)
         return false;
-    struct conflict conflict = {.filter = as_const_orcuckoo(filter), .other = as_const_orcuckoo(other)};
+    struct conflict conflict = {.filter = as_const_observed(filter), .other = as_const_observed(other)};
     visit_entries(conflict.filter, meet_all, &conflict);
     return conflict.found;
 }

@@ -79,9 +79,9 @@ static bool has_dots(const struct world *world)
 static enum standing standing_of(const struct world *world, const roost_filter *base, uint32_t i)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    uint32_t number = actors_find(&filter->actors, world->dots[i].dot.actor),
+    uint32_t number = actors_find(&filter->observed.actors, world->dots[i].dot.actor),
              counter = (uint32_t)world->dots[i].dot.counter;
-    if (number == NO_ACTOR || !causal_contains(&filter->causal, world->dots[i].dot.actor, counter))
+    if (number == NO_ACTOR || !causal_contains(&filter->observed.causal, world->dots[i].dot.actor, counter))
         return UNSEEN;
     return holds_entry(filter, &world->dots[i].place, number, counter) ? LIVE : DEAD;
 }

@@ -36,8 +36,8 @@ static inline enum standing standing_of(const roost_filter *base, roost_hash has
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     struct place place = place_for(base, hash);
-    uint32_t number = actors_find(&filter->actors, dot.actor);
-    if (number == NO_ACTOR || !causal_contains(&filter->causal, dot.actor, (uint32_t)dot.counter))
+    uint32_t number = actors_find(&filter->observed.actors, dot.actor);
+    if (number == NO_ACTOR || !causal_contains(&filter->observed.causal, dot.actor, (uint32_t)dot.counter))
         return UNSEEN;
     return holds_entry(filter, &place, number, (uint32_t)dot.counter) ? LIVE : DEAD;
 }

@@ -1,23 +1,10 @@
 /*
  * Observed-remove cuckoo filter (ORCF): a cuckoo filter from which elements can be removed, at any replica, at any
- * time.
- *
- * Specification 4 of the thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.4, after the
- * optimised observed-remove set. Every addition has a name of its own, a *dot*: the actor that made it and a counter.
- * An entry of the table is a fingerprint with the dot of its addition; beside the table stands the causal context, all
- * dots ever seen. A dot that is in the causal context but not in the table was removed. So each dot goes up a chain of
- * three,
- *
- *     unseen  <  live (an entry, of one class)  <  dead
- *
- * and merge takes the larger of the two for every dot: an entry that the other side has seen and does not hold is
- * dropped, one that only the other side has seen is added. A removal leaves no tombstone but its dot in the causal
- * context, which is a range of counters for each actor: a billion removals cost no more than one.
+ * time. observed.c has the idea: entries with dots beside a causal context. Here an entry is a fingerprint in a cuckoo
+ * table, tagged with its dot, and a class is a fingerprint with its pair of buckets.
  *
  *     entry, 64 bits   | fingerprint 24 | counter 24 | index of the actor 16 |       (bits from the lowest up)
  *     entry, 32 bits   | fingerprint  8 | counter 20 | index of the actor  4 |
- *     causal context   actor 0x51..: 1 to 120, 124   actor 0x9e..: 1 to 3        (../causal/causal_context.h)
- *     digest           sum of the hashes of (class, dot) over all entries, and of the causal context's runs
  *
  * In a *set* (the default) an add takes the place of the entries that this replica has seen of the element, and remove
  * drops all of them; an addition that is made elsewhere at the same time has a dot that the remove has not seen, and
@@ -34,14 +21,9 @@
  * table spreads over more rows where the entries need them (cuckoo_table.c). In a multiset every copy counts against
  * the capacity, as in the thesis, since each is there to stay; the rate still follows the classes.
  *
- * Where we differ from the thesis. Actors are random numbers of 64 bits, taken at the first own addition, one for each
- * incarnation of each object, so ids need no coordination and a restored backup cannot use a dot twice; in the entries
- * they are indexes into a table (../causal/actors.h). A counter that has reached its limit moves on to a fresh actor.
- * Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got no index, go to the
- * stash.
- *
- * Worked example: A adds x (dot A1), B gets it, B removes x: B's causal context {A1}, no entry. Meanwhile A adds x
- * again: A2 takes the place of A1. They merge: A1 is dead for both, A2 is unseen by B and live at A: x is in.
+ * Where we differ from the thesis, beyond what observed.c says: in the entries actors are indexes into a table
+ * (../causal/actors.h). Merge inserts by the cuckoo procedure. Entries that find no slot, and those of actors that got
+ * no index, go to the stash.
  */
 #include "orcuckoo.h"
 
@@ -49,8 +31,6 @@
 #include <string.h>
 
 #include "cuckoo_size.h"
-#include "../base/entropy.h"
-#include "../base/hash.h"
 
 #define BATCH             32
 #define FEWEST_KICKS      8
@@ -124,16 +104,62 @@ static uint64_t table_bytes(const struct cuckoo_table *table)
     return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
 }
 
-uint64_t orcuckoo_bytes(const struct orcuckoo *filter)
+/* ---- classes as bits ----------------------------------------------------------------------------------------------
+ *
+ * A class is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
+ *
+ * Example: 2^20 entries of one actor, none removed, fingerprints of 24 bits, 275,072 buckets: 0 bits for the positions
+ * (observed_bytes.c), 17.1 + 24 for a class: 5.14 bytes an entry.
+ */
+
+static struct class_code class_code_for(struct cuckoo_geometry geometry)
 {
-    return table_bytes(&filter->table) + stash_bytes(&filter->table.stash) +
-           filter->causal.room * sizeof *filter->causal.runs + actors_bytes(&filter->actors) +
-           journal_bytes(&filter->base.own_journal);
+    uint64_t pairs = class_pairs(geometry);
+    uint32_t bits = highest_bit(pairs);
+    return (struct class_code){geometry.bits, bits, (UINT64_C(2) << bits) - pairs};
 }
 
-bool has_memory_for(const struct orcuckoo *filter, uint64_t more)
+static void write_class(struct bit_writer *writer, const struct class_code *code, uint64_t key)
 {
-    return orcuckoo_bytes(filter) + more <= filter->base.environment.memory_limit;
+    uint64_t pair = key >> code->fingerprint_bits;
+    if (pair < code->short_ones) {
+        write_bits(writer, pair, code->bits);
+    } else {
+        uint64_t longer = pair + code->short_ones;
+        write_bits(writer, longer >> 1 | (longer & 1) << code->bits, code->bits + 1);
+    }
+    write_bits(writer, key, code->fingerprint_bits);
+}
+
+static void write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members)
+{
+    const struct class_code code = as_const_orcuckoo(&observed->base)->code;
+    uint64_t place = 0;
+    bit_writer_reserve(writer, (size_t)(members->count * (code.bits + 1 + code.fingerprint_bits) / 8));
+    for (uint64_t i = 0; i < members->count; i++)
+        write_class(writer, &code, next_member(members, &place).value);
+}
+
+static bool read_class(const struct observed *observed, struct class_reader *reader, uint64_t *key)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    const struct class_code *code = &filter->code;
+    uint64_t pair = read_bits(&reader->bits, code->bits);
+    if (pair >= code->short_ones)
+        pair = (pair << 1 | read_bits(&reader->bits, 1)) - code->short_ones;
+    *key = pair << code->fingerprint_bits | read_bits(&reader->bits, code->fingerprint_bits);
+    return !reader->bits.failed && is_class_key(*key, filter->table.geometry);
+}
+
+static unsigned fewest_class_bits(const struct observed *observed)
+{
+    const struct class_code *code = &as_const_orcuckoo(&observed->base)->code;
+    return code->bits + code->fingerprint_bits;
+}
+
+static bool is_class(const struct observed *observed, uint64_t key)
+{
+    return is_class_key(key, as_const_orcuckoo(&observed->base)->table.geometry);
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -143,9 +169,7 @@ static void orcuckoo_close(roost_filter *base)
     struct orcuckoo *filter = as_orcuckoo(base);
     const roost_allocator allocator = base->environment.allocator;
     cuckoo_table_release(&filter->table, &allocator);
-    causal_release(&filter->causal, &allocator);
-    actors_release(&filter->actors, &allocator);
-    journal_release(&base->own_journal, &allocator);
+    observed_release(&filter->observed);
     memory_release(&allocator, filter);
 }
 
@@ -170,6 +194,8 @@ static void orcuckoo_write_geometry(const roost_filter *filter, struct bit_write
     write_varint(writer, as_const_orcuckoo(filter)->table.geometry.buckets);
 }
 
+static const struct entry_store orcuckoo_store;
+
 static roost_status open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
                               struct cuckoo_geometry geometry)
 {
@@ -178,15 +204,18 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     struct orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
     if (!filter)
         return ROOST_NO_MEMORY;
-    init_base(&filter->base, &orcuckoo_kind, config, environment);
+    init_base(&filter->observed.base, &orcuckoo_kind, config, environment);
+    filter->observed.store = &orcuckoo_store;
+    filter->code = class_code_for(geometry);
     filter->counter_bits = counter_bits_for(geometry);
+    filter->observed.most_counter = (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
     uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
-    actors_init(&filter->actors, index_bits < MOST_ACTORS_BITS ? 1u << index_bits : MOST_ACTORS);
+    actors_init(&filter->observed.actors, index_bits < MOST_ACTORS_BITS ? 1u << index_bits : MOST_ACTORS);
     if (!cuckoo_table_init(&filter->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, filter);
         return ROOST_NO_MEMORY;
     }
-    *opened = &filter->base;
+    *opened = &filter->observed.base;
     return ROOST_OK;
 }
 
@@ -202,9 +231,10 @@ static roost_status orcuckoo_open(roost_filter **opened, const roost_config *giv
     return open_with(opened, &config, environment, geometry);
 }
 
-roost_status open_alike(roost_filter **opened, const struct orcuckoo *filter)
+static roost_status open_alike(roost_filter **opened, const struct observed *observed)
 {
-    return open_with(opened, &filter->base.config, &filter->base.environment, filter->table.geometry);
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    return open_with(opened, &observed->base.config, &observed->base.environment, filter->table.geometry);
 }
 
 static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy)
@@ -216,17 +246,12 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
         return ROOST_NO_MEMORY;
     *twin = *filter;
     twin->table = (struct cuckoo_table){0};
-    twin->causal = (struct causal_context){0};
-    twin->actors = (struct actors){0};
-    detach_journal(&twin->base);
-    twin->actor = 0;
-    if (!cuckoo_table_copy(&twin->table, &filter->table, allocator) ||
-        !causal_copy(&twin->causal, &filter->causal, allocator) ||
-        !actors_copy(&twin->actors, &filter->actors, allocator)) {
-        orcuckoo_close(&twin->base);
+    if (!observed_copy(&twin->observed, &filter->observed) ||
+        !cuckoo_table_copy(&twin->table, &filter->table, allocator)) {
+        orcuckoo_close(&twin->observed.base);
         return ROOST_NO_MEMORY;
     }
-    *copy = &twin->base;
+    *copy = &twin->observed.base;
     return ROOST_OK;
 }
 
@@ -248,41 +273,27 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
 {
     struct orcuckoo *filter = as_orcuckoo(base), *twin = as_orcuckoo(copy);
     const roost_allocator *allocator = &copy->environment.allocator;
-    struct roost_filter own = twin->base;
+    struct roost_filter own = twin->observed.base;
     struct cuckoo_table table = twin->table;
-    causal_release(&twin->causal, allocator);
-    actors_release(&twin->actors, allocator);
+    causal_release(&twin->observed.causal, allocator);
+    actors_release(&twin->observed.actors, allocator);
     *twin = *filter;
-    twin->base = own;
-    twin->base.random = base->random;
+    twin->observed.base = own;
+    twin->observed.base.random = base->random;
     twin->table = table;
-    twin->causal = (struct causal_context){0};
-    twin->actors = (struct actors){0};
-    detach_journal(&twin->base);
-    twin->actor = 0;
-    return cuckoo_table_copy_rest(&twin->table, &filter->table, allocator) &&
-                   causal_copy(&twin->causal, &filter->causal, allocator) &&
-                   actors_copy(&twin->actors, &filter->actors, allocator)
+    return observed_copy(&twin->observed, &filter->observed) &&
+                   cuckoo_table_copy_rest(&twin->table, &filter->table, allocator)
                ? ROOST_OK
                : ROOST_NO_MEMORY;
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-uint128 entry_hash(const struct orcuckoo *filter, struct entry entry)
-{
-    uint8_t bytes[24];
-    store_word(bytes, entry.key);
-    store_word(bytes + 8, filter->actors.list[entry.number].id);
-    store_word(bytes + 16, entry.counter);
-    return hash_to_number(hash_bytes(filter->base.config.seed, bytes, sizeof bytes));
-}
-
 static roost_status overflow(struct orcuckoo *filter, struct entry entry)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->base.environment;
-    if (orcuckoo_bytes(filter) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
+    const roost_environment *environment = &filter->observed.base.environment;
+    if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     uint64_t tag = stash_tag(entry.number, entry.counter);
     return stash_insert(stash, &environment->allocator, entry.key, tag) ? ROOST_OK : ROOST_NO_MEMORY;
@@ -291,16 +302,18 @@ static roost_status overflow(struct orcuckoo *filter, struct entry entry)
 /* The index of an actor, which nearly always has one. */
 static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
 {
-    uint32_t index = filter->actors.list[number].index;
-    return index != NO_INDEX ? index : actors_index(&filter->actors, number, &filter->base.environment.allocator);
+    uint32_t index = filter->observed.actors.list[number].index;
+    return index != NO_INDEX
+               ? index
+               : actors_index(&filter->observed.actors, number, &filter->observed.base.environment.allocator);
 }
 
 /* An entry that finds the slots freed and no memory to allocate them goes to the stash. */
 static bool allocate_slots(struct orcuckoo *filter)
 {
     return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
-               filter->base.environment.memory_limit &&
-           cuckoo_table_allocate_slots(&filter->table, &filter->base.environment.allocator);
+               filter->observed.base.environment.memory_limit &&
+           cuckoo_table_allocate_slots(&filter->table, &filter->observed.base.environment.allocator);
 }
 
 static struct cuckoo_geometry orcuckoo_geometry(const roost_filter *base)
@@ -324,17 +337,18 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
     if (__builtin_expect(cuckoo_table_is_freed(&filter->table), 0) && !allocate_slots(filter))
         return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
-                                                 &filter->base.random, kicks) == PUT_NO_ROOM)
+                                                 &filter->observed.base.random, kicks) == PUT_NO_ROOM)
         return false;
-    actors_entered_slot(&filter->actors, entry.number);
+    actors_entered_slot(&filter->observed.actors, entry.number);
     return true;
 }
 
-roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
+static roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->base.environment;
-    if (orcuckoo_bytes(filter) - stash_bytes(stash) + stash_bytes_with(stash, count) > environment->memory_limit)
+    const roost_environment *environment = &filter->observed.base.environment;
+    if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, count) >
+        environment->memory_limit)
         return ROOST_TOO_LARGE;
     return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -354,12 +368,12 @@ static void empty_stash(struct orcuckoo *filter)
 /* Without memory the table keeps its rows, which is slower but correct. */
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
-    const roost_environment *environment = &filter->base.environment;
+    const roost_environment *environment = &filter->observed.base.environment;
     int32_t before = filter->table.spread;
     if (cuckoo_table_is_freed(&filter->table) ||
-        orcuckoo_bytes(filter) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
+        observed_bytes(&filter->observed) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
         return;
-    if (cuckoo_table_make_room(&filter->table, entries, &filter->base.random, &environment->allocator) &&
+    if (cuckoo_table_make_room(&filter->table, entries, &filter->observed.base.random, &environment->allocator) &&
         filter->table.spread != before)
         empty_stash(filter);
 }
@@ -373,10 +387,11 @@ static bool is_full_of_copies(const struct orcuckoo *filter)
 
 void relieve_if_overfull(struct orcuckoo *filter)
 {
-    const roost_environment *environment = &filter->base.environment;
+    const roost_environment *environment = &filter->observed.base.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
-        3 * orcuckoo_bytes(filter) <= environment->memory_limit &&
-        cuckoo_table_relieve(&filter->table, &filter->base.random, &environment->allocator, environment->most_moved))
+        3 * observed_bytes(&filter->observed) <= environment->memory_limit &&
+        cuckoo_table_relieve(&filter->table, &filter->observed.base.random, &environment->allocator,
+                             environment->most_moved))
         empty_stash(filter);
 }
 
@@ -394,7 +409,7 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
         relieve_if_overfull(filter);
     }
     if (status == ROOST_OK) {
-        filter->sum += entry_hash(filter, entry);
+        filter->observed.sum += entry_hash(&filter->observed, entry);
         filter->classes += first;
     }
     return status;
@@ -403,8 +418,8 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
 /* The counts and sums that change whenever an entry is dropped. */
 static void count_out(struct orcuckoo *filter, struct entry entry)
 {
-    filter->sum -= entry_hash(filter, entry);
-    note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
+    filter->observed.sum -= entry_hash(&filter->observed, entry);
+    note_change(&filter->observed, CHANGE_DEAD, entry.key, entry.number, entry.counter);
 }
 
 /* Counts the class after an entry of it was dropped without a replacement. */
@@ -418,7 +433,7 @@ static void remove_slot(struct orcuckoo *filter, const struct slot_match *match,
 {
     struct entry entry = entry_of_slot(filter, match->tag, key);
     cuckoo_table_clear_slot(&filter->table, match);
-    actors_left_slot(&filter->actors, entry.number);
+    actors_left_slot(&filter->observed.actors, entry.number);
     count_out(filter, entry);
 }
 
@@ -444,7 +459,7 @@ void drop_node(struct orcuckoo *filter, uint64_t node)
 static bool find_in_slots(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter,
                           struct slot_match *match)
 {
-    uint32_t index = filter->actors.list[number].index;
+    uint32_t index = filter->observed.actors.list[number].index;
     return index != NO_INDEX && cuckoo_table_find_entry(&filter->table, place, slot_tag(filter, index, counter), match);
 }
 
@@ -457,7 +472,7 @@ bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint3
                              stash_tag(number, counter)) != NO_NODE);
 }
 
-bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
+static bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
     struct slot_match match;
     if (find_in_slots(filter, place, entry.number, entry.counter, &match)) {
@@ -471,94 +486,19 @@ bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry
     return true;
 }
 
-/* ---- the actor of this replica ----------------------------------------------------------------------------------- */
-
-void leave_shared_actor(struct orcuckoo *filter)
-{
-    if (filter->actor && causal_largest(&filter->causal, filter->actor) > filter->counter)
-        filter->actor = 0;
-}
-
-/* In a series the lowest bits of an actor are the number of its table, so that the dots of all tables differ. A
-   source that keeps repeating itself is broken. */
-static bool draw_actor(const struct orcuckoo *filter, uint64_t *actor)
-{
-    for (int attempt = 0; attempt < 8; attempt++) {
-        if (!entropy_number(&filter->base.environment.entropy, actor))
-            return false;
-        if (filter->base.in_series)
-            *actor = *actor << TABLE_BITS | filter->base.table;
-        if (*actor && actors_find(&filter->actors, *actor) == NO_ACTOR)
-            return true;
-    }
-    return false;
-}
-
-static roost_status take_fresh_actor(struct orcuckoo *filter)
-{
-    uint64_t actor;
-    if (filter->actors.count >= MOST_ACTORS || !draw_actor(filter, &actor))
-        return ROOST_EXHAUSTED;
-    uint32_t number = actors_number(&filter->actors, actor, &filter->base.environment.allocator);
-    if (number == NO_ACTOR)
-        return ROOST_NO_MEMORY;
-    filter->actor = actor;
-    filter->number = number;
-    filter->counter = 0;
-    return ROOST_OK;
-}
-
-/* Arrays start with a few hundred bytes and double when they are full. */
-static __attribute__((noinline)) roost_status prepare_actor(struct orcuckoo *filter, bool fresh)
-{
-    uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
-    if (filter->causal.count == filter->causal.room)
-        more += (filter->causal.room + 4) * sizeof *filter->causal.runs;
-    if (!has_memory_for(filter, more))
-        return ROOST_TOO_LARGE;
-    roost_status status = fresh ? take_fresh_actor(filter) : ROOST_OK;
-    if (status == ROOST_OK && !causal_reserve(&filter->causal, &filter->base.environment.allocator, 1))
-        status = ROOST_NO_MEMORY;
-    return status;
-}
-
-/* Ensures that there is an actor that can make one more dot, and room for the dot in the causal context. */
-static inline roost_status ready_actor(struct orcuckoo *filter)
-{
-    bool fresh = filter->actor == 0 || filter->counter >= most_counter(filter);
-    if (__builtin_expect(fresh || filter->causal.count == filter->causal.room, 0))
-        return prepare_actor(filter, fresh);
-    return ROOST_OK;
-}
-
-/* The next dot is seen. It follows the run of the one before, which is nearly always where it was the last time. */
-static inline void count_own_dot(struct orcuckoo *filter)
-{
-    struct causal_context *causal = &filter->causal;
-    uint32_t counter = ++filter->counter;
-    if (filter->run < causal->count && causal->runs[filter->run].actor == filter->actor &&
-        causal->runs[filter->run].last == counter - 1) {
-        causal->runs[filter->run].last = counter;
-        causal->dots++;
-        return;
-    }
-    causal_add(causal, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
-    filter->run = causal_run_of(causal, filter->actor, counter);
-}
-
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* What the capacity is about. */
 static uint64_t elements_of(const struct orcuckoo *filter)
 {
-    return filter->base.config.multiset ? cuckoo_table_entries(&filter->table) : filter->classes;
+    return filter->observed.base.config.multiset ? cuckoo_table_entries(&filter->table) : filter->classes;
 }
 
 /* Past its capacity a filter goes on while its own slots have room. Slots that it got to hold the additions of others
    do not count. */
 static roost_status put_new(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
-    bool past_capacity = elements_of(filter) >= filter->base.config.capacity;
+    bool past_capacity = elements_of(filter) >= filter->observed.base.config.capacity;
     if (past_capacity && filter->table.spread > 0)
         return ROOST_FULL;
     if (enter_slot(filter, place, entry, filter->table.most_kicks))
@@ -577,12 +517,13 @@ static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct
         const struct slot_match *match = &matches[--*count];
         struct entry old = entry_of_slot(filter, match->tag, entry.key);
         cuckoo_table_retag_slot(&filter->table, match, tag);
-        actors_left_slot(&filter->actors, old.number);
-        actors_entered_slot(&filter->actors, entry.number);
+        actors_left_slot(&filter->observed.actors, old.number);
+        actors_entered_slot(&filter->observed.actors, entry.number);
         count_out(filter, old);
     } else if (node != NO_NODE) {
         remove_node(filter, node);
-        stash_insert(stash, &filter->base.environment.allocator, entry.key, stash_tag(entry.number, entry.counter));
+        stash_insert(stash, &filter->observed.base.environment.allocator, entry.key,
+                     stash_tag(entry.number, entry.counter));
     } else {
         return overflow(filter, entry);
     }
@@ -618,19 +559,20 @@ static roost_status supersede(struct orcuckoo *filter, const struct place *place
 
 static roost_status add_place(struct orcuckoo *filter, const struct place *place, bool *fresh)
 {
-    roost_status status = ready_actor(filter);
+    roost_status status = ready_actor(&filter->observed);
     if (status != ROOST_OK)
         return status;
-    struct entry entry = {filter->number, filter->counter + 1, class_key(*place, filter->table.geometry)};
+    struct entry entry = {filter->observed.number, filter->observed.counter + 1,
+                          class_key(*place, filter->table.geometry)};
     bool first = !cuckoo_table_contains(&filter->table, place);
-    *fresh = first || filter->base.config.multiset;
+    *fresh = first || filter->observed.base.config.multiset;
     status = *fresh ? put_new(filter, place, entry) : supersede(filter, place, entry);
     if (status != ROOST_OK)
         return status;
     filter->classes += first;
-    count_own_dot(filter);
-    filter->sum += entry_hash(filter, entry);
-    note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+    count_own_dot(&filter->observed);
+    filter->observed.sum += entry_hash(&filter->observed, entry);
+    note_change(&filter->observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
     return ROOST_OK;
 }
 
@@ -670,7 +612,7 @@ static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_h
     bool fresh;
     roost_status status = add_place(filter, &place, &fresh);
     relieve_if_overfull(filter);
-    *dot = status == ROOST_OK ? (roost_dot){filter->actor, filter->counter} : (roost_dot){0, 0};
+    *dot = status == ROOST_OK ? (roost_dot){filter->observed.actor, filter->observed.counter} : (roost_dot){0, 0};
     return status;
 }
 
@@ -728,7 +670,8 @@ static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roo
 
 static bool is_before(const struct orcuckoo *filter, struct entry first, struct entry second)
 {
-    uint64_t actor = filter->actors.list[first.number].id, other = filter->actors.list[second.number].id;
+    uint64_t actor = filter->observed.actors.list[first.number].id,
+             other = filter->observed.actors.list[second.number].id;
     return actor != other ? actor < other : first.counter < second.counter;
 }
 
@@ -758,8 +701,8 @@ static roost_status orcuckoo_remove_dot(roost_filter *base, bool *changed, roost
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct place place = place_of_hash(hash, filter->table.geometry);
-    uint32_t number = actors_find(&filter->actors, dot.actor);
-    if (number == NO_ACTOR || dot.counter == 0 || dot.counter > most_counter(filter))
+    uint32_t number = actors_find(&filter->observed.actors, dot.actor);
+    if (number == NO_ACTOR || dot.counter == 0 || dot.counter > filter->observed.most_counter)
         return ROOST_OK;
     struct entry entry = {number, (uint32_t)dot.counter, class_key(place, filter->table.geometry)};
     *changed = drop_entry(filter, &place, entry);
@@ -787,60 +730,137 @@ static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
     return base->config.multiset ? copies : copies > 0;
 }
 
-/* ---- digest, replica, report ------------------------------------------------------------------------------------- */
+/* ---- the store: what observed.c and observed_bytes.c need of the table ------------------------------------------- */
 
-static uint128 orcuckoo_digest(roost_filter *base)
+static uint64_t entry_count(const struct observed *observed)
 {
-    const struct orcuckoo *filter = as_orcuckoo(base);
-    uint128 sum = filter->sum;
-    for (size_t i = 0; i < filter->causal.count; i++) {
-        const struct dot_run *run = &filter->causal.runs[i];
-        uint8_t bytes[16];
-        store_word(bytes, run->actor);
-        store_word(bytes + 8, (uint64_t)run->last << 32 | run->first);
-        sum += hash_to_number(hash_bytes(~base->config.seed, bytes, sizeof bytes));
+    return cuckoo_table_entries(&as_const_orcuckoo(&observed->base)->table);
+}
+
+static uint64_t entry_bytes(const struct observed *observed)
+{
+    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
+    return table_bytes(table) + stash_bytes(&table->stash);
+}
+
+/* The table keeps its rows: those that find no slot go to the stash. */
+static uint64_t entry_bytes_with(const struct observed *observed, uint64_t more)
+{
+    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
+    return table_bytes(table) + stash_bytes_with(&table->stash, more);
+}
+
+/* The rows, then the stash. Neither moves when an entry is dropped. Shapes are copied: for all that the compiler knows,
+   writing an entry could change them. */
+static size_t next_entries(const struct observed *observed, struct entry_walk *walk,
+                           struct entry entries[ENTRIES_AT_ONCE])
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    const struct cuckoo_table *table = &filter->table;
+    const struct cuckoo_geometry shape = table->shape, geometry = table->geometry;
+    size_t count = 0;
+    uint32_t row = (uint32_t)walk->place;
+    for (; count <= ENTRIES_AT_ONCE - 8 && (row = cuckoo_table_next_row(table, row)) < shape.buckets; row++) {
+        uint64_t words[8];
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < shape.bucket_size; slot++) {
+            if (!words[slot])
+                continue;
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], shape));
+            entries[count++] = entry_of_slot(filter, word_tag(words[slot], shape), class_key(place, geometry));
+        }
     }
-    return sum;
+    walk->place = row;
+    for (; row >= shape.buckets && walk->node < table->stash.used && count < ENTRIES_AT_ONCE; walk->node++)
+        if (table->stash.nodes[walk->node].key)
+            entries[count++] = entry_of_node(&table->stash.nodes[walk->node]);
+    return count;
 }
 
-/* 0 for an actor whose first addition was refused: it has no dots. */
-static uint64_t orcuckoo_actor(const roost_filter *filter)
+static roost_status begin_reserve(struct observed *observed, uint64_t count)
 {
-    return as_const_orcuckoo(filter)->counter ? as_const_orcuckoo(filter)->actor : 0;
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    roost_status status = reserve_entries(filter, count);
+    filter->table.holds_reserve = status == ROOST_OK;
+    filter->kicks = filter->table.most_kicks;
+    return status;
 }
 
-static void orcuckoo_write_replica(const roost_filter *filter, struct bit_writer *writer)
+static void end_reserve(struct observed *observed)
 {
-    write_fixed64(writer, orcuckoo_actor(filter));
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    if (filter->table.holds_reserve) {
+        filter->table.holds_reserve = false;
+        relieve_if_overfull(filter);
+    }
+    if (filter->table.stash.count == 0)
+        stash_release(&filter->table.stash, &observed->base.environment.allocator);
 }
 
-/* The actor's own dots must be all there: it goes on counting where they end. */
-static roost_status orcuckoo_read_replica(roost_filter *base, struct bit_reader *reader)
+static void make_room_for(struct observed *observed, uint64_t entries)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
-    uint64_t actor = read_fixed64(reader);
-    uint32_t number = actor ? actors_find(&filter->actors, actor) : NO_ACTOR;
-    if (reader->failed)
-        return ROOST_CORRUPT;
-    if (number == NO_ACTOR) /* it never made a dot, so another one is as good */
-        return ROOST_OK;
-    if (causal_contiguous(&filter->causal, actor) != causal_largest(&filter->causal, actor))
-        return ROOST_CORRUPT;
-    filter->actor = actor;
-    filter->number = number;
-    filter->counter = causal_largest(&filter->causal, actor);
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    filter->kicks = filter->table.most_kicks;
+    make_room(filter, entries);
+}
+
+static roost_status take_row(struct orcuckoo *filter, const struct entry *entries, size_t count)
+{
+    struct place places[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        places[i] = place_of_class(entries[i].key, filter->table.geometry);
+        cuckoo_table_prefetch(&filter->table, &places[i], 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        roost_status status = take_entry(filter, &places[i], entries[i], &filter->kicks);
+        if (status != ROOST_OK)
+            return status;
+    }
+    relieve_if_overfull(filter);
     return ROOST_OK;
 }
 
-static void orcuckoo_forget_replica(roost_filter *filter)
+static roost_status take_entries(struct observed *observed, const struct entry *entries, size_t count)
 {
-    as_orcuckoo(filter)->actor = 0;
+    roost_status status = ROOST_OK;
+    for (size_t done = 0; done < count && status == ROOST_OK; done += BATCH)
+        status = take_row(as_orcuckoo(&observed->base), entries + done, count - done < BATCH ? count - done : BATCH);
+    return status;
 }
 
-static uint64_t orcuckoo_bytes_of(const roost_filter *filter)
+static bool drop_if_held(struct observed *observed, struct entry entry)
 {
-    return orcuckoo_bytes(as_const_orcuckoo(filter));
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    return drop_entry(filter, &place, entry);
 }
+
+static bool is_held(const struct observed *observed, struct entry entry)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    return holds_entry(filter, &place, entry.number, entry.counter);
+}
+
+static const struct entry_store orcuckoo_store = {
+    .count = entry_count,
+    .bytes = entry_bytes,
+    .bytes_with = entry_bytes_with,
+    .next = next_entries,
+    .reserve = begin_reserve,
+    .release_reserve = end_reserve,
+    .make_room = make_room_for,
+    .take = take_entries,
+    .drop = drop_if_held,
+    .holds = is_held,
+    .open_alike = open_alike,
+    .is_class = is_class,
+    .write_classes = write_classes,
+    .read_class = read_class,
+    .fewest_bits = fewest_class_bits,
+};
+
+/* ---- report ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t orcuckoo_elements(const roost_filter *filter)
 {
@@ -852,71 +872,12 @@ static const struct cuckoo_table *orcuckoo_slots(const roost_filter *filter)
     return &as_const_orcuckoo(filter)->table;
 }
 
-static bool orcuckoo_is_bottom(const roost_filter *filter)
-{
-    return as_const_orcuckoo(filter)->causal.dots == 0;
-}
-
-/* Numbers are the same in a copy. */
-static void orcuckoo_take_over(roost_filter *copy, const roost_filter *original)
-{
-    as_orcuckoo(copy)->actor = as_const_orcuckoo(original)->actor;
-    as_orcuckoo(copy)->number = as_const_orcuckoo(original)->number;
-    as_orcuckoo(copy)->counter = as_const_orcuckoo(original)->counter;
-}
-
-/* A decode numbers actors in their order in the causal context. Those that are not in it have no changes. */
-static uint32_t *orcuckoo_numbers_after_decode(const roost_filter *base, uint8_t table)
-{
-    (void)table;
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    const struct dot_run *runs = filter->causal.runs;
-    uint32_t order = 0, *numbers = memory_allocate(&base->environment.allocator,
-                                                   ((size_t)filter->actors.count + 1) * sizeof *numbers);
-    for (size_t i = 0; numbers && i < filter->causal.count; i++)
-        if (i == 0 || runs[i].actor != runs[i - 1].actor)
-            numbers[actors_find(&filter->actors, runs[i].actor)] = order++;
-    return numbers;
-}
-
-/* As many as there are actors in the list; those that are not in the causal context come last, without a number. */
-static uint32_t *orcuckoo_numbers_before_decode(const roost_filter *base, uint8_t table)
-{
-    (void)table;
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    const struct dot_run *runs = filter->causal.runs;
-    size_t order = 0, count = (size_t)filter->actors.count + 1;
-    uint32_t *numbers = memory_allocate(&base->environment.allocator, count * sizeof *numbers);
-    for (size_t i = 0; numbers && i < filter->causal.count; i++)
-        if (i == 0 || runs[i].actor != runs[i - 1].actor)
-            numbers[order++] = actors_find(&filter->actors, runs[i].actor);
-    for (; numbers && order < count; order++)
-        numbers[order] = NO_ACTOR;
-    return numbers;
-}
-
-static bool orcuckoo_is_change(const roost_filter *base, uint8_t table, struct change change)
-{
-    (void)table;
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    uint32_t counter = (uint32_t)change.tag;
-    if (change.tag >> 32 >= filter->actors.count || counter == 0 || counter > most_counter(filter))
-        return false;
-    if (change_kind_of(change) == CHANGE_RUN)
-        return change_key(change) >= counter && change_key(change) <= most_counter(filter);
-    return change_kind_of(change) <= CHANGE_DEAD && is_class_key(change_key(change), filter->table.geometry);
-}
-
 static bool orcuckoo_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     (void)place;
     cuckoo_table_move(&filter->table, mover);
-    filter->causal.runs = memory_moved(mover, filter->causal.runs);
-    filter->actors.list = memory_moved(mover, filter->actors.list);
-    filter->actors.map = memory_moved(mover, filter->actors.map);
-    filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
-    journal_move(&base->own_journal, mover);
+    observed_move(&filter->observed, mover);
     return false;
 }
 
@@ -924,7 +885,7 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
     const struct cuckoo_table *table = &filter->table;
-    info->entries = cuckoo_table_entries(table);
+    observed_info(&filter->observed, info);
     info->overflow = table->stash.count;
     info->load = cuckoo_table_load(table);
     info->fpr_now = fmin((double)filter->classes * class_probability(table->geometry), 1);
@@ -932,18 +893,7 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     info->elements = (double)info->inserted;
     info->promise_holds = info->fpr_now <= base->config.fpr;
     info->buckets = cuckoo_table_rows(table);
-    info->bytes_memory = orcuckoo_bytes(filter);
-    info->actors = causal_actors(&filter->causal);
-    info->dots = filter->causal.dots;
-    info->gaps = causal_gaps(&filter->causal);
-    info->journal = journal_length(base->journal);
 }
-
-struct audit {
-    const struct orcuckoo *filter;
-    uint128 sum;
-    uint64_t unseen, classes;
-};
 
 /* True for one entry of each class: the first of its slots, or else the first of its chain in the stash. */
 static bool stands_for_class(const struct orcuckoo *filter, struct entry entry)
@@ -957,13 +907,15 @@ static bool stands_for_class(const struct orcuckoo *filter, struct entry entry)
     return first.number == entry.number && first.counter == entry.counter;
 }
 
-static void audit_entry(void *context, struct entry entry)
+struct class_count {
+    const struct orcuckoo *filter;
+    uint64_t classes;
+};
+
+static void count_entry(void *context, struct entry entry)
 {
-    struct audit *audit = context;
-    audit->sum += entry_hash(audit->filter, entry);
-    audit->classes += stands_for_class(audit->filter, entry);
-    audit->unseen +=
-        !causal_contains(&audit->filter->causal, audit->filter->actors.list[entry.number].id, entry.counter);
+    struct class_count *count = context;
+    count->classes += stands_for_class(count->filter, entry);
 }
 
 static uint64_t slots_of_actors(const struct actors *actors)
@@ -977,19 +929,13 @@ static uint64_t slots_of_actors(const struct actors *actors)
 static roost_status orcuckoo_check(const roost_filter *base)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    struct audit audit = {.filter = filter};
-    if (!cuckoo_table_check(&filter->table) || !causal_check(&filter->causal) || !actors_check(&filter->actors))
+    struct class_count count = {.filter = filter};
+    if (!cuckoo_table_check(&filter->table) || !observed_is_sound(&filter->observed))
         return ROOST_CORRUPT;
-    visit_entries(filter, audit_entry, &audit);
-    if (audit.unseen || audit.sum != filter->sum || audit.classes != filter->classes ||
-        slots_of_actors(&filter->actors) != filter->table.filled)
-        return ROOST_CORRUPT;
-    for (size_t i = 0; i < filter->causal.count; i++)
-        if (actors_find(&filter->actors, filter->causal.runs[i].actor) == NO_ACTOR)
-            return ROOST_CORRUPT;
-    bool actor_is_sound = !filter->actor || (filter->actors.list[filter->number].id == filter->actor &&
-                                             causal_largest(&filter->causal, filter->actor) == filter->counter);
-    return actor_is_sound ? ROOST_OK : ROOST_CORRUPT;
+    visit_entries(&filter->observed, count_entry, &count);
+    bool counted =
+        count.classes == filter->classes && slots_of_actors(&filter->observed.actors) == filter->table.filled;
+    return counted ? ROOST_OK : ROOST_CORRUPT;
 }
 
 const struct filter_kind orcuckoo_kind = {
@@ -1008,29 +954,29 @@ const struct filter_kind orcuckoo_kind = {
                 .count = orcuckoo_count},
     .lattice = {.merge = orcuckoo_merge,
                 .compare = orcuckoo_compare,
-                .is_bottom = orcuckoo_is_bottom,
-                .digest = orcuckoo_digest},
+                .is_bottom = observed_is_bottom,
+                .digest = observed_digest},
     .encoding = {.write_geometry = orcuckoo_write_geometry,
-                 .write_state = orcuckoo_write_state,
-                 .read_state = orcuckoo_read_state},
-    .delta = {.write = orcuckoo_write_delta,
-              .merge = orcuckoo_merge_delta,
-              .prepare = orcuckoo_prepare_delta,
-              .commit = orcuckoo_commit_delta,
-              .abandon = orcuckoo_abandon_delta},
-    .causal = {.context = orcuckoo_causal, .context_at = orcuckoo_causal_at, .write_dots = orcuckoo_write_dots},
-    .sync = {.summarize = orcuckoo_summarize, .resolve_positions = orcuckoo_resolve_positions},
-    .replica = {.actor = orcuckoo_actor,
-                .write = orcuckoo_write_replica,
-                .read = orcuckoo_read_replica,
-                .forget = orcuckoo_forget_replica},
-    .journal = {.is_change = orcuckoo_is_change,
-                .numbers_after_decode = orcuckoo_numbers_after_decode,
-                .numbers_before_decode = orcuckoo_numbers_before_decode},
+                 .write_state = observed_write_state,
+                 .read_state = observed_read_state},
+    .delta = {.write = observed_write_delta,
+              .merge = observed_merge_delta,
+              .prepare = observed_prepare_delta,
+              .commit = observed_commit_delta,
+              .abandon = observed_abandon_delta},
+    .causal = {.context = observed_causal, .context_at = observed_causal_at, .write_dots = observed_write_dots},
+    .sync = {.summarize = observed_summarize, .resolve_positions = observed_resolve_positions},
+    .replica = {.actor = observed_actor,
+                .write = observed_write_replica,
+                .read = observed_read_replica,
+                .forget = observed_forget_replica},
+    .journal = {.is_change = observed_is_change,
+                .numbers_after_decode = observed_numbers_after_decode,
+                .numbers_before_decode = observed_numbers_before_decode},
     .incremental = {.copy_open = orcuckoo_copy_open,
                     .copy_some = orcuckoo_copy_some,
                     .copy_rest = orcuckoo_copy_rest,
-                    .cut = orcuckoo_cut,
+                    .cut = observed_cut,
                     .sweep = orcuckoo_sweep,
                     .move = orcuckoo_move},
     .table = {.open = open_with,
@@ -1038,7 +984,7 @@ const struct filter_kind orcuckoo_kind = {
               .elements = orcuckoo_elements,
               .geometry = orcuckoo_geometry,
               .slots = orcuckoo_slots,
-              .take_over = orcuckoo_take_over,
+              .take_over = observed_take_over,
               .free_slots = orcuckoo_free_slots},
-    .report = {.info = orcuckoo_info, .memory = orcuckoo_bytes_of, .check = orcuckoo_check},
+    .report = {.info = orcuckoo_info, .memory = observed_bytes_of, .check = orcuckoo_check},
 };

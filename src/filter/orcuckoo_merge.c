@@ -43,16 +43,16 @@ static bool has_seen(const struct causal_context *causal, const struct actor_map
 static struct actor_map *map_actors(const struct orcuckoo *filter, const struct orcuckoo *other,
                                     const roost_allocator *allocator)
 {
-    const struct actors *actors = &filter->actors;
+    const struct actors *actors = &filter->observed.actors;
     struct actor_map *known = memory_allocate(allocator, ((size_t)actors->count + 1) * sizeof *known);
     for (uint32_t i = 0; known && i < actors->count; i++) {
-        uint32_t number = actors_find(&other->actors, actors->list[i].id);
+        uint32_t number = actors_find(&other->observed.actors, actors->list[i].id);
         known[i] = (struct actor_map){number, NO_INDEX, 0, 0};
         if (number == NO_ACTOR)
             continue;
-        known[i].index = other->actors.list[number].index;
-        known[i].contiguous = causal_contiguous(&other->causal, actors->list[i].id);
-        known[i].largest = causal_largest(&other->causal, actors->list[i].id);
+        known[i].index = other->observed.actors.list[number].index;
+        known[i].contiguous = causal_contiguous(&other->observed.causal, actors->list[i].id);
+        known[i].largest = causal_largest(&other->observed.causal, actors->list[i].id);
     }
     return known;
 }
@@ -88,7 +88,7 @@ static inline uint64_t translate(const struct orcuckoo *filter, const struct rem
 {
     const struct cuckoo_geometry shape = filter->table.shape;
     uint64_t tag = word_tag(word, shape);
-    uint32_t index = walk->known[filter->actors.number_of_index[slot_tag_index(filter, tag)]].index;
+    uint32_t index = walk->known[filter->observed.actors.number_of_index[slot_tag_index(filter, tag)]].index;
     uint64_t there = index != NO_INDEX ? slot_tag(filter, index, slot_tag_counter(filter, tag)) : 0;
     if (index == NO_INDEX || !cuckoo_table_tag_fits(&filter->table, there))
         return 0;
@@ -106,7 +106,7 @@ static bool is_among(uint64_t word, const uint64_t words[8], uint32_t size)
 static bool seen_over_there(const struct orcuckoo *filter, const struct removal_walk *walk, struct entry entry)
 {
     const struct actor_map *actor = &walk->known[entry.number];
-    return has_seen(&walk->other->causal, actor, filter->actors.list[entry.number].id, entry.counter);
+    return has_seen(&walk->other->observed.causal, actor, filter->observed.actors.list[entry.number].id, entry.counter);
 }
 
 /* Entries of one row that the other side has seen and does not hold in the same row, if both have the same shape. */
@@ -201,7 +201,8 @@ struct unseen_walk {
 static bool is_unseen(const struct orcuckoo *filter, const struct unseen_walk *walk, struct entry entry)
 {
     const struct actor_map *actor = &walk->known[entry.number];
-    return !has_seen(&filter->causal, actor, walk->other->actors.list[entry.number].id, entry.counter);
+    return !has_seen(&filter->observed.causal, actor, walk->other->observed.actors.list[entry.number].id,
+                     entry.counter);
 }
 
 static void gather_unseen(const struct orcuckoo *filter, struct unseen_walk *walk, uint32_t row)
@@ -260,40 +261,18 @@ static roost_status take_row(struct orcuckoo *filter, const struct unseen_walk *
         roost_status status = take_entry(filter, &walk->places[i], entry, kicks);
         if (status != ROOST_OK)
             return status;
-        note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+        note_change(&filter->observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
     }
     relieve_if_overfull(filter);
     return ROOST_OK;
 }
 
-/* Actors of the other that were unknown so far get their numbers. */
-roost_status number_actors(struct orcuckoo *filter, const struct causal_context *causal)
-{
-    for (size_t i = 0; i < causal->count; i++) {
-        if (i > 0 && causal->runs[i].actor == causal->runs[i - 1].actor)
-            continue;
-        if (actors_find(&filter->actors, causal->runs[i].actor) == NO_ACTOR && filter->actors.count >= MOST_ACTORS)
-            return ROOST_TOO_LARGE;
-        if (actors_number(&filter->actors, causal->runs[i].actor, &filter->base.environment.allocator) == NO_ACTOR)
-            return ROOST_NO_MEMORY;
-    }
-    return ROOST_OK;
-}
-
-void note_runs(struct orcuckoo *filter, const struct causal_context *unseen)
-{
-    for (size_t i = 0; i < unseen->count && journal_is_on(filter->base.journal); i++) {
-        const struct dot_run *run = &unseen->runs[i];
-        note_change(filter, CHANGE_RUN, run->last, actors_find(&filter->actors, run->actor), run->first);
-    }
-}
-
 /* Fills in the numbers of actors that the filter has just got. */
 static void fill_in_numbers(const struct orcuckoo *filter, struct actor_map *known, const struct orcuckoo *other)
 {
-    for (uint32_t i = 0; i < other->actors.count; i++)
+    for (uint32_t i = 0; i < other->observed.actors.count; i++)
         if (known[i].number == NO_ACTOR)
-            known[i].number = actors_find(&filter->actors, other->actors.list[i].id);
+            known[i].number = actors_find(&filter->observed.actors, other->observed.actors.list[i].id);
 }
 
 /* What a merge in progress may have to undo. */
@@ -307,7 +286,7 @@ struct merge {
 
 static void end_merge(struct orcuckoo *filter, struct merge *merge)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
     causal_release(&merge->causal, allocator);
     causal_release(&merge->unseen, allocator);
     memory_release(allocator, merge->mine);
@@ -316,12 +295,12 @@ static void end_merge(struct orcuckoo *filter, struct merge *merge)
 
 static roost_status begin_merge(struct orcuckoo *filter, struct merge *merge, const struct orcuckoo *other)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
     *merge =
         (struct merge){.mine = map_actors(filter, other, allocator), .theirs = map_actors(other, filter, allocator)};
     if (!merge->mine || !merge->theirs ||
-        !causal_difference(&merge->unseen, &other->causal, &filter->causal, allocator) ||
-        !causal_union(&merge->causal, &filter->causal, &other->causal, allocator)) {
+        !causal_difference(&merge->unseen, &other->observed.causal, &filter->observed.causal, allocator) ||
+        !causal_union(&merge->causal, &filter->observed.causal, &other->observed.causal, allocator)) {
         end_merge(filter, merge);
         return ROOST_NO_MEMORY;
     }
@@ -331,16 +310,16 @@ static roost_status begin_merge(struct orcuckoo *filter, struct merge *merge, co
 /* From here on the filter has a table and actors of its own, and `before` keeps the old ones. */
 static roost_status work_on_copy(struct orcuckoo *filter, struct merge *merge)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
     merge->before = *filter;
-    merge->next_change = filter->base.journal->next;
+    merge->next_change = filter->observed.base.journal->next;
     if (cuckoo_table_copy(&filter->table, &merge->before.table, allocator)) {
-        if (actors_copy(&filter->actors, &merge->before.actors, allocator))
+        if (actors_copy(&filter->observed.actors, &merge->before.observed.actors, allocator))
             return ROOST_OK;
         cuckoo_table_release(&filter->table, allocator);
     }
     filter->table = merge->before.table;
-    filter->actors = merge->before.actors;
+    filter->observed.actors = merge->before.observed.actors;
     return ROOST_NO_MEMORY;
 }
 
@@ -349,10 +328,10 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
 {
     struct unseen_walk unseen = {.other = other, .known = merge->theirs};
     uint32_t kicks = filter->table.most_kicks;
-    roost_status status = number_actors(filter, &merge->unseen);
+    roost_status status = number_actors(&filter->observed, &merge->unseen);
     fill_in_numbers(filter, merge->theirs, other);
     if (status == ROOST_OK) /* before those that are live: the records from any cursor on are then correct */
-        note_runs(filter, &merge->unseen);
+        note_runs(&filter->observed, &merge->unseen);
     if (first && status == ROOST_OK)
         do
             drop(filter, first);
@@ -368,35 +347,35 @@ static roost_status change_copy(struct orcuckoo *filter, struct merge *merge, st
 static bool is_too_large(const struct orcuckoo *filter, const struct merge *merge)
 {
     uint64_t causal = merge->causal.room * sizeof *merge->causal.runs;
-    uint64_t old_causal = filter->causal.room * sizeof *filter->causal.runs;
-    uint64_t bytes = orcuckoo_bytes(filter) - old_causal + causal;
-    return bytes > filter->base.environment.memory_limit && bytes > orcuckoo_bytes(&merge->before);
+    uint64_t old_causal = filter->observed.causal.room * sizeof *filter->observed.causal.runs;
+    uint64_t bytes = observed_bytes(&filter->observed) - old_causal + causal;
+    return bytes > filter->observed.base.environment.memory_limit && bytes > observed_bytes(&merge->before.observed);
 }
 
 static void keep(struct orcuckoo *filter, struct merge *merge)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct causal_context old = filter->causal;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
+    struct causal_context old = filter->observed.causal;
     cuckoo_table_release(&merge->before.table, allocator);
-    actors_release(&merge->before.actors, allocator);
-    filter->causal = merge->causal;
-    filter->run = 0;
+    actors_release(&merge->before.observed.actors, allocator);
+    filter->observed.causal = merge->causal;
+    filter->observed.run = 0;
     merge->causal = old;
-    leave_shared_actor(filter);
+    leave_shared_actor(&filter->observed);
 }
 
 /* The journal may have overwritten old changes with ones that are now void. */
 static void take_back(struct orcuckoo *filter, struct merge *merge)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct journal journal = filter->base.own_journal;
-    bool noted = filter->base.journal->next != merge->next_change;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
+    struct journal journal = filter->observed.base.own_journal;
+    bool noted = filter->observed.base.journal->next != merge->next_change;
     cuckoo_table_release(&filter->table, allocator);
-    actors_release(&filter->actors, allocator);
+    actors_release(&filter->observed.actors, allocator);
     *filter = merge->before;
-    filter->base.own_journal = journal;
+    filter->observed.base.own_journal = journal;
     if (noted)
-        journal_forget(filter->base.journal);
+        journal_forget(filter->observed.base.journal);
 }
 
 roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filter *other_base)
@@ -507,9 +486,9 @@ struct slow_walk {
 static void find_removal(void *context, struct entry entry)
 {
     struct slow_walk *walk = context;
-    uint64_t actor = walk->filter->actors.list[entry.number].id;
-    uint32_t number = actors_find(&walk->other->actors, actor);
-    if (walk->found || number == NO_ACTOR || !causal_contains(&walk->other->causal, actor, entry.counter))
+    uint64_t actor = walk->filter->observed.actors.list[entry.number].id;
+    uint32_t number = actors_find(&walk->other->observed.actors, actor);
+    if (walk->found || number == NO_ACTOR || !causal_contains(&walk->other->observed.causal, actor, entry.counter))
         return;
     struct place place = place_of_class(entry.key, walk->filter->table.geometry);
     walk->found = !holds_entry(walk->other, &place, number, entry.counter);
@@ -518,7 +497,7 @@ static void find_removal(void *context, struct entry entry)
 static bool any_removal_slowly(const struct orcuckoo *filter, const struct orcuckoo *other)
 {
     struct slow_walk walk = {filter, other, false};
-    visit_entries(filter, find_removal, &walk);
+    visit_entries(&filter->observed, find_removal, &walk);
     return walk.found;
 }
 
@@ -526,12 +505,12 @@ static bool any_removal_slowly(const struct orcuckoo *filter, const struct orcuc
 static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *other)
 {
     struct removal removal;
-    if (!causal_includes(&filter->causal, &other->causal))
+    if (!causal_includes(&filter->observed.causal, &other->observed.causal))
         return true;
-    struct actor_map *known = map_actors(filter, other, &filter->base.environment.allocator);
+    struct actor_map *known = map_actors(filter, other, &filter->observed.base.environment.allocator);
     struct removal_walk removals = whole_walk(other, known);
     bool lacks = known ? next_removal(filter, &removals, &removal) : any_removal_slowly(filter, other);
-    memory_release(&filter->base.environment.allocator, known);
+    memory_release(&filter->observed.base.environment.allocator, known);
     return lacks;
 }
 

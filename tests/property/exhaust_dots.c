@@ -228,7 +228,7 @@ static uint32_t fingerprint_of(const struct universe *universe, uint32_t class)
 
 static void put_causal(struct orcuckoo *filter, dots seen)
 {
-    struct causal_context *causal = &filter->causal;
+    struct causal_context *causal = &filter->observed.causal;
     causal->count = 0;
     causal->dots = count_ones(seen);
     for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++) {
@@ -249,22 +249,23 @@ static void put_causal(struct orcuckoo *filter, dots seen)
 static void put_actors(struct universe *universe, uint32_t replica, const struct layout *layout)
 {
     struct orcuckoo *filter = scratch_of(universe, replica);
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    actors_release(&filter->actors, allocator);
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
+    actors_release(&filter->observed.actors, allocator);
     for (uint32_t actor = MOST_ACTORS_HERE; actor-- > 0;) /* not in the order that a decode gives them */
         if (layout->seen & dots_of_actor(actor))
-            must(actors_number(&filter->actors, actor_id(actor), allocator) != NO_ACTOR, "memory");
+            must(actors_number(&filter->observed.actors, actor_id(actor), allocator) != NO_ACTOR, "memory");
     uint32_t own = actor_of(universe, replica, layout->incarnation);
-    filter->counter = count_ones(layout->seen & dots_of_actor(own));
-    filter->actor = filter->counter ? actor_id(own) : 0;
-    filter->number = filter->actor ? actors_find(&filter->actors, filter->actor) : 0;
-    filter->run = 0;
+    filter->observed.counter = count_ones(layout->seen & dots_of_actor(own));
+    filter->observed.actor = filter->observed.counter ? actor_id(own) : 0;
+    filter->observed.number =
+        filter->observed.actor ? actors_find(&filter->observed.actors, filter->observed.actor) : 0;
+    filter->observed.run = 0;
 }
 
 static struct entry entry_for(const struct universe *universe, const struct orcuckoo *filter, uint64_t classes,
                               uint32_t dot)
 {
-    uint32_t number = actors_find(&filter->actors, actor_id(dot / COUNTERS));
+    uint32_t number = actors_find(&filter->observed.actors, actor_id(dot / COUNTERS));
     must(number != NO_ACTOR, "an entry of the layout was seen");
     return (struct entry){number, dot % COUNTERS + 1, universe->keys[class_of(classes, dot)]};
 }
@@ -280,15 +281,16 @@ static void put_slots(struct universe *universe, struct orcuckoo *filter, const 
             continue;
         uint32_t dot = layout->slots[slot] - 1u;
         struct entry entry = entry_for(universe, filter, classes, dot);
-        uint32_t index = actors_index(&filter->actors, entry.number, &filter->base.environment.allocator);
+        uint32_t index =
+            actors_index(&filter->observed.actors, entry.number, &filter->observed.base.environment.allocator);
         uint64_t word = slot_tag(filter, index, entry.counter) << universe->geometry.bits |
                         fingerprint_of(universe, class_of(classes, dot));
         uint8_t bytes[8];
         store_word(bytes, word);
         memcpy(filter->table.slots.bytes + (size_t)slot * width, bytes, width);
-        actors_entered_slot(&filter->actors, entry.number);
+        actors_entered_slot(&filter->observed.actors, entry.number);
         filter->table.filled++;
-        filter->sum += entry_hash(filter, entry);
+        filter->observed.sum += entry_hash(&filter->observed, entry);
     }
 }
 
@@ -296,7 +298,7 @@ static void put_slots(struct universe *universe, struct orcuckoo *filter, const 
 static void put_stash(const struct universe *universe, struct orcuckoo *filter, const struct layout *layout,
                       uint64_t classes)
 {
-    const roost_allocator *allocator = &filter->base.environment.allocator;
+    const roost_allocator *allocator = &filter->observed.base.environment.allocator;
     stash_release(&filter->table.stash, allocator);
     for (int from = 0, to; from < MOST_STASHED && layout->stash[from]; from = to) {
         uint32_t class = class_of(classes, layout->stash[from] - 1u);
@@ -310,7 +312,7 @@ static void put_stash(const struct universe *universe, struct orcuckoo *filter, 
             struct entry entry = entry_for(universe, filter, classes, layout->stash[place] - 1u);
             must(stash_insert(&filter->table.stash, allocator, entry.key, stash_tag(entry.number, entry.counter)),
                  "memory");
-            filter->sum += entry_hash(filter, entry);
+            filter->observed.sum += entry_hash(&filter->observed, entry);
         }
     }
 }
@@ -331,11 +333,11 @@ static uint32_t put_change(const struct universe *universe, struct orcuckoo *fil
     struct entry entry = entry_for(universe, filter, classes, dot);
     if (layout->untold & dot_bit(dot)) {
         uint32_t length = run_length(layout, which, dot);
-        note_change(filter, CHANGE_RUN, entry.counter + length - 1, entry.number, entry.counter);
+        note_change(&filter->observed, CHANGE_RUN, entry.counter + length - 1, entry.number, entry.counter);
         return length;
     }
     bool live = live_of(layout) & dot_bit(dot);
-    note_change(filter, live ? CHANGE_LIVE : CHANGE_DEAD, entry.key, entry.number, entry.counter);
+    note_change(&filter->observed, live ? CHANGE_LIVE : CHANGE_DEAD, entry.key, entry.number, entry.counter);
     return 1;
 }
 
@@ -361,7 +363,7 @@ static uint32_t next_reader(const struct universe *universe, const struct layout
 static void put_journal(struct universe *universe, uint32_t replica, const struct layout *layout, uint64_t classes)
 {
     struct orcuckoo *filter = scratch_of(universe, replica);
-    struct journal *journal = filter->base.journal;
+    struct journal *journal = filter->observed.base.journal;
     if (!universe->setting->deltas)
         return;
     journal->incarnation = 100 + actor_of(universe, replica, layout->incarnation);
@@ -386,8 +388,8 @@ static void put_layout(struct universe *universe, uint32_t replica, const struct
 {
     struct orcuckoo *filter = scratch_of(universe, replica);
     const struct layout *layout = &world->replicas[replica];
-    filter->sum = 0;
-    filter->base.random.script = NULL;
+    filter->observed.sum = 0;
+    filter->observed.base.random.script = NULL;
     put_causal(filter, layout->seen);
     put_actors(universe, replica, layout);
     put_slots(universe, filter, layout, world->classes);
@@ -409,7 +411,7 @@ static void take_slots(const struct universe *universe, const struct orcuckoo *f
             if (!words[slot])
                 continue;
             struct entry entry = entry_of_slot(filter, word_tag(words[slot], geometry), 0);
-            uint32_t dot = dot_of(filter->actors.list[entry.number].id, entry.counter);
+            uint32_t dot = dot_of(filter->observed.actors.list[entry.number].id, entry.counter);
             must(word_fingerprint(words[slot], geometry) == fingerprint_of(universe, class_of(classes, dot)),
                  "a slot has the fingerprint of its dot");
             layout->slots[bucket * geometry.bucket_size + slot] = (uint8_t)(dot + 1);
@@ -426,7 +428,7 @@ static void take_stash(const struct universe *universe, const struct orcuckoo *f
         uint64_t node = stash_find_class(stash, universe->keys[number]);
         for (uint32_t next = node == NO_NODE ? 0 : (uint32_t)node + 1; next; next = stash->nodes[next - 1].next) {
             struct entry entry = entry_of_node(&stash->nodes[next - 1]);
-            uint32_t dot = dot_of(filter->actors.list[entry.number].id, entry.counter);
+            uint32_t dot = dot_of(filter->observed.actors.list[entry.number].id, entry.counter);
             must(class_of(classes, dot) == number, "a stashed entry has the class of its dot");
             must(count < MOST_STASHED, "room for the stash");
             layout->stash[count++] = (uint8_t)(dot + 1);
@@ -442,9 +444,10 @@ static struct layout take_layout(const struct universe *universe, const roost_fi
     struct layout layout = {.lost = 0};
     take_slots(universe, filter, &layout, classes);
     take_stash(universe, filter, &layout, classes);
-    for (size_t i = 0; i < filter->causal.count; i++)
-        for (uint32_t counter = filter->causal.runs[i].first; counter <= filter->causal.runs[i].last; counter++)
-            layout.seen |= dot_bit(dot_of(filter->causal.runs[i].actor, counter));
+    for (size_t i = 0; i < filter->observed.causal.count; i++)
+        for (uint32_t counter = filter->observed.causal.runs[i].first; counter <= filter->observed.causal.runs[i].last;
+             counter++)
+            layout.seen |= dot_bit(dot_of(filter->observed.causal.runs[i].actor, counter));
     must(cuckoo_table_entries(&filter->table) == count_ones(live_of(&layout)), "no dot is held twice");
     must(filter->classes == class_count(universe, classes, live_of(&layout)), "classes are counted once");
     return layout;
@@ -454,11 +457,11 @@ static struct layout take_layout(const struct universe *universe, const roost_fi
 static dots noted_since(const struct universe *universe, uint32_t replica, dots *untold)
 {
     const struct orcuckoo *filter = scratch_of(universe, replica);
-    const struct journal *journal = filter->base.journal;
+    const struct journal *journal = filter->observed.base.journal;
     dots noted = 0, told = 0;
     for (uint64_t i = universe->journal_start[replica]; i < journal->next; i++) {
         struct change change = *journal_change(journal, i);
-        uint64_t id = filter->actors.list[change.tag >> 32].id;
+        uint64_t id = filter->observed.actors.list[change.tag >> 32].id;
         uint32_t first = (uint32_t)change.tag,
                  last = change_kind_of(change) == CHANGE_RUN ? (uint32_t)change_key(change) : first;
         for (uint32_t counter = first; counter <= last; counter++)
@@ -986,7 +989,7 @@ static void restore_replica(struct universe *universe, struct world *next, const
     must(roost_filter_restore_replica(restored, bytes.data, bytes.size) == ROOST_OK, "restore");
     must(roost_filter_check(restored) == ROOST_OK, "invariants of a filter that was restored");
     must(roost_filter_get_actor(restored) == roost_filter_get_actor(filter) &&
-             as_orcuckoo(restored)->counter == as_orcuckoo(filter)->counter,
+             as_observed(restored)->counter == as_observed(filter)->counter,
          "the same replica goes on");
     for (uint32_t reader = 0; reader < universe->setting->replicas && universe->setting->deltas; reader++)
         check_same_delta(filter, restored, &universe->cursors[replica][reader]);
@@ -1109,14 +1112,14 @@ static void run_operation(struct universe *universe, const struct world *world, 
         if (uses_other(operation->verb))
             put_layout(universe, operation->other, world);
         put_layout(universe, replica, world);
-        scratch_of(universe, replica)->base.random.script = script_answer;
-        scratch_of(universe, replica)->base.random.context = &script;
+        scratch_of(universe, replica)->observed.base.random.script = script_answer;
+        scratch_of(universe, replica)->observed.base.random.context = &script;
         choose_hand(scratch_of(universe, replica), &script, operation->verb);
         struct world next = *world;
         perform(universe, &next, world, operation);
         forget_classes(universe, &next);
         universe->transitions++;
-        scratch_of(universe, replica)->base.random.script = NULL;
+        scratch_of(universe, replica)->observed.base.random.script = NULL;
         if (!visit(universe, &next))
             continue;
         if (operation->verb < RESTORE)
@@ -1217,7 +1220,7 @@ static roost_filter *open_filter(struct universe *universe)
         .kicks = 2, .journal = JOURNAL, .entropy = {.context = universe, .draw = draw_actor}};
     const roost_environment environment = environment_or_default(&given);
     must(orcuckoo_kind.lifecycle.open(&filter, &universe->config, &environment, &reader) == ROOST_OK, "open");
-    must(causal_reserve(&as_orcuckoo(filter)->causal, &environment.allocator, MOST_DOTS), "memory");
+    must(causal_reserve(&as_observed(filter)->causal, &environment.allocator, MOST_DOTS), "memory");
     if (setting->deltas)
         must(begin_journal(filter) == ROOST_OK, "memory");
     return filter;

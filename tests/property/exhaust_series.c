@@ -230,11 +230,11 @@ static enum standing standing_in(const struct universe *universe, const struct s
         return UNSEEN;
     const struct orcuckoo *filter = as_const_orcuckoo(series->tables[table]);
     uint64_t actor = actor_id(universe, replica, table);
-    if (!causal_contains(&filter->causal, actor, counter))
+    if (!causal_contains(&filter->observed.causal, actor, counter))
         return UNSEEN;
     struct place place =
         place_of_hash(universe->hashes[facts->element[replica][table][counter - 1]], filter->table.geometry);
-    return holds_entry(filter, &place, actors_find(&filter->actors, actor), counter) ? LIVE : DEAD;
+    return holds_entry(filter, &place, actors_find(&filter->observed.actors, actor), counter) ? LIVE : DEAD;
 }
 
 /* What the filter says of all dots, classes and amounts that the model knows. */

@@ -384,7 +384,7 @@ static void check_entry(void *context, struct entry entry)
     struct walk *walk = context;
     struct world *world = walk->world;
     const struct orcuckoo *filter = as_const_orcuckoo(walk->replica->filter);
-    uint32_t dot = find_name(world, filter->actors.list[entry.number].id, entry.counter)->dot_and_one - 1;
+    uint32_t dot = find_name(world, filter->observed.actors.list[entry.number].id, entry.counter)->dot_and_one - 1;
     must(world, dot != UINT32_MAX, "an entry has a dot that was made");
     must(world, world->keys[world->groups[CLASSES][dot]] == entry.key, "an entry keeps its class");
     must(world, walk->replica->sets[CLASSES].state[dot] == LIVE, "an entry is live in the model");
@@ -395,7 +395,7 @@ static void check_entry(void *context, struct entry entry)
 
 static void check_causal(struct world *world, const struct replica *replica)
 {
-    const struct causal_context *causal = &as_const_orcuckoo(replica->filter)->causal;
+    const struct causal_context *causal = &as_const_observed(replica->filter)->causal;
     for (size_t i = 0; i < causal->count; i++)
         for (uint32_t counter = causal->runs[i].first; counter <= causal->runs[i].last; counter++) {
             uint32_t dot = find_name(world, causal->runs[i].actor, counter)->dot_and_one - 1;
@@ -410,10 +410,10 @@ static void check_replica(struct world *world, const struct replica *replica, bo
     struct walk walk = {world, replica, 0};
     const struct orcuckoo *filter = as_const_orcuckoo(replica->filter);
     world->marks++;
-    visit_entries(filter, check_entry, &walk);
+    visit_entries(&filter->observed, check_entry, &walk);
     must(world, walk.entries == replica->sets[CLASSES].live, "every live dot has an entry");
     must(world, filter->classes == replica->sets[CLASSES].present, "classes are counted once");
-    must(world, filter->causal.dots == orset_seen(&replica->sets[CLASSES], world->dots), "as many dots seen");
+    must(world, filter->observed.causal.dots == orset_seen(&replica->sets[CLASSES], world->dots), "as many dots seen");
     world->tally->overflowed += filter->table.stash.count > 0;
     world->tally->checks++;
     if (!thorough)
@@ -556,7 +556,7 @@ static bool holds_dot(const struct world *world, const struct replica *replica, 
 {
     const struct orcuckoo *filter = as_const_orcuckoo(replica->filter);
     struct place place = place_of_class(world->keys[world->groups[CLASSES][dot]], world->geometry);
-    uint32_t number = actors_find(&filter->actors, world->actor[dot]);
+    uint32_t number = actors_find(&filter->observed.actors, world->actor[dot]);
     return number != NO_ACTOR && holds_entry(filter, &place, number, world->counter[dot]);
 }
 
@@ -756,7 +756,7 @@ static void take_message(struct world *world, const struct message *message)
         *cursor = message->next;
     world->tally->messages++;
     if (one_in(world, 8)) {
-        world->tally->gaps += causal_gaps(&as_const_orcuckoo(replica->filter)->causal) > 0;
+        world->tally->gaps += causal_gaps(&as_const_observed(replica->filter)->causal) > 0;
         check_replica(world, replica, one_in(world, 8));
     }
 }
@@ -825,7 +825,8 @@ static void note_entry(void *context, struct entry entry)
 {
     struct walk *walk = context;
     const struct orcuckoo *filter = as_const_orcuckoo(walk->replica->filter);
-    uint32_t dot = find_name(walk->world, filter->actors.list[entry.number].id, entry.counter)->dot_and_one - 1;
+    uint32_t dot =
+        find_name(walk->world, filter->observed.actors.list[entry.number].id, entry.counter)->dot_and_one - 1;
     must(walk->world, dot != UINT32_MAX, "an entry has a dot that was made");
     walk->world->mark[dot] = walk->world->marks;
 }
@@ -837,9 +838,9 @@ static void note_entry(void *context, struct entry entry)
 static void follow_sync(struct world *world, struct replica *replica, const struct replica *other)
 {
     struct walk walk = {world, replica, 0};
-    const struct causal_context *causal = &as_const_orcuckoo(replica->filter)->causal;
+    const struct causal_context *causal = &as_const_observed(replica->filter)->causal;
     world->marks++;
-    visit_entries(as_const_orcuckoo(replica->filter), note_entry, &walk);
+    visit_entries(as_const_observed(replica->filter), note_entry, &walk);
     for (size_t i = 0; i < causal->count; i++)
         for (uint32_t counter = causal->runs[i].first; counter <= causal->runs[i].last; counter++) {
             uint32_t dot = find_name(world, causal->runs[i].actor, counter)->dot_and_one - 1;
@@ -1122,7 +1123,7 @@ static uint64_t count_gaps(const struct world *world)
 {
     uint64_t gaps = 0;
     for (uint32_t i = 0; i < world->replica_count; i++)
-        gaps += causal_gaps(&as_const_orcuckoo(world->replicas[i].filter)->causal);
+        gaps += causal_gaps(&as_const_observed(world->replicas[i].filter)->causal);
     return gaps;
 }
 

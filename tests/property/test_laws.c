@@ -239,7 +239,7 @@ static void step_add_dot(struct remove_world *world, int at, struct random_sourc
     roost_status status =
         by_dot ? roost_filter_add_dot_hash(filter, &dot, hash) : roost_filter_add_hash(filter, &changed, hash);
     if (status == ROOST_OK) {
-        const struct orcuckoo *own = as_const_orcuckoo(filter);
+        const struct observed *own = as_const_observed(filter);
         if (!by_dot) {
             dot = (roost_dot){own->actor, own->counter};
             assert_int_equal(changed, multiset || copies == 0);

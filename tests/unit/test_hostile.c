@@ -125,7 +125,7 @@ static void both_writers_agree(void **state)
             roost_filter_free(other);
         }
         dots_read(&dots, 0, filter);
-        const struct causal_context *causal = &as_const_orcuckoo(filter)->causal;
+        const struct causal_context *causal = &as_const_observed(filter)->causal;
         static uint64_t before[MOST_DOTS], by_rank[MOST_DOTS], live[MOST_DOTS], keys[MOST_DOTS];
         memset(by_rank, 0, sizeof by_rank);
         causal_ranks(causal, before);
@@ -163,7 +163,7 @@ static void sound_forgeries_are_taken(void **state)
             assert_ok(receive(victim, frame.data, frame.size));
             for (uint64_t counter = 1; counter <= 9; counter++) { /* each dot as it was told, or as it was before */
                 static const bool seen_of_7[] = {1, 1, 1, 1, 0, 0, 1, 0, 0}, seen_of_9[] = {0, 1, 1, 0, 1, 1, 0, 0, 0};
-                const struct causal_context *causal = &as_const_orcuckoo(victim)->causal;
+                const struct causal_context *causal = &as_const_observed(victim)->causal;
                 assert_int_equal(causal_contains(causal, 7, (uint32_t)counter), seen_of_7[counter - 1]);
                 assert_int_equal(causal_contains(causal, 9, (uint32_t)counter), seen_of_9[counter - 1]);
             }
@@ -286,7 +286,7 @@ static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
 {
     struct forgery *lie = &sound->forgery;
     const bool delta = lie->type == 2;
-    const uint64_t most = most_counter(as_const_orcuckoo(lie->like));
+    const uint64_t most = as_const_observed(lie->like)->most_counter;
     switch (number) {
     case 0:
         lie->more_live = 6;
@@ -473,7 +473,7 @@ static void counters_at_their_limit_are_taken(void **state)
         roost_config config = mode_config(mode);
         roost_filter *victim = victim_of(&config);
         uint32_t most = (uint32_t)most_counter_of(mode);
-        assert_int_equal(most, most_counter(as_const_orcuckoo(victim)));
+        assert_int_equal(most, as_const_observed(victim)->most_counter);
         struct dot_run runs[] = {{5, 1, most}, {6, 1, 1}, {6, most, most}, {UINT64_MAX, 1, most}};
         uint64_t dots = 2 * (uint64_t)most + 2, live[] = {0, most, most + UINT64_C(1), dots - 1}, keys[4];
         for (uint64_t i = 0; i < 4; i++)

@@ -808,7 +808,7 @@ static void low_rates_grow(void **state)
         assert_true(wrong <= 3); /* one is promised, at four times as many entries */
         assert_true(info_of(filter).promise_holds);
         if (config.kind == ROOST_ORCUCKOO)
-            assert_int_equal(as_const_orcuckoo(as_series(filter)->tables[7])->actors.count, 2); /* counters ran out */
+            assert_int_equal(as_const_observed(as_series(filter)->tables[7])->actors.count, 2); /* counters ran out */
         assert_ok(roost_filter_check(filter));
         roost_filter *decoded = through_bytes(filter);
         assert_same_all(decoded, filter);

@@ -1033,7 +1033,7 @@ static void thousands_of_actors(void **state)
             roost_filter_free(pair.a);
             pair.a = copy;
         } else {
-            as_orcuckoo(pair.a)->actor = 0;
+            as_observed(pair.a)->actor = 0;
         }
     }
     roost_info info;

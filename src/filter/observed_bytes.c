@@ -1,5 +1,5 @@
 /*
- * The observed-remove cuckoo filter as bytes, whole or in part. docs/format.md is the specification.
+ * An observed-remove filter as bytes, whole or in part. docs/format.md is the specification.
  *
  *     dots         a causal context: for a state all dots that were ever seen, for a delta those that changed
  *     live         how many of them are entries; the others were removed
@@ -7,82 +7,20 @@
  *     positions    which of the dots are live, then which of the others are hinted: by rank in the causal context
  *     classes      of the live ones, then of the hinted ones, in the order of their ranks
  *
- * Entries are sorted by dot and not by class, as the other cuckoo filter sorts them. Either order saves the same bits,
- * those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a frame
+ * Entries are sorted by dot and not by class, as the grow-only cuckoo filter sorts them. Either order saves the same
+ * bits, those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a frame
  * cannot name one twice, nor one that its causal context lacks, nor one both live and dead, so there is no need to look
  * for such frames; and reading needs no sorting.
  *
- * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. A class
- * is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
+ * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. How
+ * classes are coded is up to the kind.
  *
  * A removal is complete without its class: the reader then searches the table for the dot. With the class it is found
  * at once, and the time of merging a delta follows the delta and not the table.
- *
- * Example: 2^20 entries of one actor, none removed, fingerprints of 24 bits, 275,072 buckets: 0 bits for the positions,
- * 17.1 + 24 for a class: 5.14 bytes an entry.
  */
-#include "orcuckoo.h"
-
-#include "cuckoo_size.h"
-#include "../base/sort.h"
-
-/* ---- classes ----------------------------------------------------------------------------------------------------- */
-
-/* Truncated binary: numbers below `short_ones` take `bits`, the others one bit more. */
-struct class_code {
-    uint32_t fingerprint_bits;
-    uint32_t bits;
-    uint64_t short_ones;
-};
-
-static struct class_code class_code_for(struct cuckoo_geometry geometry)
-{
-    uint64_t pairs = class_pairs(geometry);
-    uint32_t bits = highest_bit(pairs);
-    return (struct class_code){geometry.bits, bits, (UINT64_C(2) << bits) - pairs};
-}
-
-static void write_class(struct bit_writer *writer, const struct class_code *code, uint64_t key)
-{
-    uint64_t pair = key >> code->fingerprint_bits;
-    if (pair < code->short_ones) {
-        write_bits(writer, pair, code->bits);
-    } else {
-        uint64_t longer = pair + code->short_ones;
-        write_bits(writer, longer >> 1 | (longer & 1) << code->bits, code->bits + 1);
-    }
-    write_bits(writer, key, code->fingerprint_bits);
-}
-
-static uint64_t read_class(struct bit_reader *reader, const struct class_code *code)
-{
-    uint64_t pair = read_bits(reader, code->bits);
-    if (pair >= code->short_ones)
-        pair = (pair << 1 | read_bits(reader, 1)) - code->short_ones;
-    return pair << code->fingerprint_bits | read_bits(reader, code->fingerprint_bits);
-}
+#include "observed.h"
 
 /* ---- sets of ranks ----------------------------------------------------------------------------------------------- */
-
-/* Ranks with their classes, ascending: in a row, or, where most ranks are taken, each class at the place of its rank.
- */
-struct members {
-    const struct sort_pair *row; /* NULL: */
-    const uint64_t *by_rank;     /* 0 for those that are none */
-    uint64_t count;
-};
-
-/* The next one; `place` is 0 at first. There must be one. */
-static inline struct sort_pair next_member(const struct members *members, uint64_t *place)
-{
-    if (members->row)
-        return members->row[(*place)++];
-    while (!members->by_rank[*place])
-        ++*place;
-    struct sort_pair member = {*place, members->by_rank[*place]};
-    ++*place;
-    return member;
-}
 
 static void write_ranks(struct bit_writer *writer, const struct members *members, uint64_t universe)
 {
@@ -100,13 +38,6 @@ static void write_ranks(struct bit_writer *writer, const struct members *members
     }
     for (; others && count < universe && next < universe; next++, last = next)
         write_rice(writer, next - last, parameter);
-}
-
-static void write_classes(struct bit_writer *writer, const struct class_code *code, const struct members *members)
-{
-    uint64_t place = 0;
-    for (uint64_t i = 0; i < members->count; i++)
-        write_class(writer, code, next_member(members, &place).value);
 }
 
 struct rank_reader {
@@ -173,12 +104,11 @@ static void finish_ranks(struct rank_reader *ranks)
 /* ---- writing a delta --------------------------------------------------------------------------------------------- */
 
 /* `live`: ranks and class keys; `hinted`: ranks among those that are not live, and class keys. */
-static roost_status write_delta_body(struct bit_writer *writer, struct cuckoo_geometry geometry,
+static roost_status write_delta_body(const struct observed *filter, struct bit_writer *writer,
                                      const struct causal_context *causal, const struct members *live,
                                      const struct members *hinted)
 {
     struct bit_writer ranks;
-    struct class_code code = class_code_for(geometry);
     bit_writer_init(&ranks, writer->buffer.allocator);
     write_ranks(&ranks, live, causal->dots);
     write_ranks(&ranks, hinted, causal->dots - live->count);
@@ -188,9 +118,8 @@ static roost_status write_delta_body(struct bit_writer *writer, struct cuckoo_ge
     write_varint(writer, hinted->count);
     write_varint(writer, ranks.buffer.size);
     write_bytes(writer, ranks.buffer.data, ranks.buffer.size);
-    bit_writer_reserve(writer, (size_t)((live->count + hinted->count) * (code.bits + 1 + code.fingerprint_bits) / 8));
-    write_classes(writer, &code, live);
-    write_classes(writer, &code, hinted);
+    filter->store->write_classes(filter, writer, live);
+    filter->store->write_classes(filter, writer, hinted);
     write_alignment(writer);
     bool failed = ranks.failed || writer->failed;
     bit_writer_release(&ranks);
@@ -209,7 +138,7 @@ static unsigned rank_bits(const struct causal_context *causal)
  * for each of its dots.
  */
 struct rank_map {
-    const struct orcuckoo *filter;
+    const struct observed *filter;
     const struct causal_context *causal;
     uint64_t *before;
     struct actor_ranks {
@@ -225,7 +154,7 @@ static void rank_map_release(struct rank_map *map)
     memory_release(&map->filter->base.environment.allocator, map->actors);
 }
 
-static bool rank_map_init(struct rank_map *map, const struct orcuckoo *filter, const struct causal_context *causal)
+static bool rank_map_init(struct rank_map *map, const struct observed *filter, const struct causal_context *causal)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     *map = (struct rank_map){filter, causal, memory_allocate(allocator, (causal->count + 1) * sizeof *map->before),
@@ -287,7 +216,7 @@ static void gather_by_rank(void *context, struct entry entry)
     gather->count++;
 }
 
-static void gather_members(const struct orcuckoo *filter, struct gather *gather, const struct causal_context *dots,
+static void gather_members(const struct observed *filter, struct gather *gather, const struct causal_context *dots,
                            struct sort_pair *scratch)
 {
     if (gather->by_rank) {
@@ -300,11 +229,11 @@ static void gather_members(const struct orcuckoo *filter, struct gather *gather,
 
 /* What the filter holds of these dots, all of which it has seen. Where most of them are live there is nothing to sort.
  */
-roost_status orcuckoo_write_dots(const roost_filter *base, struct bit_writer *writer, const struct causal_context *dots)
+roost_status observed_write_dots(const roost_filter *base, struct bit_writer *writer, const struct causal_context *dots)
 {
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct observed *filter = as_const_observed(base);
     const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t entries = cuckoo_table_entries(&filter->table);
+    uint64_t entries = filter->store->count(filter);
     bool dense = dots->dots <= 4 * entries;
     size_t bytes = dense ? (dots->dots + 1) * sizeof(uint64_t) : 2 * (entries + 1) * sizeof(struct sort_pair);
     void *memory = memory_allocate(allocator, bytes);
@@ -313,23 +242,23 @@ roost_status orcuckoo_write_dots(const roost_filter *base, struct bit_writer *wr
     if (memory && rank_map_init(&gather.map, filter, dots)) {
         gather_members(filter, &gather, dots, dense ? NULL : gather.row + entries + 1);
         struct members live = {gather.row, gather.by_rank, gather.count}, none = {0};
-        status = write_delta_body(writer, filter->table.geometry, dots, &live, &none);
+        status = write_delta_body(filter, writer, dots, &live, &none);
         rank_map_release(&gather.map);
     }
     memory_release(allocator, memory);
     return status;
 }
 
-roost_status orcuckoo_write_state(const roost_filter *base, struct bit_writer *writer)
+roost_status observed_write_state(const roost_filter *base, struct bit_writer *writer)
 {
-    return orcuckoo_write_dots(base, writer, &as_const_orcuckoo(base)->causal);
+    return observed_write_dots(base, writer, &as_const_observed(base)->causal);
 }
 
 /* ---- a state as many deltas -------------------------------------------------------------------------------------- */
 
 /* A state that is being cut: the dots that are cut, and what the filter holds of them, by rank. */
 struct cutting {
-    const struct orcuckoo *filter;
+    const struct observed *filter;
     struct causal_context dots;
     uint64_t *before;
     struct gather gather;
@@ -399,7 +328,7 @@ static roost_status cut_slice(struct cutting *cutting, uint64_t from, uint64_t t
     if (!dots_of_slice(cutting, &dots, from, to))
         return ROOST_NO_MEMORY;
     bit_writer_init(&writer, *allocator);
-    roost_status status = write_delta_body(&writer, cutting->filter->table.geometry, &dots, &live, &none);
+    roost_status status = write_delta_body(cutting->filter, &writer, &dots, &live, &none);
     if (status == ROOST_OK)
         status = sink->take(sink, &writer);
     bit_writer_release(&writer);
@@ -420,10 +349,10 @@ static roost_status cut_all(struct cutting *cutting, struct delta_sink *sink)
 /* Everything that a cutting needs; what it got is released by the caller in either case. */
 static bool cutting_begin(struct cutting *cutting, const struct causal_context *known)
 {
-    const struct orcuckoo *filter = cutting->filter;
+    const struct observed *filter = cutting->filter;
     const roost_allocator *allocator = &filter->base.environment.allocator;
     const struct causal_context nothing = {0};
-    uint64_t entries = cuckoo_table_entries(&filter->table);
+    uint64_t entries = filter->store->count(filter);
     if (!causal_difference(&cutting->dots, &filter->causal, known ? known : &nothing, allocator))
         return false;
     bool dense = cutting->dots.dots <= 4 * entries;
@@ -452,14 +381,14 @@ static void cutting_end(struct cutting *cutting)
 
 /* Slices of the causal context. Of the dots that are known already only those that were removed matter: whether
    there are any can be counted, but only a sweep of the receiver's table finds the entries. */
-roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context *known, size_t bytes,
+roost_status observed_cut(const roost_filter *base, const struct causal_context *known, size_t bytes,
                           struct delta_sink *sink)
 {
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct observed *filter = as_const_observed(base);
     struct cutting cutting = {
         .filter = filter, .most_live = bytes / BYTES_A_PLACE + 1, .most_runs = bytes / BYTES_A_PLACE + 1};
     roost_status status = cutting_begin(&cutting, known) ? cut_all(&cutting, sink) : ROOST_NO_MEMORY;
-    uint64_t entries = cuckoo_table_entries(&filter->table) - cutting.gather.count;
+    uint64_t entries = filter->store->count(filter) - cutting.gather.count;
     if (status == ROOST_OK && filter->causal.dots - cutting.dots.dots > entries)
         sink->removals = true;
     cutting_end(&cutting);
@@ -470,15 +399,8 @@ roost_status orcuckoo_cut(const roost_filter *base, const struct causal_context 
 
 #define DEAD_FLAG (UINT64_C(1) << 63)
 
-static struct dot_run run_of_change(const struct orcuckoo *filter, struct change change)
-{
-    uint32_t first = (uint32_t)change.tag;
-    uint32_t last = change_kind_of(change) == CHANGE_RUN ? (uint32_t)change_key(change) : first;
-    return (struct dot_run){filter->actors.list[change.tag >> 32].id, first, last};
-}
-
 /* The dots of the selected records. */
-static bool changed_dots(const struct orcuckoo *filter, struct causal_context *dots, struct selection selection)
+static bool changed_dots(const struct observed *filter, struct causal_context *dots, struct selection selection)
 {
     const struct journal *journal = filter->base.journal;
     const roost_allocator *allocator = &filter->base.environment.allocator;
@@ -499,7 +421,7 @@ static bool changed_dots(const struct orcuckoo *filter, struct causal_context *d
  * present state of each of its dots. Otherwise a run would declare those of its dots dead whose additions are left out,
  * and an addition would be sent as live whose removal is left out.
  */
-static uint64_t gather_changes(const struct orcuckoo *filter, struct sort_pair *pairs,
+static uint64_t gather_changes(const struct observed *filter, struct sort_pair *pairs,
                                const struct causal_context *dots, const uint64_t *before,
                                const struct selection *selection)
 {
@@ -536,9 +458,9 @@ static void split_changes(struct sort_pair *pairs, uint64_t count, struct sort_p
     }
 }
 
-roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *writer, struct selection selection)
+roost_status observed_write_delta(const roost_filter *base, struct bit_writer *writer, struct selection selection)
 {
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct observed *filter = as_const_observed(base);
     const roost_allocator *allocator = &base->environment.allocator;
     uint64_t most = base->journal->next - selection.since, live, hinted;
     struct causal_context dots = {0};
@@ -554,7 +476,7 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
         split_changes(pairs, count, pairs + most + 1, &live, &hinted);
         struct members live_ones = {.row = pairs, .count = live},
                        hinted_ones = {.row = pairs + most + 1, .count = hinted};
-        status = write_delta_body(writer, filter->table.geometry, &dots, &live_ones, &hinted_ones);
+        status = write_delta_body(filter, writer, &dots, &live_ones, &hinted_ones);
     }
     causal_release(&dots, allocator);
     memory_release(allocator, before);
@@ -566,12 +488,11 @@ roost_status orcuckoo_write_delta(const roost_filter *base, struct bit_writer *w
 
 /* Two readers, one in the ranks, one in the classes. Every dot that is handed out is in the causal context, once. */
 struct delta_reader {
-    struct cuckoo_geometry geometry;
+    const struct observed *filter;
     struct causal_context causal;
-    struct class_code code;
     uint64_t live, hinted;       /* counts */
     struct bit_reader positions; /* the bytes of the ranks, and nothing else */
-    struct bit_reader classes;
+    struct class_reader classes;
     struct bit_reader start_of_positions, start_of_classes;
     struct rank_reader ranks;
     uint64_t rank_base; /* where the run that the last dot was in begins */
@@ -587,7 +508,7 @@ static void delta_close(struct delta_reader *delta, const roost_allocator *alloc
 static void delta_rewind(struct delta_reader *delta)
 {
     delta->positions = delta->start_of_positions;
-    delta->classes = delta->start_of_classes;
+    delta->classes = (struct class_reader){.bits = delta->start_of_classes};
     delta->run = 0;
     delta->rank_base = 0;
     delta->ranks = rank_reader_for(&delta->positions, delta->live, delta->causal.dots);
@@ -602,11 +523,11 @@ static bool names_table(const struct causal_context *causal, const struct roost_
     return names;
 }
 
-static roost_status delta_open(struct delta_reader *delta, const struct orcuckoo *filter, struct bit_reader *reader)
+static roost_status delta_open(struct delta_reader *delta, const struct observed *filter, struct bit_reader *reader)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
-    *delta = (struct delta_reader){.geometry = filter->table.geometry, .code = class_code_for(filter->table.geometry)};
-    switch (causal_read(&delta->causal, reader, most_counter(filter), MOST_ACTORS, allocator)) {
+    *delta = (struct delta_reader){.filter = filter};
+    switch (causal_read(&delta->causal, reader, filter->most_counter, MOST_ACTORS, allocator)) {
     case CAUSAL_READ:
         break;
     case CAUSAL_TOO_MANY:
@@ -622,7 +543,7 @@ static roost_status delta_open(struct delta_reader *delta, const struct orcuckoo
     reader->failed |= !names_table(&delta->causal, &filter->base);
     bool counts_fit = delta->live <= delta->causal.dots && delta->hinted <= delta->causal.dots - delta->live;
     const uint8_t *bytes = counts_fit && size <= reader_bits_left(reader) / 8 ? read_bytes(reader, (size_t)size) : NULL;
-    uint64_t left = reader_bits_left(reader), width = delta->code.bits + delta->code.fingerprint_bits;
+    uint64_t left = reader_bits_left(reader), width = filter->store->fewest_bits(filter);
     if ((!bytes && size > 0) || reader->failed || delta->live > left / width || delta->hinted > left / width) {
         delta_close(delta, allocator);
         return ROOST_CORRUPT;
@@ -636,7 +557,6 @@ static roost_status delta_open(struct delta_reader *delta, const struct orcuckoo
 struct delta_item {
     uint64_t actor;
     uint32_t counter;
-    struct place place;
     uint64_t key;
 };
 
@@ -652,11 +572,14 @@ static void name_dot(struct delta_reader *delta, uint64_t rank, struct delta_ite
 
 static bool read_item_class(struct delta_reader *delta, struct delta_item *item)
 {
-    item->key = read_class(&delta->classes, &delta->code);
-    if (delta->classes.failed || !is_class_key(item->key, delta->geometry))
-        return false;
-    item->place = place_of_class(item->key, delta->geometry);
-    return true;
+    return delta->filter->store->read_class(delta->filter, &delta->classes, &item->key);
+}
+
+/* One list of classes has been read; the next one begins. */
+static void end_classes(struct delta_reader *delta)
+{
+    delta->classes.bits.failed |= delta->classes.run != 0;
+    delta->classes = (struct class_reader){.bits = delta->classes.bits};
 }
 
 /* False when the bytes are wrong. To be called for each of the live ones. */
@@ -694,6 +617,7 @@ static void hints_begin(struct hint_reader *hints, struct delta_reader *delta)
     hints->hints = rank_reader_for(&delta->positions, delta->hinted, delta->causal.dots - delta->live);
     delta->run = 0;
     delta->rank_base = 0;
+    end_classes(delta);
     step_live(hints);
 }
 
@@ -718,47 +642,42 @@ static bool delta_ends(struct delta_reader *delta, struct bit_reader *reader)
 {
     finish_ranks(&delta->ranks);
     read_alignment(&delta->positions);
-    read_alignment(&delta->classes);
-    *reader = delta->classes;
-    return !delta->positions.failed && !delta->classes.failed && reader_bits_left(&delta->positions) == 0;
+    end_classes(delta);
+    read_alignment(&delta->classes.bits);
+    *reader = delta->classes.bits;
+    return !delta->positions.failed && !reader->failed && reader_bits_left(&delta->positions) == 0;
 }
 
 /* ---- reading a state --------------------------------------------------------------------------------------------- */
 
-static roost_status take_live(struct orcuckoo *filter, struct delta_reader *delta, uint64_t count, uint32_t *kicks)
+/* Reads so many and takes them in. */
+static roost_status take_live(struct observed *filter, struct delta_reader *delta, size_t count)
 {
-    struct delta_item items[32];
-    for (uint64_t i = 0; i < count; i++) {
-        if (!next_live(delta, &items[i]))
-            return ROOST_CORRUPT;
-        cuckoo_table_prefetch(&filter->table, &items[i].place, 1);
-    }
+    struct entry entries[ENTRIES_AT_ONCE];
+    struct delta_item item;
     uint64_t actor = 0;
     uint32_t number = NO_ACTOR;
-    for (uint64_t i = 0; i < count; i++) {
-        if (items[i].actor != actor) {
-            actor = items[i].actor;
+    for (size_t i = 0; i < count; i++) {
+        if (!next_live(delta, &item))
+            return ROOST_CORRUPT;
+        if (item.actor != actor) {
+            actor = item.actor;
             number = actors_find(&filter->actors, actor);
         }
-        struct entry entry = {number, items[i].counter, items[i].key};
-        roost_status status = take_entry(filter, &items[i].place, entry, kicks);
-        if (status != ROOST_OK)
-            return status;
+        entries[i] = (struct entry){number, item.counter, item.key};
     }
-    relieve_if_overfull(filter);
-    return ROOST_OK;
+    return filter->store->take(filter, entries, count);
 }
 
 /* Into an empty filter, which is of no use when this fails. A class takes a byte at least, whatever the frame says. */
-static roost_status fill(struct orcuckoo *filter, struct delta_reader *delta)
+static roost_status fill(struct observed *filter, struct delta_reader *delta)
 {
-    uint32_t kicks = filter->table.most_kicks;
-    uint64_t most = reader_bits_left(&delta->classes) / 8;
+    uint64_t most = reader_bits_left(&delta->classes.bits) / 8;
     roost_status status = number_actors(filter, &delta->causal);
-    make_room(filter, delta->live < most ? delta->live : most);
+    filter->store->make_room(filter, delta->live < most ? delta->live : most);
     for (uint64_t left = delta->live; left > 0 && status == ROOST_OK;) {
-        uint64_t row = left < 32 ? left : 32;
-        status = take_live(filter, delta, row, &kicks);
+        size_t row = left < ENTRIES_AT_ONCE ? (size_t)left : ENTRIES_AT_ONCE;
+        status = take_live(filter, delta, row);
         left -= row;
     }
     if (status == ROOST_OK) {
@@ -768,9 +687,9 @@ static roost_status fill(struct orcuckoo *filter, struct delta_reader *delta)
     return status;
 }
 
-roost_status orcuckoo_read_state(roost_filter *base, struct bit_reader *reader)
+roost_status observed_read_state(roost_filter *base, struct bit_reader *reader)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
+    struct observed *filter = as_observed(base);
     struct delta_reader delta;
     roost_status status = delta_open(&delta, filter, reader);
     if (status != ROOST_OK)
@@ -803,33 +722,33 @@ static bool delta_is_sound(struct delta_reader *delta, struct bit_reader *reader
 }
 
 /* By way of a filter that holds the delta: time that follows the table, for deltas that are large or lack classes. */
-static roost_status merge_slowly(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
+static roost_status merge_slowly(struct observed *filter, bool *changed, struct delta_reader *delta)
 {
     roost_filter *other;
-    roost_status status = open_alike(&other, filter);
+    roost_status status = filter->store->open_alike(&other, filter);
     if (status != ROOST_OK)
         return status;
     delta_rewind(delta);
-    status = fill(as_orcuckoo(other), delta);
+    status = fill(as_observed(other), delta);
     if (status == ROOST_OK)
-        status = orcuckoo_merge(&filter->base, changed, other);
+        status = filter->base.kind->lattice.merge(&filter->base, changed, other);
     other->kind->lifecycle.close(other);
     return status;
 }
 
 /* Removals without a class must be searched for, unless their dots are new. */
-static bool needs_search(const struct orcuckoo *filter, const struct delta_reader *delta)
+static bool needs_search(const struct observed *filter, const struct delta_reader *delta)
 {
     return delta->live + delta->hinted < delta->causal.dots && causal_overlaps(&delta->causal, &filter->causal);
 }
 
 /* Whether the time of a whole merge is no more than a few times that of the delta. */
-static bool is_large(const struct orcuckoo *filter, const struct delta_reader *delta)
+static bool is_large(const struct observed *filter, const struct delta_reader *delta)
 {
-    return delta->live + delta->hinted > 1024 + cuckoo_table_entries(&filter->table) / 16;
+    return delta->live + delta->hinted > 1024 + filter->store->count(filter) / 16;
 }
 
-static void apply_hints(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
+static void apply_hints(struct observed *filter, bool *changed, struct delta_reader *delta)
 {
     struct hint_reader hints;
     struct delta_item item;
@@ -846,35 +765,44 @@ static void apply_hints(struct orcuckoo *filter, bool *changed, struct delta_rea
             note_change(filter, CHANGE_RUN, entry.counter, entry.number, entry.counter);
             note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
         }
-        *changed |= unseen || drop_entry(filter, &item.place, entry);
+        *changed |= unseen || filter->store->drop(filter, entry);
     }
 }
 
-static void apply_live(struct orcuckoo *filter, bool *changed, struct delta_reader *delta)
+/* The next live ones that are unseen, ENTRIES_AT_ONCE at most; `left` counts those that are still to be read. */
+static size_t next_unseen(const struct observed *filter, struct delta_reader *delta, uint64_t *left,
+                          struct entry *entries)
 {
     struct delta_item item;
-    uint32_t kicks = filter->table.most_kicks;
-    filter->table.holds_reserve = true;
-    delta_rewind(delta);
-    for (uint64_t i = 0; i < delta->live; i++) {
+    size_t count = 0;
+    for (; *left > 0 && count < ENTRIES_AT_ONCE; --*left) {
         next_live(delta, &item);
         // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): as above
-        if (causal_contains(&filter->causal, item.actor, item.counter))
-            continue;
-        struct entry entry = {actors_find(&filter->actors, item.actor), item.counter, item.key};
-        roost_status status = take_entry(filter, &item.place, entry, &kicks);
+        if (!causal_contains(&filter->causal, item.actor, item.counter))
+            entries[count++] = (struct entry){actors_find(&filter->actors, item.actor), item.counter, item.key};
+    }
+    return count;
+}
+
+static void apply_live(struct observed *filter, bool *changed, struct delta_reader *delta)
+{
+    struct entry entries[ENTRIES_AT_ONCE];
+    uint64_t left = delta->live;
+    delta_rewind(delta);
+    for (size_t count; (count = next_unseen(filter, delta, &left, entries)) > 0;) {
+        roost_status status = filter->store->take(filter, entries, count);
         (void)status; /* reserved */
-        note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+        for (size_t i = 0; i < count; i++)
+            note_change(filter, CHANGE_LIVE, entries[i].key, entries[i].number, entries[i].counter);
         *changed = true;
     }
-    filter->table.holds_reserve = false;
-    relieve_if_overfull(filter);
+    filter->store->release_reserve(filter);
 }
 
 /* Few runs are added one by one, each of which may move those behind it; many are added at once. */
 #define FEW_RUNS 64
 
-static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joined, const struct delta_reader *delta)
+static bool prepare_causal(struct observed *filter, struct causal_context *joined, const struct delta_reader *delta)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     *joined = (struct causal_context){0};
@@ -883,7 +811,7 @@ static bool prepare_causal(struct orcuckoo *filter, struct causal_context *joine
     return causal_union(joined, &filter->causal, &delta->causal, allocator);
 }
 
-static void apply_causal(struct orcuckoo *filter, bool *changed, const struct delta_reader *delta,
+static void apply_causal(struct observed *filter, bool *changed, const struct delta_reader *delta,
                          struct causal_context *joined)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
@@ -902,15 +830,15 @@ static void apply_causal(struct orcuckoo *filter, bool *changed, const struct de
 }
 
 /* At most so many bytes more: lists double, or grow by what is added. */
-static uint64_t most_growth(const struct orcuckoo *filter, const struct delta_reader *delta)
+static uint64_t most_growth(const struct observed *filter, const struct delta_reader *delta)
 {
-    const struct stash *stash = &filter->table.stash;
+    const struct entry_store *store = filter->store;
     uint64_t runs = delta->causal.count;
-    return stash_bytes_with(stash, delta->live) - stash_bytes(stash) + actors_bytes(&filter->actors) + 64 * runs + 256 +
-           (filter->causal.room + runs + 4) * sizeof *filter->causal.runs;
+    return store->bytes_with(filter, delta->live) - store->bytes(filter) + actors_bytes(&filter->actors) + 64 * runs +
+           256 + (filter->causal.room + runs + 4) * sizeof *filter->causal.runs;
 }
 
-static bool knows_all_actors(const struct orcuckoo *filter, const struct causal_context *causal)
+static bool knows_all_actors(const struct observed *filter, const struct causal_context *causal)
 {
     for (size_t i = 0; i < causal->count; i++)
         if (actors_find(&filter->actors, causal->runs[i].actor) == NO_ACTOR)
@@ -926,18 +854,17 @@ struct ready_delta {
     bool knew_all;
 };
 
-static void ready_delta_close(struct orcuckoo *filter, struct ready_delta *ready)
+static void ready_delta_close(struct observed *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     delta_close(&ready->delta, allocator);
     causal_release(&ready->joined, allocator);
     actors_release(&ready->before, allocator);
-    if (filter->table.stash.count == 0)
-        stash_release(&filter->table.stash, allocator);
+    filter->store->release_reserve(filter);
 }
 
 /* New actors stay only if all of them do: otherwise refused deltas could use up the numbers. */
-static roost_status number_all_or_none(struct orcuckoo *filter, struct ready_delta *ready)
+static roost_status number_all_or_none(struct observed *filter, struct ready_delta *ready)
 {
     const roost_allocator *allocator = &filter->base.environment.allocator;
     ready->knew_all = knows_all_actors(filter, &ready->delta.causal);
@@ -955,15 +882,15 @@ static roost_status number_all_or_none(struct orcuckoo *filter, struct ready_del
 }
 
 /* Does everything that can fail. */
-static roost_status ready_delta(struct orcuckoo *filter, struct ready_delta *ready)
+static roost_status ready_delta(struct observed *filter, struct ready_delta *ready)
 {
-    roost_status status = reserve_entries(filter, ready->delta.live);
+    roost_status status = filter->store->reserve(filter, ready->delta.live);
     if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->delta))
         status = ROOST_NO_MEMORY;
     return status == ROOST_OK ? number_all_or_none(filter, ready) : status;
 }
 
-static void apply_delta(struct orcuckoo *filter, bool *changed, struct ready_delta *ready)
+static void apply_delta(struct observed *filter, bool *changed, struct ready_delta *ready)
 {
     struct delta_reader *delta = &ready->delta;
     if (delta->live + delta->hinted < delta->causal.dots) /* all of it is new, see needs_search */
@@ -974,14 +901,14 @@ static void apply_delta(struct orcuckoo *filter, bool *changed, struct ready_del
 }
 
 /* The memory of a copy can be measured before the copy is kept. */
-static bool needs_copy(const struct orcuckoo *filter, const struct delta_reader *delta)
+static bool needs_copy(const struct observed *filter, const struct delta_reader *delta)
 {
     return is_large(filter, delta) || needs_search(filter, delta) ||
            !has_memory_for(filter, most_growth(filter, delta));
 }
 
 /* Reads the delta; ROOST_CORRUPT, ROOST_NO_MEMORY. */
-static roost_status open_sound(struct delta_reader *delta, const struct orcuckoo *filter, struct bit_reader *reader)
+static roost_status open_sound(struct delta_reader *delta, const struct observed *filter, struct bit_reader *reader)
 {
     roost_status status = delta_open(delta, filter, reader);
     if (status != ROOST_OK)
@@ -992,9 +919,9 @@ static roost_status open_sound(struct delta_reader *delta, const struct orcuckoo
     return ROOST_CORRUPT;
 }
 
-roost_status orcuckoo_prepare_delta(roost_filter *base, struct prepared_delta *prepared, struct bit_reader reader)
+roost_status observed_prepare_delta(roost_filter *base, struct prepared_delta *prepared, struct bit_reader reader)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
+    struct observed *filter = as_observed(base);
     struct ready_delta *ready = memory_allocate(&base->environment.allocator, sizeof *ready);
     *prepared = (struct prepared_delta){.delta = ready};
     if (!ready)
@@ -1011,16 +938,16 @@ roost_status orcuckoo_prepare_delta(roost_filter *base, struct prepared_delta *p
     return status;
 }
 
-void orcuckoo_commit_delta(roost_filter *base, bool *changed, struct prepared_delta *prepared)
+void observed_commit_delta(roost_filter *base, bool *changed, struct prepared_delta *prepared)
 {
-    apply_delta(as_orcuckoo(base), changed, prepared->delta);
-    ready_delta_close(as_orcuckoo(base), prepared->delta);
+    apply_delta(as_observed(base), changed, prepared->delta);
+    ready_delta_close(as_observed(base), prepared->delta);
     memory_release(&base->environment.allocator, prepared->delta);
 }
 
-void orcuckoo_abandon_delta(roost_filter *base, struct prepared_delta *prepared)
+void observed_abandon_delta(roost_filter *base, struct prepared_delta *prepared)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
+    struct observed *filter = as_observed(base);
     struct ready_delta *ready = prepared->delta;
     if (!ready->knew_all) {
         actors_release(&filter->actors, &base->environment.allocator);
@@ -1031,9 +958,9 @@ void orcuckoo_abandon_delta(roost_filter *base, struct prepared_delta *prepared)
     memory_release(&base->environment.allocator, ready);
 }
 
-roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
+roost_status observed_merge_delta(roost_filter *base, bool *changed, struct bit_reader *reader)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
+    struct observed *filter = as_observed(base);
     struct ready_delta ready = {0};
     *changed = false;
     roost_status status = open_sound(&ready.delta, filter, reader);
@@ -1052,32 +979,6 @@ roost_status orcuckoo_merge_delta(roost_filter *base, bool *changed, struct bit_
 
 /* ---- without cursors --------------------------------------------------------------------------------------------- */
 
-roost_status orcuckoo_causal(const roost_filter *filter, struct causal_context *copy)
-{
-    bool copied = causal_copy(copy, &as_const_orcuckoo(filter)->causal, &filter->environment.allocator);
-    return copied ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-/* The causal context less the dots that entered since. A removal notes its dot too, but that one had entered before. */
-roost_status orcuckoo_causal_at(const roost_filter *base, struct causal_context *causal, uint64_t record)
-{
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t count = 0;
-    struct dot_run *runs = memory_allocate(allocator, (base->journal->next - record + 1) * sizeof *runs);
-    struct causal_context entered = {0};
-    for (uint64_t i = record; runs && i < base->journal->next; i++) {
-        struct change change = *journal_change(base->journal, i);
-        if (change_kind_of(change) != CHANGE_DEAD && is_noted_here(base, i))
-            runs[count++] = run_of_change(filter, change);
-    }
-    bool made = runs && causal_add_many(&entered, allocator, runs, count) &&
-                causal_difference(causal, &filter->causal, &entered, allocator);
-    causal_release(&entered, allocator);
-    memory_release(allocator, runs);
-    return made ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
 struct rank_list {
     struct rank_map map;
     uint64_t *ranks, count;
@@ -1090,11 +991,11 @@ static void list_rank(void *context, struct entry entry)
     list->count += list->ranks[list->count] != NO_RANK;
 }
 
-roost_status orcuckoo_summarize(const roost_filter *base, struct summary *summary, const struct causal_context *space)
+roost_status observed_summarize(const roost_filter *base, struct summary *summary, const struct causal_context *space)
 {
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    const struct observed *filter = as_const_observed(base);
     const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t room = 2 * cuckoo_table_entries(&filter->table) + 2;
+    uint64_t room = 2 * filter->store->count(filter) + 2;
     struct rank_list list = {.ranks = memory_allocate(allocator, room * sizeof *list.ranks)};
     if (!list.ranks || !rank_map_init(&list.map, filter, space)) {
         memory_release(allocator, list.ranks);
@@ -1117,43 +1018,24 @@ static bool is_listed(const uint64_t *positions, uint64_t count, uint64_t wanted
     return below < count && positions[below] == wanted;
 }
 
-/* Clearing a slot moves nothing, so that the walk can go on. */
-static void drop_ranks_in_slots(struct orcuckoo *filter, const struct rank_map *map, const uint64_t *ranks,
-                                uint64_t count)
-{
-    const struct cuckoo_table *table = &filter->table;
-    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
-         row = cuckoo_table_next_row(table, row + 1)) {
-        uint64_t words[8];
-        cuckoo_table_words(table, row, words);
-        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
-            uint64_t tag = word_tag(words[slot], table->shape);
-            if (!words[slot] || !is_listed(ranks, count, rank_of(map, entry_of_slot(filter, tag, 0))))
-                continue;
-            struct slot_match match = {row, slot * slot_width(table->shape), tag};
-            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
-            drop_slot(filter, &match, class_key(place, table->geometry));
-        }
-    }
-}
-
 /* Drops the dots of these ranks, ascending. */
-roost_status orcuckoo_resolve_positions(roost_filter *base, bool *changed, const struct causal_context *space,
+roost_status observed_resolve_positions(roost_filter *base, bool *changed, const struct causal_context *space,
                                         const uint64_t *positions, uint64_t count)
 {
-    struct orcuckoo *filter = as_orcuckoo(base);
+    struct observed *filter = as_observed(base);
     struct rank_map map;
-    uint64_t before = cuckoo_table_entries(&filter->table);
+    struct entry batch[ENTRIES_AT_ONCE];
+    struct entry_walk walk = {0};
+    uint64_t before = filter->store->count(filter);
     if (count == 0)
         return ROOST_OK;
     if (!rank_map_init(&map, filter, space))
         return ROOST_NO_MEMORY;
-    drop_ranks_in_slots(filter, &map, positions, count);
-    for (uint64_t node = 0; node < filter->table.stash.used; node++)
-        if (filter->table.stash.nodes[node].key &&
-            is_listed(positions, count, rank_of(&map, entry_of_node(&filter->table.stash.nodes[node]))))
-            drop_node(filter, node);
+    for (size_t entries; (entries = filter->store->next(filter, &walk, batch)) > 0;)
+        for (size_t i = 0; i < entries; i++)
+            if (is_listed(positions, count, rank_of(&map, batch[i])))
+                filter->store->drop(filter, batch[i]);
     rank_map_release(&map);
-    *changed |= cuckoo_table_entries(&filter->table) < before;
+    *changed |= filter->store->count(filter) < before;
     return ROOST_OK;
 }
