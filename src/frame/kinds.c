@@ -6,13 +6,16 @@
 #include "kinds.h"
 
 #include "../growing/growing_cuckoo.h"
+#include "../growing/growing_orcuckoo.h"
 #include "../window/forgetful.h"
 
 enum form { FIXED, SERIES, PREFIXES, FORMS };
 
 static const struct filter_kind *const filter_kinds[][FORMS] = {
-    {&bloom_kind, &series_bloom_kind},       {&gcuckoo_kind, &series_gcuckoo_kind, &growing_cuckoo_kind},
-    {&orcuckoo_kind, &series_orcuckoo_kind}, {&window_kind, &growing_window_kind},
+    {&bloom_kind, &series_bloom_kind},
+    {&gcuckoo_kind, &series_gcuckoo_kind, &growing_cuckoo_kind},
+    {&orcuckoo_kind, &series_orcuckoo_kind, &growing_orcuckoo_kind},
+    {&window_kind, &growing_window_kind},
     {&counter_kind, &growing_counter_kind},
 };
 

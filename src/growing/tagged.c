@@ -24,6 +24,9 @@
 #include "table_parts.h"
 #include "../base/hash.h"
 
+/* Prefixes that span more segments than 2 to this go to the crowd, so that no entry costs more than a few rebuilds. */
+#define MOST_SPANNED_BITS 3
+
 /* ---- the crowd --------------------------------------------------------------------------------------------------- */
 
 bool crowd_open(struct prefix_table *table)
@@ -346,6 +349,8 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
     }
     if (segment_most(segment) >= (uint64_t)MOST_IN_SEGMENT * table->target)
         return false;
+    if (length + MOST_SPANNED_BITS < segment->depth)
+        return false;
     uint64_t spanned = length < segment->depth ? count_spanned(table, entry.prefix) : 1;
     return spanned == 1 ? rebuild_one(table, segment, entry) : rebuild_spanned(table, entry, spanned);
 }
@@ -497,6 +502,50 @@ uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
     return table->root ? next_in_crowd(table, walk, entries) : 0;
 }
 
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+/* True for one entry of each prefix: the first that is found in its segment, or else the head of its chain in the crowd. */
+static bool stands_for_prefix(const struct prefix_table *table, struct prefix_entry entry)
+{
+    const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    struct prefix_entry others[TAGGED_AT_ONCE];
+    uint32_t count = segment_covering(segment, first_covered(entry.prefix), others, TAGGED_AT_ONCE);
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].prefix == entry.prefix)
+            return segment_holds(segment, entry) && others[i].tag == entry.tag;
+    if (!segment->crowd)
+        return false;
+    uint64_t head = stash_find_class(&segment->crowd->stash, entry.prefix);
+    return head != NO_NODE && segment->crowd->stash.nodes[head].tag == entry.tag;
+}
+
+/* Whether a shorter prefix covers this one. */
+static bool is_covered(const struct prefix_table *table, uint64_t prefix)
+{
+    const struct segment *segment = find_segment(table->root, first_covered(prefix));
+    struct prefix_entry others[TAGGED_AT_ONCE];
+    uint32_t count = segment_covering(segment, first_covered(prefix), others, TAGGED_AT_ONCE);
+    for (uint32_t i = 0; i < count; i++)
+        if (end_mark(others[i].prefix) > end_mark(prefix))
+            return true;
+    if (segment->crowd)
+        for (unsigned length = prefix_length(prefix); next_length(segment->crowd, &length);)
+            if (stash_contains(&segment->crowd->stash, prefix_of(prefix, length)))
+                return true;
+    return false;
+}
+
+uint64_t tagged_elements(const struct prefix_table *table)
+{
+    struct tagged_walk walk = {0};
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    uint64_t elements = 0;
+    for (uint32_t some; (some = tagged_next(table, &walk, entries)) > 0;)
+        for (uint32_t i = 0; i < some; i++)
+            elements += stands_for_prefix(table, entries[i]) && !is_covered(table, entries[i].prefix);
+    return elements;
+}
+
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
 static bool crowd_is_sound(const struct prefix_table *table)
@@ -512,21 +561,6 @@ static bool crowd_is_sound(const struct prefix_table *table)
         start = range_end(segment->start, segment->depth) + 1;
     } while (start);
     return true;
-}
-
-/* An entry that stands for its prefix: the one with the smallest tag among those that cover the same hash. */
-static bool stands_for_prefix(const struct prefix_table *table, struct prefix_entry entry)
-{
-    const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
-    struct prefix_entry others[TAGGED_AT_ONCE];
-    uint32_t count = segment_covering(segment, first_covered(entry.prefix), others, TAGGED_AT_ONCE);
-    for (uint32_t i = 0; i < count; i++)
-        if (others[i].prefix == entry.prefix)
-            return segment_holds(segment, entry) && others[i].tag == entry.tag;
-    if (!segment->crowd)
-        return false;
-    uint64_t head = stash_find_class(&segment->crowd->stash, entry.prefix);
-    return head != NO_NODE && segment->crowd->stash.nodes[head].tag == entry.tag;
 }
 
 bool tagged_check(const struct prefix_table *table)

@@ -42,6 +42,9 @@ struct tagged_walk {
 uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
                      struct prefix_entry entries[TAGGED_AT_ONCE]);
 
+/* How many prefixes there are that no other one covers: an element that has several counts once. It reads all entries. */
+uint64_t tagged_elements(const struct prefix_table *table);
+
 uint64_t tagged_crowd(const struct prefix_table *table); /* how many entries are in the crowd */
 uint64_t tagged_bytes(const struct prefix_table *table); /* all memory of the table */
 uint64_t tagged_bytes_with(const struct prefix_table *table, uint64_t more);

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "exhaustive.h"
+#include "old_series.h"
 #include "filter/gcuckoo.h"
 #include "filter/orcuckoo.h"
 #include "filter/series.h"
@@ -722,7 +723,7 @@ static roost_filter *open_filter(struct universe *universe)
 {
     roost_environment environment = {.kicks = 2, .journal = JOURNAL, .entropy = {universe, draw_actor}};
     roost_filter *filter;
-    must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
+    must(old_series_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
     return filter;
 }
 

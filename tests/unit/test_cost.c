@@ -7,6 +7,7 @@
 #include "filter/journal_policy.h"
 #include "filter/series.h"
 #include "forge.h"
+#include "old_series.h"
 #include "reconciling.h"
 #include "reconcile/exact.h"
 #include "sync/messages.h"
@@ -463,7 +464,7 @@ static bool forge_late_table(roost_buffer *frame, const roost_config *config, ui
     roost_hash hash = hash_for_key(1);
     if (config->kind == ROOST_CUCKOO) /* it has no series of tables */
         return false;
-    assert_ok(roost_filter_new(&filter, config, NULL));
+    assert_ok(old_series_new(&filter, config, NULL));
     struct series *series = as_series(filter);
     roost_status status = series_table(series, index, &table);
     if (status == ROOST_OK) {
@@ -505,7 +506,7 @@ static void late_tables_keep_to_the_memory_limit(void **state)
             refused += status != ROOST_OK;
             taken += status == ROOST_OK;
             roost_filter_free(filter);
-            assert_ok(roost_filter_new(&own, &config, &environment));
+            assert_ok(old_series_new(&own, &config, &environment));
             assert_int_equal(roost_filter_merge_frame(own, NULL, frame.data, frame.size), status);
             assert_true(cost.most <= 2 * LIMIT + 8192); /* what was decoded, and what it is merged into */
             assert_ok(roost_filter_check(own));

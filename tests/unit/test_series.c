@@ -5,6 +5,7 @@
  */
 #include "exchange.h"
 #include "forge.h"
+#include "old_series.h"
 
 #include <math.h>
 
@@ -12,6 +13,7 @@
 #include "filter/gcuckoo.h"
 #include "filter/series.h"
 #include "growing/growing_cuckoo.h"
+#include "growing/growing_orcuckoo.h"
 
 static bool removable(const roost_filter *filter)
 {
@@ -119,24 +121,44 @@ static void step(struct world *world, struct random_source *random)
 /* A cuckoo filter that grows is no series: it has one table of prefixes. */
 static bool is_series(uint64_t number)
 {
-    return number % SERIES != 2;
+    return number % SERIES < 2;
 }
 
-/* No more prefixes of any length than the writers together may add. */
-static void assert_within_budget(const roost_filter *filter)
+/* It was one once, and frames of that time are read. */
+static roost_filter *new_series(const roost_config *config)
+{
+    roost_filter *filter;
+    assert_ok(old_series_new(&filter, config, NULL));
+    return filter;
+}
+
+/* How full the fullest length is, of what the writers together may add. */
+static double fullest_length(const roost_filter *filter)
 {
     struct budget budget;
-    budget_of(&budget, &filter->config);
-    for (unsigned length = 0; length <= MOST_LENGTH; length++)
-        assert_true(((const struct growing_cuckoo *)filter)->table.counts[length] <=
-                    budget.capacity[length] * filter->config.writers);
+    const uint64_t *counts;
+    double fullest = 0;
+    if (removable(filter)) {
+        counts = as_const_growing_orcuckoo(filter)->table.counts;
+        budget = as_const_growing_orcuckoo(filter)->budget;
+    } else {
+        counts = ((const struct growing_cuckoo *)filter)->table.counts;
+        budget_of(&budget, &filter->config);
+    }
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        uint64_t most = budget.capacity[length] * filter->config.writers;
+        assert_true(counts[length] <= most);
+        double part = most ? (double)counts[length] / (double)most : 0;
+        fullest = part > fullest ? part : fullest;
+    }
+    return fullest;
 }
 
 /* Bloom: no table has got more than it has room for. Cuckoo: no more than the writers together may put there. */
 static void assert_within_plan(const roost_filter *filter)
 {
     if (filter->kind->has_prefixes) {
-        assert_within_budget(filter);
+        assert_true(fullest_length(filter) <= 1);
         return;
     }
     const struct series *series = as_const_series(filter);
@@ -275,8 +297,8 @@ static void removed_stays_removed_when_tables_are_freed(void **state)
         merge(b, a);
         uint64_t full = info_of(b).bytes_memory;
         for (uint64_t key = 50; key < 3000; key++)
-            assert_true(removes(b, hash_for_key(key)));
-        assert_true(info_of(b).bytes_memory + 20000 < full);
+            assert_true(config.multiset ? removes_one(b, hash_for_key(key)) : removes(b, hash_for_key(key)));
+        assert_true(2 * info_of(b).bytes_memory < full);
         roost_filter *late = through_bytes(b), *ab = merged(a, b), *ba = merged(b, a), *from_empty = merged(empty, b);
         merge(late, a);
         merge(from_empty, a);
@@ -284,9 +306,13 @@ static void removed_stays_removed_when_tables_are_freed(void **state)
         assert_same_all(ab, late);
         assert_same_all(ab, from_empty);
         assert_same_all(ab, b);
-        for (uint64_t key = 0; key < 3000; key++)
-            assert_int_equal(holds(ab, hash_for_key(key)), key < 50);
-        put_many(ba, 0, 3000); /* it wakes up again */
+        uint64_t wrong = 0;
+        for (uint64_t key = 0; key < 3000; key++) {
+            assert_true(key >= 50 || holds(ab, hash_for_key(key)));
+            wrong += key >= 50 && holds(ab, hash_for_key(key));
+        }
+        assert_true(wrong <= (config.multiset ? 3 : 0)); /* by mistake */
+        put_many(ba, 0, 3000);                           /* it wakes up again */
         put_many(late, 0, 3000);
         for (uint64_t key = 0; key < 3000; key++)
             assert_true(holds(ba, hash_for_key(key)));
@@ -333,8 +359,8 @@ static void remove_one_takes_no_other(void **state)
 static roost_filter *held_in_two_tables(uint64_t others, roost_filter **second)
 {
     roost_config config = series_config(3, 50);
-    roost_filter *first = new_filter(&config);
-    *second = new_filter(&config);
+    roost_filter *first = new_series(&config);
+    *second = new_series(&config);
     put(first, 7);
     put_many(*second, 1000, 50);
     put_many(*second, 2000, 450);
@@ -385,7 +411,7 @@ static void adding_again_hides_nothing(void **state)
     config.fingerprint_bits = 16;
     config.writers = 2;
     for (uint64_t past = 0; past < 2; past++) {
-        roost_filter *a = new_filter(&config), *b = new_filter(&config);
+        roost_filter *a = new_series(&config), *b = new_series(&config);
         put_many(a, 0, N);
         put_many(b, 1000, N);
         if (past)
@@ -425,7 +451,7 @@ static void dots_name_their_table(void **state)
             for (uint32_t j = 0; j < i; j++)
                 assert_true(dots[i].actor != dots[j].actor || dots[i].counter != dots[j].counter);
         }
-        assert_true(tables == 7 || tables == 15);
+        assert_true(tables == 7 || tables == 15 || !is_series(number));
         merge(a, b);
         for (uint32_t i = 0; i < N; i += 2) {
             assert_false(removes_dot(a, hash_for_key(i), (roost_dot){dots[i].actor ^ 1, dots[i].counter}));
@@ -549,8 +575,7 @@ static void writers_keep_the_rate(void **state)
             roost_info info = info_of(all);
             assert_within_plan(all);
             assert_true(info.promise_holds && info.fpr_now <= config.fpr);
-            const struct orcuckoo *first = as_const_orcuckoo(as_const_series(all)->tables[0]);
-            double filled = first ? (double)first->classes / (double)(config.capacity * writers) : 0;
+            double filled = fullest_length(all);
             nearest = writers > 1 && filled > nearest ? filled : nearest;
             roost_filter_free(all);
         }
@@ -562,7 +587,7 @@ static void writers_keep_the_rate(void **state)
             assert_ok(roost_filter_check(world.peers[i]));
         free_all(world.peers, PEERS);
     }
-    printf("the fullest table had %.2f of what its writers may put there\n", nearest);
+    printf("the fullest length had %.2f of what its writers may add\n", nearest);
     assert_true(nearest > 0.8); /* the bound is no idle one */
 }
 
@@ -760,8 +785,8 @@ static void growth_goes_far(void **state)
     static const struct {
         double fpr;
         uint64_t least[3]; /* of each kind */
-    } rates[] = {{0.01, {16000000000, 16000000000, 16000000000}},
-                 {0.0001, {16000000000, 16000000000, 16000000000}},
+    } rates[] = {{0.01, {16000000000, 16000000000, 2000000000}},
+                 {0.0001, {16000000000, 16000000000, 2000000000}},
                  {0.00001, {2000000000, 2000000000, 2000000000}},
                  {0.000001, {2000000000, 2000000000, 2000000000}}};
     for (size_t i = 0; i < COUNT_OF(rates); i++)
@@ -786,7 +811,7 @@ static void growth_goes_far(void **state)
         }
 }
 
-/* The longest fingerprints, thin tables, counters that run out. */
+/* The longest fingerprints, thin tables. */
 static void low_rates_grow(void **state)
 {
     (void)state;
@@ -807,8 +832,6 @@ static void low_rates_grow(void **state)
             wrong += holds(filter, hash_for_key(UINT64_C(1) << 40 | key));
         assert_true(wrong <= 3); /* one is promised, at four times as many entries */
         assert_true(info_of(filter).promise_holds);
-        if (config.kind == ROOST_ORCUCKOO)
-            assert_int_equal(as_const_observed(as_series(filter)->tables[7])->actors.count, 2); /* counters ran out */
         assert_ok(roost_filter_check(filter));
         roost_filter *decoded = through_bytes(filter);
         assert_same_all(decoded, filter);
@@ -878,7 +901,7 @@ static void folding_shows_nowhere(void **state)
             roost_config config = series_config(number, 2000);
             config.growth = 8;
             config.bucket_size = size;
-            roost_filter *grown = new_filter(&config), *late = new_filter(&config);
+            roost_filter *grown = new_series(&config), *late = new_series(&config);
             int32_t before = 0, layouts = 0;
             for (uint64_t key = 0; key < N; key += 500) {
                 put_many(grown, key, 500);
@@ -918,7 +941,7 @@ static void folded_slots_hold_as_many_actors_as_they_can(void **state)
     roost_config config = series_config(3, 1000);
     config.growth = 8;
     config.capacity = 1000;
-    roost_filter *sum = new_filter(&config), *parts[ACTORS];
+    roost_filter *sum = new_series(&config), *parts[ACTORS];
     put_many(sum, 0, N); /* so that the next ones go to a table that is folded */
     for (uint64_t i = 0; i < ACTORS; i++) {
         parts[i] = clone_of(sum);
@@ -956,9 +979,9 @@ static void spreading_shows_nowhere(void **state)
             roost_config config = series_config(number, N);
             config.writers = WRITERS;
             config.bucket_size = size;
-            roost_filter *parts[WRITERS], *sum = new_filter(&config);
+            roost_filter *parts[WRITERS], *sum = new_series(&config);
             for (uint64_t i = 0; i < WRITERS; i++) {
-                parts[i] = new_filter(&config);
+                parts[i] = new_series(&config);
                 put_many(parts[i], i * N, N);
                 assert_int_equal(spread_of(parts[i]), 0);
                 merge(sum, parts[i]);
@@ -1136,7 +1159,7 @@ static void actors_of_other_tables_are_refused(void **state)
     for (uint64_t number = 3; number < SERIES; number++) {
         roost_config config = series_config(number, 20);
         roost_cursor cursor = {0, 0};
-        roost_filter *liar = new_filter(&config), *victim = fresh_victim(&config);
+        roost_filter *liar = new_series(&config), *victim = new_series(&config);
         roost_buffer frame;
         assert_ok(roost_filter_encode_delta(liar, &frame, &cursor, &cursor));
         roost_buffer_release(&frame);

@@ -1,0 +1,645 @@
+/*
+ * The scalable observed-remove cuckoo filter (ScORCF): hash prefixes with dots in one table, and one causal context.
+ *
+ * The thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, grows by further tables, each with a
+ * causal context of its own. Here what distinguishes the tables, the length of their fingerprints, is a property of each
+ * entry, as in growing_cuckoo.c, and there is one causal context for all.
+ *
+ *     entry      (prefix, dot)                                   0110100111, actor 0x51.. counter 120
+ *     contains   some entry's prefix covers the hash
+ *     merge      for every dot the larger of unseen < live < removed, as in ../filter/orcuckoo.c
+ *
+ * Prefixes may cover each other: two replicas that add one element while they are of different sizes leave two prefixes
+ * of it, and either may be removed without the other.
+ *
+ * *Adding*. The new entry gets the longest prefix that already covers the hash and whose length has room, and otherwise a
+ * prefix of a length that has room (budget.c). In a set it takes the place of those entries that its own prefix covers,
+ * and of no others: a shorter prefix may be there for another element, which must not be lost. *Room* is counted in
+ * different prefixes that the writer sees, without the one in question. So each writer has at most as many prefixes of a
+ * length as the budget allows, also where one adds again what another one removes, and the bound on the rate
+ * (docs/error-bounds.md) is that of the filter without removal.
+ *
+ * *Removing* takes every entry whose prefix covers the hash, and so, as often as the filter errs, one of another element.
+ * A set therefore keeps its prefixes long enough for one error in 2^20, whatever rate was asked for. In a multiset every
+ * copy has an entry and remove_one takes one, so that elements which share a prefix lose nothing to each other, but for
+ * removals of what was never added, or of all copies; one error in 2^13 is enough.
+ *
+ * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
+ * shortest, but leaves out those that have become too short for the table (segment.c), whose entries cost a rebuild.
+ *
+ * Bytes: entries are in the order of their dots (../filter/observed_bytes.c). As dots are made, lengths seldom change, so
+ * classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.
+ */
+#include "growing_orcuckoo.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../filter/configuration.h"
+
+#define BATCH          32
+#define MOST_COVERING  64
+#define SHORTEST_CLASS 4
+#define LENGTH_BITS    6
+/* They err no more often than this. */
+#define SET_RATE      (1.0 / (1 << 20))
+#define MULTISET_RATE (1.0 / (1 << 13))
+
+/* ---- classes as bits --------------------------------------------------------------------------------------------- */
+
+static bool is_class(const struct observed *filter, uint64_t key)
+{
+    (void)filter;
+    return is_position(key) && highest_bit(key) >= SHORTEST_CLASS;
+}
+
+static void write_run(struct bit_writer *writer, const struct members *members, uint64_t *place, uint64_t count,
+                      unsigned length)
+{
+    write_gamma(writer, count);
+    write_bits(writer, length, LENGTH_BITS);
+    for (uint64_t i = 0; i < count; i++)
+        write_bits(writer, next_member(members, place).value & low_bits(length), length);
+}
+
+static void write_classes(const struct observed *filter, struct bit_writer *writer, const struct members *members)
+{
+    uint64_t ahead = 0, written = 0, count = 0;
+    unsigned length = 0;
+    (void)filter;
+    for (uint64_t i = 0; i < members->count; i++) {
+        unsigned next = highest_bit(next_member(members, &ahead).value);
+        if (count > 0 && next != length) {
+            write_run(writer, members, &written, count, length);
+            count = 0;
+        }
+        length = next;
+        count++;
+    }
+    if (count > 0)
+        write_run(writer, members, &written, count, length);
+}
+
+static bool read_class(const struct observed *filter, struct class_reader *reader, uint64_t *key)
+{
+    if (reader->run == 0) {
+        unsigned last = reader->length;
+        reader->run = read_gamma(&reader->bits);
+        reader->length = (unsigned)read_bits(&reader->bits, LENGTH_BITS);
+        if (reader->bits.failed || reader->length == last || reader->length < SHORTEST_CLASS ||
+            reader->length > MOST_LENGTH)
+            return false;
+    }
+    reader->run--;
+    *key = UINT64_C(1) << reader->length | read_bits(&reader->bits, reader->length);
+    return !reader->bits.failed && is_class(filter, *key);
+}
+
+static unsigned fewest_bits(const struct observed *filter)
+{
+    (void)filter;
+    return SHORTEST_CLASS;
+}
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+
+static bool growing_is_resolved(const roost_config *config)
+{
+    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
+           (config->growth == 1 || config->growth == 2 || config->growth == 4 || config->growth == 8) &&
+           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_GENTLE && !config->layout &&
+           !config->bucket_size && !config->fingerprint_bits;
+}
+
+static void find_budget(struct budget *budget, const roost_config *config)
+{
+    roost_config kept = *config;
+    kept.fpr = fmin(config->fpr, config->multiset ? MULTISET_RATE : SET_RATE);
+    budget_of(budget, &kept);
+}
+
+static roost_status growing_resolve(roost_config *config)
+{
+    struct budget budget;
+    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
+    config->growth = config->growth ? config->growth : 2;
+    config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
+    config->layout = 0;
+    config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
+    if (!growing_is_resolved(config))
+        return ROOST_INVALID;
+    find_budget(&budget, config);
+    for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH; length++)
+        if (budget.capacity[length])
+            return ROOST_OK;
+    return ROOST_INVALID;
+}
+
+static const struct entry_store growing_store;
+
+static roost_status open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment)
+{
+    if (sizeof(struct growing_orcuckoo) > environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    struct growing_orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
+    if (!filter)
+        return ROOST_NO_MEMORY;
+    init_base(&filter->observed.base, &growing_orcuckoo_kind, config, environment);
+    filter->observed.store = &growing_store;
+    filter->observed.most_counter = UINT32_MAX;
+    actors_init(&filter->observed.actors, 0);
+    tagged_init(&filter->table, config->seed, environment);
+    find_budget(&filter->budget, config);
+    *opened = &filter->observed.base;
+    return ROOST_OK;
+}
+
+static roost_status growing_open(roost_filter **opened, const roost_config *given, const roost_environment *environment,
+                                 struct bit_reader *frame)
+{
+    roost_config config = *given;
+    uint8_t multiset = frame ? read_byte(frame) : config.multiset;
+    if (multiset > 1 || (frame && frame->failed))
+        return ROOST_CORRUPT;
+    config.multiset = multiset == 1;
+    return open_with(opened, &config, environment);
+}
+
+static void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer)
+{
+    write_byte(writer, filter->config.multiset);
+}
+
+static roost_status open_alike(roost_filter **opened, const struct observed *filter)
+{
+    return open_with(opened, &filter->base.config, &filter->base.environment);
+}
+
+static void growing_close(roost_filter *base)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    const roost_allocator allocator = base->environment.allocator;
+    table_release(&filter->table);
+    observed_release(&filter->observed);
+    memory_release(&allocator, filter);
+}
+
+static roost_status growing_clone(const roost_filter *base, roost_filter **copy)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    struct growing_orcuckoo *twin = memory_allocate(&base->environment.allocator, sizeof *twin);
+    if (!twin)
+        return ROOST_NO_MEMORY;
+    *twin = *filter;
+    tagged_init(&twin->table, base->config.seed, &base->environment);
+    if (!observed_copy(&twin->observed, &filter->observed) || table_copy(&twin->table, &filter->table) != ROOST_OK) {
+        growing_close(&twin->observed.base);
+        return ROOST_NO_MEMORY;
+    }
+    *copy = &twin->observed.base;
+    return ROOST_OK;
+}
+
+static roost_status growing_copy_open(const roost_filter *filter, roost_filter **copy,
+                                      const roost_environment *environment)
+{
+    return open_with(copy, &filter->config, environment);
+}
+
+static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
+{
+    return table_copy_some(&as_growing_orcuckoo(filter)->table, &as_growing_orcuckoo(copy)->table, effort, clean);
+}
+
+static roost_status growing_copy_rest(roost_filter *base, roost_filter *copy)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base), *twin = as_growing_orcuckoo(copy);
+    const roost_allocator *allocator = &copy->environment.allocator;
+    struct roost_filter own = twin->observed.base;
+    struct prefix_table table = twin->table;
+    causal_release(&twin->observed.causal, allocator);
+    actors_release(&twin->observed.actors, allocator);
+    *twin = *filter;
+    twin->observed.base = own;
+    twin->observed.base.random = base->random;
+    twin->table = table;
+    return observed_copy(&twin->observed, &filter->observed) ? table_copy_rest(&filter->table, &twin->table)
+                                                             : ROOST_NO_MEMORY;
+}
+
+static bool growing_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    if (place == 0)
+        observed_move(&filter->observed, mover);
+    return table_move(&filter->table, mover, place);
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t count_entries(const struct observed *filter)
+{
+    return as_const_growing_orcuckoo(&filter->base)->table.count;
+}
+
+static uint64_t bytes_of_entries(const struct observed *filter)
+{
+    return sizeof(struct growing_orcuckoo) + tagged_bytes(&as_const_growing_orcuckoo(&filter->base)->table);
+}
+
+static uint64_t bytes_with(const struct observed *filter, uint64_t more)
+{
+    return sizeof(struct growing_orcuckoo) + tagged_bytes_with(&as_const_growing_orcuckoo(&filter->base)->table, more);
+}
+
+static size_t next_entries(const struct observed *filter, struct entry_walk *walk,
+                           struct entry entries[ENTRIES_AT_ONCE])
+{
+    struct prefix_entry prefixes[TAGGED_AT_ONCE];
+    struct tagged_walk at = {walk->place, walk->node};
+    uint32_t count = tagged_next(&as_const_growing_orcuckoo(&filter->base)->table, &at, prefixes);
+    *walk = (struct entry_walk){at.hash, at.position};
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = entry_of_prefix(prefixes[i]);
+    return count;
+}
+
+/* What the rest of the filter leaves of the memory that it may take. */
+static void limit_table(struct growing_orcuckoo *filter)
+{
+    uint64_t limit = filter->observed.base.environment.memory_limit;
+    uint64_t rest = observed_bytes(&filter->observed) - tagged_bytes(&filter->table);
+    filter->table.most_bytes = limit > rest ? limit - rest : 0;
+}
+
+static roost_status reserve(struct observed *filter, uint64_t count)
+{
+    limit_table(as_growing_orcuckoo(&filter->base));
+    return tagged_reserve(&as_growing_orcuckoo(&filter->base)->table, count);
+}
+
+static void release_reserve(struct observed *filter)
+{
+    tagged_release_reserve(&as_growing_orcuckoo(&filter->base)->table);
+}
+
+static void make_room(struct observed *filter, uint64_t entries)
+{
+    tagged_make_room(&as_growing_orcuckoo(&filter->base)->table, entries);
+}
+
+static roost_status take(struct observed *filter, const struct entry *entries, size_t count)
+{
+    struct prefix_table *table = &as_growing_orcuckoo(&filter->base)->table;
+    limit_table(as_growing_orcuckoo(&filter->base));
+    for (size_t i = 0; i < count; i++) {
+        roost_status status = tagged_put(table, prefix_entry_of(entries[i]));
+        if (status != ROOST_OK)
+            return status;
+        filter->sum += entry_hash(filter, entries[i]);
+    }
+    return ROOST_OK;
+}
+
+/* What changes whenever an entry has gone. */
+static void count_out(struct observed *filter, struct entry entry)
+{
+    filter->sum -= entry_hash(filter, entry);
+    note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
+}
+
+static bool drop(struct observed *filter, struct entry entry)
+{
+    bool dropped = tagged_drop(&as_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
+    if (dropped)
+        count_out(filter, entry);
+    return dropped;
+}
+
+static bool holds(const struct observed *filter, struct entry entry)
+{
+    return tagged_holds(&as_const_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
+}
+
+static const struct entry_store growing_store = {
+    .count = count_entries,
+    .bytes = bytes_of_entries,
+    .bytes_with = bytes_with,
+    .next = next_entries,
+    .reserve = reserve,
+    .release_reserve = release_reserve,
+    .make_room = make_room,
+    .take = take,
+    .drop = drop,
+    .holds = holds,
+    .open_alike = open_alike,
+    .is_class = is_class,
+    .write_classes = write_classes,
+    .read_class = read_class,
+    .fewest_bits = fewest_bits,
+};
+
+/* ---- add --------------------------------------------------------------------------------------------------------- */
+
+static bool has_room(const struct growing_orcuckoo *filter, unsigned length)
+{
+    return filter->table.counts[length] < filter->budget.capacity[length];
+}
+
+/* The first length from this one on that has room; MOST_LENGTH + 1: none. */
+static unsigned first_with_room(const struct growing_orcuckoo *filter, unsigned length)
+{
+    while (length <= MOST_LENGTH && !has_room(filter, length))
+        length++;
+    return length;
+}
+
+/* Shorter prefixes than this are short in most segments. */
+static unsigned shortest_in_slots(const struct growing_orcuckoo *filter)
+{
+    return filter->table.count ? highest_bit(filter->table.count) + 3 : 0;
+}
+
+static unsigned length_with_room(struct growing_orcuckoo *filter)
+{
+    if (!has_room(filter, filter->length)) {
+        unsigned length = first_with_room(filter, shortest_in_slots(filter));
+        filter->length = (uint8_t)(length <= MOST_LENGTH ? length : first_with_room(filter, 0));
+    }
+    return filter->length;
+}
+
+/* The prefix of a new entry, where these entries cover its hash; 0: the filter is full. */
+static uint64_t choose_prefix(struct growing_orcuckoo *filter, uint64_t hash, const struct prefix_entry *covering,
+                              uint32_t count)
+{
+    uint64_t chosen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t prefix = covering[i].prefix;
+        unsigned length = prefix_length(prefix);
+        if ((!chosen || end_mark(prefix) < end_mark(chosen)) &&
+            filter->table.counts[length] <= filter->budget.capacity[length])
+            chosen = prefix;
+    }
+    if (chosen)
+        return chosen;
+    unsigned length = length_with_room(filter);
+    return length <= MOST_LENGTH ? prefix_of(hash, length) : 0;
+}
+
+/* The newcomer takes the place of an entry of the same prefix. */
+static bool put_over(struct growing_orcuckoo *filter, struct prefix_entry entry, struct prefix_entry *covering,
+                     uint32_t *count)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (covering[i].prefix == entry.prefix && tagged_retag(&filter->table, covering[i], entry.tag)) {
+            count_out(&filter->observed, entry_of_prefix(covering[i]));
+            covering[i] = covering[--*count];
+            return true;
+        }
+    return false;
+}
+
+/* Drops what the newcomer's prefix covers, but for itself. */
+static void drop_covered(struct growing_orcuckoo *filter, struct prefix_entry entry, uint64_t hash,
+                         struct prefix_entry *covering, uint32_t count)
+{
+    for (;;) {
+        bool dropped = false;
+        for (uint32_t i = 0; i < count; i++)
+            if (covers_prefix(entry.prefix, covering[i].prefix) &&
+                (covering[i].prefix != entry.prefix || covering[i].tag != entry.tag))
+                dropped |= drop(&filter->observed, entry_of_prefix(covering[i]));
+        if (!dropped || count < MOST_COVERING - 1)
+            return;
+        count = tagged_covering(&filter->table, hash, covering, MOST_COVERING);
+    }
+}
+
+static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, bool *fresh)
+{
+    struct observed *observed = &filter->observed;
+    struct prefix_entry covering[MOST_COVERING];
+    roost_status status = ready_actor(observed);
+    if (status != ROOST_OK)
+        return status;
+    uint32_t count = tagged_covering(&filter->table, hash, covering, MOST_COVERING);
+    bool is_set = !observed->base.config.multiset;
+    struct entry entry = {observed->number, observed->counter + 1, 0};
+    uint64_t prefix = choose_prefix(filter, hash, covering, count);
+    if (!prefix)
+        return ROOST_FULL;
+    entry.key = prefix_position(prefix);
+    *fresh = count == 0 || !is_set;
+    limit_table(filter);
+    if (!is_set || !put_over(filter, prefix_entry_of(entry), covering, &count))
+        status = tagged_put(&filter->table, prefix_entry_of(entry));
+    if (status != ROOST_OK)
+        return status;
+    if (is_set && count > 0)
+        drop_covered(filter, prefix_entry_of(entry), hash, covering, count);
+    count_own_dot(observed);
+    observed->sum += entry_hash(observed, entry);
+    note_change(observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+    return ROOST_OK;
+}
+
+static roost_status growing_add(roost_filter *base, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    for (*done = 0; *done < count; ++*done) {
+        bool fresh;
+        roost_status status = add_hash(filter, hashes[*done].high, &fresh);
+        if (status != ROOST_OK)
+            return status;
+        if (changed)
+            changed[*done] = fresh;
+    }
+    return ROOST_OK;
+}
+
+static roost_status growing_add_dot(roost_filter *base, roost_dot *dot, roost_hash hash)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    bool fresh;
+    roost_status status = add_hash(filter, hash.high, &fresh);
+    *dot = status == ROOST_OK ? (roost_dot){filter->observed.actor, filter->observed.counter} : (roost_dot){0, 0};
+    return status;
+}
+
+/* ---- remove and look up ------------------------------------------------------------------------------------------ */
+
+static bool remove_hash(struct growing_orcuckoo *filter, uint64_t hash)
+{
+    struct prefix_entry covering[MOST_COVERING];
+    uint32_t count;
+    bool removed = false;
+    while ((count = tagged_covering(&filter->table, hash, covering, MOST_COVERING)) > 0) {
+        for (uint32_t i = 0; i < count; i++)
+            drop(&filter->observed, entry_of_prefix(covering[i]));
+        removed = true;
+    }
+    if (removed)
+        tagged_shrink(&filter->table, prefix_of(hash, MOST_LENGTH));
+    return removed;
+}
+
+static roost_status growing_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool removed = remove_hash(as_growing_orcuckoo(base), hashes[i].high);
+        if (changed)
+            changed[i] = removed;
+    }
+    return ROOST_OK;
+}
+
+/* The one with the longer prefix, which is less likely to be another element's; then that with the smaller dot, so that
+   replicas which remove one at the same time mostly choose the same. */
+static bool goes_first(const struct observed *filter, struct prefix_entry one, struct prefix_entry other)
+{
+    struct entry first = entry_of_prefix(one), second = entry_of_prefix(other);
+    uint64_t actor = filter->actors.list[first.number].id, other_actor = filter->actors.list[second.number].id;
+    if (one.prefix != other.prefix)
+        return end_mark(one.prefix) < end_mark(other.prefix);
+    return actor != other_actor ? actor < other_actor : first.counter < second.counter;
+}
+
+static roost_status growing_remove_one(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    struct prefix_entry covering[MOST_COVERING];
+    if (!base->config.multiset)
+        return ROOST_UNSUPPORTED;
+    uint32_t count = tagged_covering(&filter->table, hash.high, covering, MOST_COVERING), chosen = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (goes_first(&filter->observed, covering[i], covering[chosen]))
+            chosen = i;
+    *changed = count > 0;
+    if (count > 0) {
+        drop(&filter->observed, entry_of_prefix(covering[chosen]));
+        tagged_shrink(&filter->table, covering[chosen].prefix);
+    }
+    return ROOST_OK;
+}
+
+static roost_status growing_remove_dot(roost_filter *base, bool *changed, roost_hash hash, roost_dot dot)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    uint32_t number = actors_find(&filter->observed.actors, dot.actor);
+    if (number == NO_ACTOR || dot.counter == 0 || dot.counter > UINT32_MAX)
+        return ROOST_OK;
+    for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH && !*changed; length++) {
+        uint64_t prefix = prefix_of(hash.high, length);
+        if (filter->table.counts[length] == 0)
+            continue;
+        *changed = drop(&filter->observed, (struct entry){number, (uint32_t)dot.counter, prefix_position(prefix)});
+        if (*changed)
+            tagged_shrink(&filter->table, prefix);
+    }
+    return ROOST_OK;
+}
+
+static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    table_contains_many(&as_const_growing_orcuckoo(filter)->table, found, hashes, count);
+}
+
+static uint64_t growing_count(const roost_filter *base, roost_hash hash)
+{
+    uint64_t copies = tagged_count_covering(&as_const_growing_orcuckoo(base)->table, hash.high);
+    return base->config.multiset ? copies : copies > 0;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+/* Of all levels up to the one that is in use. */
+static uint64_t growing_capacity(const roost_filter *base)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    unsigned longest = first_with_room(filter, 0);
+    uint64_t capacity = 0;
+    longest = filter->length > longest ? filter->length : longest;
+    for (unsigned length = 0; length <= MOST_LENGTH && length <= longest; length++)
+        capacity += filter->budget.capacity[length];
+    return capacity;
+}
+
+/* Without reading the entries: an element counts as often as it has different prefixes. */
+static void growing_brief(const roost_filter *base, roost_info *info)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    const struct prefix_table *table = &filter->table;
+    uint64_t classes = 0;
+    observed_info(&filter->observed, info);
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        info->fpr_now += ldexp((double)table->counts[length], -(int)length);
+        info->growth_limit += filter->budget.capacity[length];
+        classes += table->counts[length];
+        if (table->counts[length] > 0) {
+            info->shortest_prefix = info->shortest_prefix ? info->shortest_prefix : length;
+            info->longest_prefix = length;
+        }
+    }
+    info->fpr_now = fmin(info->fpr_now, 1);
+    info->overflow = tagged_crowd(table);
+    info->inserted = base->config.multiset ? table->count : classes;
+    info->elements = (double)info->inserted;
+    info->load = table_load(table);
+    info->promise_holds = info->fpr_now <= base->config.fpr;
+}
+
+static void growing_info(const roost_filter *base, roost_info *info)
+{
+    growing_brief(base, info);
+    if (!base->config.multiset)
+        info->elements = (double)(info->inserted = tagged_elements(&as_const_growing_orcuckoo(base)->table));
+}
+
+static roost_status growing_check(const roost_filter *base)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    return table_check(&filter->table) && observed_is_sound(&filter->observed) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+const struct filter_kind growing_orcuckoo_kind = {
+    .code = ROOST_ORCUCKOO,
+    .name = "scalable orcuckoo",
+    .has_prefixes = true,
+    .lifecycle = {.resolve = growing_resolve,
+                  .is_resolved = growing_is_resolved,
+                  .open = growing_open,
+                  .close = growing_close,
+                  .clone = growing_clone},
+    .set = {.add = growing_add, .contains = growing_contains, .capacity = growing_capacity},
+    .removal = {.add_dot = growing_add_dot,
+                .remove = growing_remove,
+                .remove_one = growing_remove_one,
+                .remove_dot = growing_remove_dot,
+                .count = growing_count},
+    .lattice = {.merge = growing_orcuckoo_merge,
+                .compare = growing_orcuckoo_compare,
+                .is_bottom = observed_is_bottom,
+                .digest = observed_digest},
+    .encoding = {.write_geometry = growing_write_geometry,
+                 .write_state = observed_write_state,
+                 .read_state = observed_read_state},
+    .delta = {.write = observed_write_delta, .merge = observed_merge_delta},
+    .causal = {.context = observed_causal, .context_at = observed_causal_at, .write_dots = observed_write_dots},
+    .sync = {.summarize = observed_summarize, .resolve_positions = observed_resolve_positions},
+    .replica = {.actor = observed_actor,
+                .write = observed_write_replica,
+                .read = observed_read_replica,
+                .forget = observed_forget_replica},
+    .journal = {.is_change = observed_is_change,
+                .numbers_after_decode = observed_numbers_after_decode,
+                .numbers_before_decode = observed_numbers_before_decode},
+    .incremental = {.copy_open = growing_copy_open,
+                    .copy_some = growing_copy_some,
+                    .copy_rest = growing_copy_rest,
+                    .cut = observed_cut,
+                    .sweep = growing_orcuckoo_sweep,
+                    .move = growing_move},
+    .report = {.info = growing_info, .brief = growing_brief, .memory = observed_bytes_of, .check = growing_check},
+};

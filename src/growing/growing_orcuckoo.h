@@ -1,0 +1,49 @@
+/* The scalable observed-remove cuckoo filter as one table of hash prefixes. `growing_orcuckoo.c` has the essay. */
+#ifndef GROWING_GROWING_ORCUCKOO_H
+#define GROWING_GROWING_ORCUCKOO_H
+
+#include "budget.h"
+#include "tagged.h"
+#include "../filter/observed.h"
+
+/*
+ * Invariants, beside those of struct observed: an entry of the table has a dot for its tag, the number of its actor above
+ * 32 bits of counter, and the class of an entry is the position of its prefix (prefix.h).
+ */
+struct growing_orcuckoo {
+    struct observed observed;
+    struct prefix_table table;
+    struct budget budget;
+    uint8_t length; /* of the prefixes that were added last */
+};
+
+static inline struct growing_orcuckoo *as_growing_orcuckoo(roost_filter *filter)
+{
+    return (struct growing_orcuckoo *)filter;
+}
+
+static inline const struct growing_orcuckoo *as_const_growing_orcuckoo(const roost_filter *filter)
+{
+    return (const struct growing_orcuckoo *)filter;
+}
+
+static inline struct prefix_entry prefix_entry_of(struct entry entry)
+{
+    return (struct prefix_entry){prefix_at(entry.key), (uint64_t)entry.number << 32 | entry.counter};
+}
+
+static inline struct entry entry_of_prefix(struct prefix_entry entry)
+{
+    return (struct entry){(uint32_t)(entry.tag >> 32), (uint32_t)entry.tag, prefix_position(entry.prefix)};
+}
+
+/* ---- growing_orcuckoo_merge.c ---- */
+
+roost_status growing_orcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other);
+roost_order growing_orcuckoo_compare(const roost_filter *filter, const roost_filter *other);
+roost_status growing_orcuckoo_sweep(roost_filter *filter, struct sweep *sweep, const roost_filter *other,
+                                    uint32_t effort);
+
+extern const struct filter_kind growing_orcuckoo_kind;
+
+#endif
