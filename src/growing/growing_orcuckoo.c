@@ -424,7 +424,8 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
     roost_status status = ready_actor(observed);
     if (status != ROOST_OK)
         return status;
-    uint32_t count = tagged_covering(&filter->table, hash, covering, MOST_COVERING);
+    uint32_t count =
+        table_contains(&filter->table, hash) ? tagged_covering(&filter->table, hash, covering, MOST_COVERING) : 0;
     bool is_set = !observed->base.config.multiset;
     struct entry entry = {observed->number, observed->counter + 1, 0};
     uint64_t prefix = choose_prefix(filter, hash, covering, count);
@@ -433,7 +434,9 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
     entry.key = prefix_position(prefix);
     *fresh = count == 0 || !is_set;
     limit_table(filter);
-    if (!is_set || !put_over(filter, prefix_entry_of(entry), covering, &count))
+    if (count == 0)
+        status = tagged_put_first(&filter->table, prefix_entry_of(entry));
+    else if (!is_set || !put_over(filter, prefix_entry_of(entry), covering, &count))
         status = tagged_put(&filter->table, prefix_entry_of(entry));
     if (status != ROOST_OK)
         return status;

@@ -750,24 +750,32 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
     return count;
 }
 
+/* Of one bucket: what holds this in its slot, and this tag, or with 0 any. */
+static bool find_in_bucket(const struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t wanted,
+                           struct kick *found)
+{
+    const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (packed_get(slots, segment->slots.width, i) != slot)
+            continue;
+        uint64_t tag = tag_at(segment, bucket, i);
+        *found = (struct kick){bucket, i};
+        if (tag && (!wanted || tag == wanted))
+            return true;
+    }
+    return false;
+}
+
 /* The slot that holds an entry which is not short; with tag 0 any of its prefix. */
 static bool find_entry(const struct segment *segment, struct prefix_entry entry, struct kick *found)
 {
-    const struct slot_place place = slot_place_of(segment, entry.prefix);
     if (!segment_takes(segment, prefix_length(entry.prefix)) || (entry.tag && !segment_takes_tag(segment, entry.tag)))
         return false;
+    const struct slot_place place = slot_place_of(segment, entry.prefix);
     const uint64_t wanted = pack_tag(entry.tag, segment->number_bits);
-    for (unsigned other = 0; other <= (place.home != place.other); other++) {
-        uint32_t bucket = other ? place.other : place.home;
-        uint64_t slot = place.slot | (other ? in_other_bucket(segment) : 0);
-        for (unsigned i = 0; i < SLOTS; i++) {
-            uint64_t tag = tag_at(segment, bucket, i);
-            *found = (struct kick){bucket, i};
-            if (tag && slot_at(segment, bucket, i) == slot && (!wanted || tag == wanted))
-                return true;
-        }
-    }
-    return false;
+    return find_in_bucket(segment, place.home, place.slot, wanted, found) ||
+           (place.home != place.other &&
+            find_in_bucket(segment, place.other, place.slot | in_other_bucket(segment), wanted, found));
 }
 
 /* Among the short ones: the first that is not before it. */

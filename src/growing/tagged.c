@@ -355,15 +355,10 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
     return spanned == 1 ? rebuild_one(table, segment, entry) : rebuild_spanned(table, entry, spanned);
 }
 
-roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry)
+static roost_status put(struct prefix_table *table, struct prefix_entry entry, bool is_first)
 {
-    if (!table->root) {
-        roost_status status = table_begin(table, 1);
-        if (status != ROOST_OK)
-            return status;
-    }
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
-    bool first = !has_prefix(segment, entry.prefix);
+    bool first = is_first || !has_prefix(segment, entry.prefix);
     if (!put_in_segment(table, segment, entry)) {
         if (!table->reserved && tagged_bytes_with(table, 1) > table->most_bytes)
             return ROOST_TOO_LARGE;
@@ -374,6 +369,18 @@ roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry)
     table->reserved -= table->reserved > 0;
     grow_directory(table, owner_of(table, first_covered(entry.prefix)));
     return ROOST_OK;
+}
+
+roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry)
+{
+    roost_status status = table->root ? ROOST_OK : table_begin(table, 1);
+    return status == ROOST_OK ? put(table, entry, false) : status;
+}
+
+roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry entry)
+{
+    roost_status status = table->root ? ROOST_OK : table_begin(table, 1);
+    return status == ROOST_OK ? put(table, entry, true) : status;
 }
 
 /* From all segments in which it has something. */

@@ -16,6 +16,8 @@ void tagged_init(struct prefix_table *table, uint64_t seed, const roost_environm
 
 /* Adds an entry that is not there. ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing has changed. */
 roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry);
+/* The same where it is known that there is no entry of this prefix. */
+roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry entry);
 /* Removes an entry; false if it is not there. Needs no memory. */
 bool tagged_drop(struct prefix_table *table, struct prefix_entry entry);
 /* Gives an entry another tag. False where that is not done at its place; nothing has changed then. */
