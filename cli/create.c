@@ -160,14 +160,14 @@ static bool options_fit_growth(roost_kind kind)
         return complain("--growth", "only with --scalable");
     if (!is_to_grow() && settings.schedule)
         return complain("--schedule", "only with --scalable");
-    if (settings.schedule == ROOST_GENTLE && kind != ROOST_CUCKOO)
-        return complain("--schedule gentle", "only for --kind cuckoo");
-    if (is_to_grow() && settings.bits && kind == ROOST_CUCKOO)
+    if (settings.schedule == ROOST_GENTLE && kind == ROOST_BLOOM)
+        return complain("--schedule gentle", "only for --kind cuckoo and orcuckoo");
+    if (is_to_grow() && settings.bits && kind != ROOST_BLOOM)
         return complain("--bits", "not for a cuckoo filter that grows: give --capacity without --scalable, or --fpr");
-    if (is_to_grow() && settings.bucket && kind == ROOST_CUCKOO)
+    if (is_to_grow() && settings.bucket && kind != ROOST_BLOOM)
         return complain("--bucket", "not for a cuckoo filter that grows: give --capacity without --scalable");
-    if (is_to_grow() && settings.entry == ENTRY_32)
-        return complain("--entry 32", "not for a filter that grows, which needs entries of 64 bits");
+    if (is_to_grow() && settings.entry)
+        return complain("--entry", "not for a filter that grows, whose entries are as wide as they must be");
     return true;
 }
 
@@ -201,7 +201,7 @@ static uint32_t power_of_two(unsigned choice, uint32_t otherwise)
 static void configure_growth(roost_config *config)
 {
     config->scalable = true;
-    if (!config->capacity && config->kind != ROOST_CUCKOO)
+    if (!config->capacity && config->kind == ROOST_BLOOM)
         config->capacity = DEFAULT_FIRST_CAPACITY;
     config->writers = (uint32_t)settings.writers;
     config->growth = power_of_two(settings.growth, 0);
@@ -265,7 +265,7 @@ static bool complain_of_configuration(const roost_config *config)
     char rate[NUMBER_ROOM];
     format_shortest(rate, config->fpr);
     uint32_t writers = config->writers ? config->writers : DEFAULT_WRITERS;
-    if (config->scalable && config->capacity < writers && config->kind != ROOST_CUCKOO)
+    if (config->scalable && config->capacity < writers && config->kind == ROOST_BLOOM)
         return complain("--capacity", "must be at least %u in a scalable filter: one for each writer", writers);
     if (config->fingerprint_bits && !config->scalable)
         return complain("create", "fingerprints of %u bits cannot keep a rate of %s", config->fingerprint_bits, rate);

@@ -63,7 +63,7 @@ static bool knows_time(const struct facts *facts)
 /* One table of hash prefixes, and not a series of tables. */
 static bool has_prefixes(const struct facts *facts)
 {
-    return facts->config->scalable && facts->config->kind == ROOST_CUCKOO && facts->config->bucket_size == 0;
+    return facts->config->scalable && facts->config->kind != ROOST_BLOOM && facts->config->bucket_size == 0;
 }
 
 static void print_shape_json(struct json *json, const struct facts *facts)
@@ -182,8 +182,9 @@ static void print_cuckoo(const struct facts *facts, const char *entries, const c
 {
     char buckets[COUNT_ROOM];
     if (has_prefixes(facts)) {
-        printf(LABEL "scalable cuckoo: hash prefixes of %u to %u bits\n", "kind", facts->info.shortest_prefix,
-               facts->info.longest_prefix);
+        printf(LABEL "scalable %s%s: hash prefixes of %u to %u bits\n", "kind",
+               facts->config->kind == ROOST_ORCUCKOO ? "orcuckoo" : "cuckoo",
+               facts->config->multiset ? ", a multiset" : "", facts->info.shortest_prefix, facts->info.longest_prefix);
         printf(LABEL "%s prefixes, %s of the slots\n", "load", entries, load);
         return;
     }

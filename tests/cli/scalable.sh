@@ -20,9 +20,12 @@ refuses "--bits of a scalable cuckoo filter" '^roost: --bits: not for a cuckoo f
 refuses "--bucket of a scalable cuckoo filter" '^roost: --bucket: not for a cuckoo filter that grows' create f --scalable --bucket 4
 refuses "--bits of a scalable bloom filter" '^roost: --bits: only for --kind cuckoo and orcuckoo' create f --scalable --kind bloom --bits 12
 refuses "--schedule gentle of a bloom filter" '^roost: --schedule gentle: only for --kind cuckoo' create f --scalable --kind bloom --schedule gentle
-refuses "--entry 32 of a scalable filter" '^roost: --entry 32: not for a filter that grows' \
-    create f --scalable --kind orcuckoo --multiset --entry 32
-for kind in bloom orcuckoo; do
+for bits in 32 64; do
+    refuses "--entry $bits of a scalable filter" '^roost: --entry: not for a filter that grows' \
+        create f --scalable --kind orcuckoo --multiset --entry $bits
+done
+refuses "--bits of a scalable orcuckoo filter" '^roost: --bits: not for a cuckoo filter that grows' create f --scalable --kind orcuckoo --bits 20
+for kind in bloom; do
     refuses "$kind: more writers than the first table has room for" '^roost: --capacity: must be at least 200 in a scalable' \
         create f --scalable --kind $kind --capacity 100 --writers 200
     refuses "$kind: fewer than the writers by default" '^roost: --capacity: must be at least 4 in a scalable' \
@@ -44,7 +47,7 @@ made_with 'r["scalable"] is False and "tables" not in r and "growth" not in r' -
 made_with 'r["scalable"] is True and r["capacity"] == 10000 and r["writers"] == 4 and r["growth"] == 2 and
     r["schedule"] == "quadratic" and r["inserted"] == 0 and r["elements"] == 0 and r["promise_holds"]' --kind bloom --scalable
 made_with 'r["scalable"] and r["kind"] == "bloom"' --layout classic # without a capacity a filter grows
-made_with 'r["scalable"] and r["kind"] == "orcuckoo"' --kind orcuckoo
+made_with 'r["scalable"] and r["kind"] == "orcuckoo" and r["capacity"] == 0 and r["schedule"] == "gentle"' --kind orcuckoo
 for options in '' --scalable '--kind cuckoo' '--writers 4'; do
     made_with 'r["scalable"] is True and r["kind"] == "cuckoo" and r["capacity"] == 0 and r["writers"] == 4 and r["growth"] == 2 and
         r["schedule"] == "gentle" and r["inserted"] == 0 and r["elements"] == 0 and r["promise_holds"] and r["longest_prefix"] == 0 and
@@ -57,8 +60,7 @@ for kind in bloom cuckoo orcuckoo; do
 done
 made_with 'r["growth"] == 1' --scalable --growth 1
 made_with 'r["layout"] == "classic"' --scalable --layout classic
-made_with 'r["multiset"] and r["entry_bits"] == 64' --scalable --kind orcuckoo --multiset --entry 64
-made_with 'r["fingerprint_bits"] >= 20 and r["fpr_promised"] == 0.01' --scalable --kind orcuckoo --bits 20
+made_with 'r["multiset"] and r["fpr_promised"] == 0.01' --scalable --kind orcuckoo --multiset
 
 # ---- growth ----------------------------------------------------------------------------------------------------------------
 
@@ -77,9 +79,9 @@ for kind in bloom classic cuckoo orcuckoo multiset; do
     multiset) options=(--kind orcuckoo --multiset) ;;
     *) options=(--kind $kind) ;;
     esac
-    case $kind in bloom | classic | cuckoo) growth=2 ;; *) growth=8 ;; esac
+    growth=2
     case $kind in
-    cuckoo) schedule=gentle tables='r["tables"] == 1 and 10 < r["shortest_prefix"] < r["longest_prefix"] < 40'
+    cuckoo | orcuckoo | multiset) schedule=gentle tables='r["tables"] == 1 and 10 < r["shortest_prefix"] < r["longest_prefix"] < 50'
         shape='^growth +1,000 expected, up to [0-9,]+; gentle schedule, 4 writers$' ;;
     *) schedule=quadratic tables='r["tables"] >= 3'
         shape="^tables +[0-9]+ tables; the first for 1,000, each further one $growth times as large; quadratic schedule, 4 writers\$" ;;
