@@ -85,7 +85,7 @@ typedef struct roost_span {
 typedef enum roost_schedule {
     ROOST_QUADRATIC = 1, /* table i gets a part in (i + 1)^2: a few bits more for each table */
     ROOST_HALVING = 2,   /* each table gets half of the one before, as in the thesis */
-    ROOST_GENTLE = 3,    /* cuckoo only: most of it within the capacity, or nearly equal parts if that is unknown */
+    ROOST_GENTLE = 3, /* cuckoo kinds only: most of it within the capacity, or nearly equal parts if that is unknown */
 } roost_schedule;
 
 /* How two states compare in the order of the lattice. */
@@ -109,7 +109,7 @@ typedef struct roost_config {
     roost_kind kind;           /* the kind of filter */
     roost_layout layout;       /* Bloom filters and windows of fixed size */
     uint64_t capacity;         /* elements, over all replicas, for which the promise holds; of a multiset, copies;
-                                  scalable cuckoo: 0 if it is unknown */
+                                  scalable cuckoo kinds: 0 if it is unknown */
     double fpr;                /* promised false-positive rate, in (0,1); cuckoo: 0 for what fingerprint_bits give */
     uint64_t seed;             /* of the hash; filters that are made apart with one seed merge */
     uint32_t fingerprint_bits; /* cuckoo: 4 to 32, and then set fpr to 0; 0: the fewest that keep fpr.
@@ -117,11 +117,11 @@ typedef struct roost_config {
     uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
     uint32_t entry_bits;       /* orcuckoo only: 64, or 32 (multiset, fingerprints of 8 bits); 0: 64 */
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
-    bool scalable;             /* grows by further tables as elements come; `capacity` is that of the first */
+    bool scalable;             /* grows as elements come; `capacity` is that of the beginning */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
     uint32_t growth;         /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
-                                  before: 1, 2, 4 or 8; 0: 2, orcuckoo 8 */
-    roost_schedule schedule; /* scalable only; 0: ROOST_GENTLE for cuckoo, else ROOST_QUADRATIC */
+                                  before: 1, 2, 4 or 8; 0: 2 */
+    roost_schedule schedule; /* scalable only; 0: ROOST_QUADRATIC for Bloom, else ROOST_GENTLE */
     uint64_t window;         /* window and counter: how long elements are kept at least, in microseconds; `capacity`
                                   is then what comes in such a time */
     uint32_t past;           /* window and counter: slots that the window is cut in, less one: 1 to 255, not scalable
@@ -239,8 +239,8 @@ ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_has
 
 /*
  * Adds an element and returns the dot of this addition in `*dot`. In a set the new dot replaces the dots of the element
- * that this replica has seen, so adding it over and over costs nothing. (In a scalable set whose table of that element
- * is past its capacity, because several replicas filled it, the new dot goes to a later table, beside the old one.)
+ * that this replica has seen, so adding it over and over costs nothing. (In a scalable set that several replicas have
+ * filled beyond what each may, the new dot may come beside the old one, until the element is removed.)
  *
  * Errors: ROOST_UNSUPPORTED, and as roost_filter_add.
  */
@@ -436,14 +436,14 @@ typedef struct roost_info {
     uint32_t probes;       /* Bloom: bits a key */
     uint32_t buckets;      /* cuckoo: buckets of the table */
     uint64_t bytes_memory; /* memory that the filter takes, in bytes */
-    uint64_t actors;       /* orcuckoo: how many this filter knows; scalable: the most that one table knows */
+    uint64_t actors;       /* orcuckoo: how many this filter knows */
     uint64_t dots;         /* orcuckoo: additions that it has seen, also removed ones */
     uint64_t gaps;         /* orcuckoo: runs of dots that await others before them */
     uint64_t journal;      /* changes that deltas can still contain */
     uint32_t tables;       /* 1; of a scalable filter, its tables; of a window, its slots */
     uint64_t inserted;     /* scalable Bloom: additions that were new where they were made, exact; orcuckoo: what counts
-                              against the capacity, in all tables; else as entries */
-    uint32_t shortest_prefix; /* scalable cuckoo: bits of the shortest prefix of a hash that it holds, */
+                              against the capacity; else as entries */
+    uint32_t shortest_prefix; /* scalable cuckoo kinds: bits of the shortest prefix of a hash that it holds, */
     uint32_t longest_prefix;  /* and of the longest; 0 while it is empty */
     uint64_t growth_limit;    /* scalable: elements that one replica alone can add before the filter is full; else 0 */
 } roost_info;
@@ -453,7 +453,7 @@ ROOST_API void roost_filter_get_info(const roost_filter *filter, roost_info *inf
 
 /*
  * Fills `*info` with what is known without reading the filter, in constant time. Of a cuckoo filter that is everything
- * (an element that several tables of a scalable filter hold counts once for each of them). Of a Bloom filter and a
+ * (an element of which a scalable filter holds several prefixes counts once for each of them). Of a Bloom filter and a
  * window it is sizes, memory, journal, tables and actors, of a scalable one also `inserted`; `entries`, `load` and
  * `fpr_now`, which would have to be counted, are 0.
  */
