@@ -194,7 +194,10 @@ static roost_status growing_add(roost_filter *filter, bool *changed, size_t *don
 
 static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
-    table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
+    if (count == 1)
+        *found = table_contains(&as_const_growing(filter)->table, hashes->high);
+    else
+        table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
 }
 
 /* Of all levels up to the one that is in use. */

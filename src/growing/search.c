@@ -1,8 +1,6 @@
 /* The one place that picks a kernel: the first usable one, once; tests may force another. */
 #include "search.h"
 
-#include <stdatomic.h>
-
 const struct search_kernel *const search_kernels[] = {
 #if defined(__x86_64__)
     &search_kernel_avx2,
@@ -11,7 +9,7 @@ const struct search_kernel *const search_kernels[] = {
     NULL,
 };
 
-static _Atomic(const struct search_kernel *) in_use;
+_Atomic(const struct search_kernel *) search_kernel_chosen;
 
 static const struct search_kernel *best(void)
 {
@@ -21,17 +19,14 @@ static const struct search_kernel *best(void)
     return *kernel;
 }
 
-const struct search_kernel *search_kernel_in_use(void)
+const struct search_kernel *search_kernel_choose(void)
 {
-    const struct search_kernel *kernel = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (!kernel) {
-        kernel = best();
-        atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
-    }
+    const struct search_kernel *kernel = best();
+    atomic_store_explicit(&search_kernel_chosen, kernel, memory_order_relaxed);
     return kernel;
 }
 
 void search_kernel_force(const struct search_kernel *kernel)
 {
-    atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
+    atomic_store_explicit(&search_kernel_chosen, kernel, memory_order_relaxed);
 }

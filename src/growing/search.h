@@ -5,6 +5,8 @@
 #ifndef GROWING_SEARCH_H
 #define GROWING_SEARCH_H
 
+#include <stdatomic.h>
+
 #include "segment.h"
 
 /* A segment, or with the lowest bit set a directory. */
@@ -33,11 +35,14 @@ static inline struct segment *segment_of(node child)
     return (struct segment *)child;
 }
 
+/* Without a branch: whether a range is cut by now is as random as the hash. */
 static inline node *place_of(const struct directory *directory, uint64_t hash)
 {
-    uint64_t inside = hash << directory->base, index = inside >> 1 >> (63 - directory->depth);
-    bool cut = index < directory->split;
-    return (cut ? directory->lower : directory->upper) + (cut ? inside >> (63 - directory->depth) : index);
+    uint64_t half = hash << directory->base >> (63 - directory->depth), index = half >> 1;
+    uintptr_t cut = (uintptr_t)0 - (index < directory->split);
+    uintptr_t lower = (uintptr_t)directory->lower + half * sizeof(node);
+    uintptr_t upper = (uintptr_t)directory->upper + index * sizeof(node);
+    return (node *)(upper ^ (cut & (lower ^ upper)));
 }
 
 static inline struct segment *find_segment(const struct directory *root, uint64_t hash)
@@ -52,7 +57,8 @@ static inline struct segment *find_segment(const struct directory *root, uint64_
 struct search_kernel {
     const char *name;
     bool (*usable)(void);
-    void (*contains)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
+    bool (*contains)(const struct directory *root, uint64_t hash);
+    void (*contains_many)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
 };
 
 extern const struct search_kernel search_kernel_plain;
@@ -64,7 +70,13 @@ extern const struct search_kernel search_kernel_avx2;
 extern const struct search_kernel *const search_kernels[];
 
 /* The best one that this machine can run; tests may force another (NULL: back to the best). */
-const struct search_kernel *search_kernel_in_use(void);
+extern _Atomic(const struct search_kernel *) search_kernel_chosen; /* NULL: none yet */
+const struct search_kernel *search_kernel_choose(void);
+static inline const struct search_kernel *search_kernel_in_use(void)
+{
+    const struct search_kernel *kernel = atomic_load_explicit(&search_kernel_chosen, memory_order_relaxed);
+    return kernel ? kernel : search_kernel_choose();
+}
 void search_kernel_force(const struct search_kernel *kernel);
 
 #endif

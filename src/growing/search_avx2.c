@@ -6,15 +6,19 @@
  * wider than 25 bits do not fit in four bytes wherever they begin, except those of 32 bits, which begin with a byte;
  * the others take the plain way.
  */
-#include "search.h"
+#include "search_row.h"
 
 #include <immintrin.h>
+#include <stddef.h>
 
-#define WIDEST_LANE 32
+#define QUICK_WIDTH 32
 
+/* How the slots of one width are unpacked. */
 struct unpacking {
     uint8_t bytes[32];
     uint32_t shifts[8];
+    uint32_t mask[8];
+    uint32_t flag[8]; /* of a slot in the other bucket */
 };
 
 /* The first bit of slot i, from where its half is read. */
@@ -22,60 +26,138 @@ struct unpacking {
 #define FIRST_BYTE(w, i) (FIRST_BIT(w, i) / 8)
 #define LANE(w, i)       FIRST_BYTE(w, i), FIRST_BYTE(w, i) + 1, FIRST_BYTE(w, i) + 2, FIRST_BYTE(w, i) + 3
 #define SHIFT(w, i)      (FIRST_BIT(w, i) % 8)
+#define EIGHT(number)                                                                                                  \
+    {                                                                                                                  \
+        number, number, number, number, number, number, number, number                                                 \
+    }
 #define ROW_OF(w)                                                                                                      \
     {                                                                                                                  \
         {LANE(w, 0), LANE(w, 1), LANE(w, 2), LANE(w, 3), LANE(w, 4), LANE(w, 5), LANE(w, 6), LANE(w, 7)},              \
-        {                                                                                                              \
-            SHIFT(w, 0), SHIFT(w, 1), SHIFT(w, 2), SHIFT(w, 3), SHIFT(w, 4), SHIFT(w, 5), SHIFT(w, 6), SHIFT(w, 7)     \
-        }                                                                                                              \
+            {SHIFT(w, 0), SHIFT(w, 1), SHIFT(w, 2), SHIFT(w, 3), SHIFT(w, 4), SHIFT(w, 5), SHIFT(w, 6), SHIFT(w, 7)},  \
+            EIGHT((uint32_t)((UINT64_C(1) << (w)) - 1)), EIGHT((uint32_t)(UINT64_C(1) << (w) >> 1))                    \
     }
 
 /* By width. */
-static const struct unpacking unpackings[WIDEST_LANE + 1] = {
+static const struct unpacking unpackings[QUICK_WIDTH + 1] __attribute__((aligned(32))) = {
     ROW_OF(0),  ROW_OF(1),  ROW_OF(2),  ROW_OF(3),  ROW_OF(4),  ROW_OF(5),  ROW_OF(6),  ROW_OF(7),  ROW_OF(8),
     ROW_OF(9),  ROW_OF(10), ROW_OF(11), ROW_OF(12), ROW_OF(13), ROW_OF(14), ROW_OF(15), ROW_OF(16), ROW_OF(17),
     ROW_OF(18), ROW_OF(19), ROW_OF(20), ROW_OF(21), ROW_OF(22), ROW_OF(23), ROW_OF(24), ROW_OF(25), ROW_OF(26),
     ROW_OF(27), ROW_OF(28), ROW_OF(29), ROW_OF(30), ROW_OF(31), ROW_OF(32)};
 
-static inline __m256i unpack(const uint8_t *bucket, unsigned width)
+static inline __m256i unpack(const uint8_t *bucket, unsigned width, const struct unpacking *unpacking)
 {
     __m128i low = _mm_loadu_si128((const __m128i *)bucket),
             high = _mm_loadu_si128((const __m128i *)(bucket + width / 2));
-    const struct unpacking *unpacking = &unpackings[width];
     __m256i lanes =
-        _mm256_shuffle_epi8(_mm256_set_m128i(high, low), _mm256_loadu_si256((const __m256i *)unpacking->bytes));
-    lanes = _mm256_srlv_epi32(lanes, _mm256_loadu_si256((const __m256i *)unpacking->shifts));
-    return _mm256_and_si256(lanes, _mm256_set1_epi32((int)low_bits(width)));
+        _mm256_shuffle_epi8(_mm256_set_m128i(high, low), _mm256_load_si256((const __m256i *)unpacking->bytes));
+    lanes = _mm256_srlv_epi32(lanes, _mm256_load_si256((const __m256i *)unpacking->shifts));
+    return _mm256_and_si256(lanes, _mm256_load_si256((const __m256i *)unpacking->mask));
 }
 
-/* Lanes whose slot differs from this one only below twice its own mark. Both sides of the comparison have their highest
-   bits flipped, because it is one of signed numbers. */
-static inline __m256i matches(__m256i held, uint32_t slot)
+/* Lanes whose slot differs only below twice its own mark. Halves are compared, because it is a comparison of signed
+   numbers; the highest bit of a slot is never its mark. */
+static inline __m256i matches(__m256i held, __m256i slot)
 {
-    const __m256i sign = _mm256_set1_epi32((int)0x80000000u);
     __m256i mark = _mm256_and_si256(held, _mm256_sub_epi32(_mm256_setzero_si256(), held));
-    __m256i below = _mm256_xor_si256(_mm256_add_epi32(mark, mark), sign);
-    __m256i difference = _mm256_xor_si256(held, _mm256_set1_epi32((int)(slot ^ 0x80000000u)));
-    return _mm256_cmpgt_epi32(below, difference);
+    return _mm256_cmpgt_epi32(mark, _mm256_srli_epi32(_mm256_xor_si256(held, slot), 1));
 }
 
-static inline bool buckets_match(const struct segment *segment, const uint8_t *home, const uint8_t *other,
-                                 uint64_t slot)
+static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
-    unsigned width = segment->slots.width;
-    uint64_t flag = in_other_bucket(segment);
-    if (__builtin_expect(width > WIDEST_LANE, 0))
-        return (bucket_matches(home, width, slot) | bucket_matches(other, width, slot | flag)) != 0;
-    __m256i found = _mm256_or_si256(matches(unpack(home, width), (uint32_t)slot),
-                                    matches(unpack(other, width), (uint32_t)(slot | flag)));
+    const struct unpacking *unpacking = &unpackings[width];
+    __m256i wanted = _mm256_set1_epi32((int)(uint32_t)slot);
+    __m256i beyond = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)unpacking->flag));
+    __m256i found = _mm256_or_si256(matches(unpack(home, width, unpacking), wanted),
+                                    matches(unpack(other, width, unpacking), beyond));
     return !_mm256_testz_si256(found, found);
+}
+
+/* ---- where four hashes belong ------------------------------------------------------------------------------------
+ *
+ * slot_place_of and slots_of, in four lanes of 64 bits. The sixteen bytes that a segment has for it are read at once.
+ */
+
+#define HEADER offsetof(struct segment, spill_count)
+_Static_assert(offsetof(struct segment, buckets) == HEADER + 4 && offsetof(struct segment, depth) == HEADER + 6 &&
+                   offsetof(struct segment, place_bits) == HEADER + 7 && offsetof(struct segment, slots) == HEADER + 8,
+               "the header as two words");
+_Static_assert(offsetof(struct lane, width) == 0 && offsetof(struct lane, per_block) == 1 &&
+                   offsetof(struct lane, reciprocal) == 4,
+               "the second word");
+
+/* Four times two words: the first ones in one vector, the second ones in the other. */
+static inline void load_words(__m256i *first, __m256i *second, const void *a, const void *b, const void *c,
+                              const void *d)
+{
+    __m256i even = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(a)), _mm_loadu_si128(c), 1);
+    __m256i odd = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(b)), _mm_loadu_si128(d), 1);
+    *first = _mm256_unpacklo_epi64(even, odd);
+    *second = _mm256_unpackhi_epi64(even, odd);
+}
+
+static inline __m256i byte_of(__m256i words, int shift)
+{
+    return _mm256_and_si256(_mm256_srli_epi64(words, shift), _mm256_set1_epi64x(0xff));
+}
+
+static inline const uint8_t *header_of(const struct segment *segment)
+{
+    return (const uint8_t *)segment + HEADER;
+}
+
+/* The block of each bucket, and where it begins there. */
+static inline void locate(uint64_t *blocks, uint64_t *bytes, __m256i bucket, __m256i lanes)
+{
+    __m256i block = _mm256_srli_epi64(_mm256_mul_epu32(bucket, _mm256_srli_epi64(lanes, 32)), 20);
+    __m256i inside = _mm256_sub_epi64(bucket, _mm256_mul_epu32(block, byte_of(lanes, 8)));
+    _mm256_storeu_si256((__m256i *)blocks, block);
+    _mm256_storeu_si256((__m256i *)bytes, _mm256_mul_epu32(inside, byte_of(lanes, 0)));
+}
+
+#define BEGINS_FOUR
+
+static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first_key)
+{
+    const struct segment *const *segments = row->segments + first_key;
+    __m256i unused, hash, sizes, lanes;
+    load_words(&unused, &hash, hashes, hashes + 1, hashes + 2, hashes + 3);
+    load_words(&sizes, &lanes, header_of(segments[0]), header_of(segments[1]), header_of(segments[2]),
+               header_of(segments[3]));
+    const __m256i one = _mm256_set1_epi64x(1), word = _mm256_set1_epi64x(64), flag_and_offset = _mm256_set1_epi64x(5);
+    __m256i depth = byte_of(sizes, 48), place_bits = _mm256_srli_epi64(sizes, 56), width = byte_of(lanes, 0);
+    __m256i buckets = _mm256_and_si256(_mm256_srli_epi64(sizes, 32), _mm256_set1_epi64x(0xffff));
+    __m256i inside = _mm256_sllv_epi64(hash, depth);
+    __m256i first = _mm256_srlv_epi64(inside, _mm256_sub_epi64(word, place_bits));
+    __m256i scaled = _mm256_srlv_epi64(_mm256_mul_epu32(first, buckets),
+                                       _mm256_sub_epi64(place_bits, _mm256_set1_epi64x(OFFSET_BITS)));
+    __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, _mm256_set1_epi64x(15));
+    __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(offset, _mm256_sub_epi64(buckets, one)), OFFSET_BITS);
+    __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
+    other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
+    __m256i rest_bits = _mm256_sub_epi64(width, flag_and_offset);
+    __m256i rest = _mm256_srlv_epi64(_mm256_sllv_epi64(inside, place_bits), _mm256_sub_epi64(word, rest_bits));
+    _mm256_storeu_si256((__m256i *)(row->slots + first_key),
+                        _mm256_or_si256(_mm256_sllv_epi64(offset, rest_bits), rest));
+    _mm256_storeu_si256((__m256i *)(row->widths + first_key), width);
+    uint64_t blocks[2][4], bytes[2][4];
+    locate(blocks[0], bytes[0], home, lanes);
+    locate(blocks[1], bytes[1], other, lanes);
+    for (unsigned i = 0; i < 4; i++) {
+        row->homes[first_key + i] = segments[i]->blocks[blocks[0][i]] + bytes[0][i];
+        row->others[first_key + i] = segments[i]->blocks[blocks[1][i]] + bytes[1][i];
+        __builtin_prefetch(row->homes[first_key + i]);
+        __builtin_prefetch(row->others[first_key + i]);
+    }
+    __m256i unusual =
+        _mm256_or_si256(_mm256_slli_epi64(sizes, 32), _mm256_cmpgt_epi64(width, _mm256_set1_epi64x(QUICK_WIDTH)));
+    return _mm256_testz_si256(unusual, unusual);
 }
 
 #include "search_loops.h"
 
 static bool usable(void)
 {
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_batch};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch};

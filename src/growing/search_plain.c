@@ -1,11 +1,12 @@
 /* Look-ups in plain C: the reference for the vector kernels. */
-#include "search.h"
+#include "search_row.h"
 
-static inline bool buckets_match(const struct segment *segment, const uint8_t *home, const uint8_t *other,
-                                 uint64_t slot)
+#define QUICK_WIDTH 64
+
+static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
-    unsigned width = segment->slots.width;
-    return (bucket_matches(home, width, slot) | bucket_matches(other, width, slot | in_other_bucket(segment))) != 0;
+    uint64_t beyond = slot | UINT64_C(1) << (width - 1);
+    return (bucket_matches(home, width, slot) | bucket_matches(other, width, beyond)) != 0;
 }
 
 #include "search_loops.h"
@@ -15,4 +16,4 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain", usable, contains_batch};
+const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch};

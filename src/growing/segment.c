@@ -89,6 +89,7 @@ static bool shape_slots(struct segment *segment, unsigned longest, unsigned bloc
         segment->slots = lane_of(width, segment->block_bytes, 0);
         segment->buckets = (uint16_t)buckets;
         segment->place_bits = (uint8_t)(highest_bit(buckets) + OFFSET_BITS);
+        segment->place_mask = ~(UINT64_MAX >> segment->place_bits);
         segment->block_count = (uint16_t)blocks;
         return true;
     }
@@ -213,7 +214,7 @@ static bool is_before(struct prefix_entry a, struct prefix_entry b)
 
 static inline uint64_t slot_at(const struct segment *segment, uint32_t bucket, unsigned index)
 {
-    return packed_get(bucket_in(segment, segment->slots, bucket), segment->slots.width, index);
+    return packed_get(slots_of(segment, bucket), segment->slots.width, index);
 }
 
 /* As it is packed. */
@@ -224,7 +225,7 @@ static inline uint64_t tag_at(const struct segment *segment, uint32_t bucket, un
 
 static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned index, uint64_t slot, uint64_t tag)
 {
-    packed_set(bucket_in(segment, segment->slots, bucket), segment->slots.width, index, slot);
+    packed_set(slots_of(segment, bucket), segment->slots.width, index, slot);
     if (segment->tags.width)
         packed_set(bucket_in(segment, segment->tags, bucket), segment->tags.width, index, tag);
 }
@@ -246,7 +247,7 @@ static inline uint32_t way_out(const struct segment *segment, uint32_t bucket, u
 
 static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag)
 {
-    const uint8_t *bytes = bucket_in(segment, segment->slots, bucket);
+    const uint8_t *bytes = slots_of(segment, bucket);
     for (unsigned i = 0; i < SLOTS; i++)
         if (packed_get(bytes, segment->slots.width, i) == 0) {
             set_slot(segment, bucket, i, slot, tag);
@@ -556,7 +557,7 @@ static void sort_entries(struct prefix_entry *entries, uint32_t count)
 /* The slots of a bucket that are in use, for as long as only one after the other was filled. */
 static unsigned used_slots(const struct segment *segment, uint32_t bucket)
 {
-    const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+    const uint8_t *slots = slots_of(segment, bucket);
     unsigned used = 0;
     while (used < SLOTS && packed_get(slots, segment->slots.width, used))
         used++;
@@ -680,7 +681,7 @@ uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entr
     for (uint32_t i = 0; i < segment->spill_count && !segment->tags.width; i++)
         entries[count++] = (struct prefix_entry){segment->spill[i], 0};
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
-        const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+        const uint8_t *slots = slots_of(segment, bucket);
         for (unsigned i = 0; i < SLOTS; i++) {
             uint64_t slot = packed_get(slots, width, i);
             if (!slot)
@@ -734,7 +735,7 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
     for (unsigned other = 0; other <= (place.home != place.other); other++) {
         uint32_t bucket = other ? place.other : place.home;
         uint64_t slot = place.slot | (other ? in_other_bucket(segment) : 0);
-        uint32_t matches = bucket_matches(bucket_in(segment, segment->slots, bucket), width, slot);
+        uint32_t matches = bucket_matches(slots_of(segment, bucket), width, slot);
         for (; matches && count < most; matches &= matches - 1) {
             unsigned i = lowest_bit(matches);
             uint64_t tag = tag_at(segment, bucket, i);

@@ -47,26 +47,29 @@ struct prefix_entry {
 };
 
 struct segment {
-    struct lane slots, tags;
-    uint16_t buckets;
-    uint16_t block_count, block_bytes;
-    uint8_t depth;       /* all hashes here begin with the same bits, so many */
-    uint8_t place_bits;  /* so many bits after these choose bucket and offset */
-    uint8_t number_bits; /* of a tag that are the actor's number, the lowest ones */
-    uint32_t prefixes;   /* that it holds, with those that began before it */
-    uint32_t copied_by;  /* the copy job that has it as it is (table_copy_some) */
-    uint32_t used;       /* slots */
-    uint32_t spill_count, spill_room;
-    uint32_t short_count, short_room;
+    struct lane tags;
     uint64_t start;              /* the first hash of the range */
+    uint128 sum;                 /* of the hashes of the prefixes that begin here: kept by the table */
     struct prefix_entry *shorts; /* sorted: prefixes that end before the slots begin */
     union {
         uint64_t *spill;              /* sorted: prefixes that found no slot */
         struct prefix_entry *pending; /* with tags: the same until the table takes them into its crowd */
     };
-    uint128 sum;                    /* of the hashes of the prefixes that begin here: kept by the table */
     struct crowd *crowd;            /* with tags: has `spill_count` entries of this range; NULL: none */
     uint64_t crowd_low, crowd_high; /* none of which has a hash below or above these */
+    uint32_t prefixes;              /* that it holds, with those that began before it */
+    uint32_t copied_by;             /* the copy job that has it as it is (table_copy_some) */
+    uint32_t used;                  /* slots */
+    uint32_t spill_room, short_count, short_room;
+    uint16_t block_count, block_bytes;
+    uint8_t number_bits; /* of a tag that are the actor's number, the lowest ones */
+    /* Look-ups read what follows, and nothing else of it. */
+    uint32_t spill_count;
+    uint16_t buckets;
+    uint8_t depth;       /* all hashes here begin with the same bits, so many */
+    uint8_t place_bits;  /* so many bits after these choose bucket and offset */
+    struct lane slots;   /* whose blocks are the first */
+    uint64_t place_mask; /* these bits, where they are once the range is shifted out */
     uint8_t *blocks[];
 };
 
@@ -86,10 +89,17 @@ struct slot_place {
     uint64_t slot;        /* what a slot in the home bucket holds of it; in the other one, with the highest bit set */
 };
 
+/* What a lane has of a bucket. */
 static inline uint8_t *bucket_in(const struct segment *segment, struct lane lane, uint32_t bucket)
 {
     uint32_t block = (uint32_t)((uint64_t)bucket * lane.reciprocal >> 20);
     return segment->blocks[lane.first + block] + (bucket - block * lane.per_block) * lane.width;
+}
+
+static inline uint8_t *slots_of(const struct segment *segment, uint32_t bucket)
+{
+    uint32_t block = (uint32_t)((uint64_t)bucket * segment->slots.reciprocal >> 20);
+    return segment->blocks[block] + (bucket - block * segment->slots.per_block) * segment->slots.width;
 }
 
 static inline uint64_t packed_get(const uint8_t *bucket, unsigned width, unsigned index)
@@ -129,13 +139,13 @@ static inline uint32_t bucket_before(uint32_t bucket, uint32_t distance, uint32_
  */
 static inline struct slot_place slot_place_of(const struct segment *segment, uint64_t hash)
 {
+    const uint32_t buckets = segment->buckets;
+    const unsigned rest_bits = segment->slots.width - OFFSET_BITS - 1;
     uint64_t inside = hash << segment->depth;
-    uint32_t first = (uint32_t)(inside >> (64 - segment->place_bits));
-    uint32_t scaled = first * segment->buckets >> (segment->place_bits - OFFSET_BITS);
-    uint32_t home = scaled >> OFFSET_BITS, offset = scaled & ((1u << OFFSET_BITS) - 1);
-    unsigned rest_bits = segment->slots.width - OFFSET_BITS - 1;
+    uint128 scaled = (uint128)(inside & segment->place_mask) * buckets;
+    uint32_t home = (uint32_t)(scaled >> 64), offset = (uint32_t)((uint64_t)scaled >> (64 - OFFSET_BITS));
     uint64_t rest = inside << segment->place_bits >> (64 - rest_bits);
-    return (struct slot_place){home, bucket_beyond(home, distance_of(offset, segment->buckets), segment->buckets),
+    return (struct slot_place){home, bucket_beyond(home, distance_of(offset, buckets), buckets),
                                (uint64_t)offset << rest_bits | rest};
 }
 
@@ -162,9 +172,8 @@ static inline bool segment_contains(const struct segment *segment, uint64_t hash
 {
     struct slot_place place = slot_place_of(segment, hash);
     unsigned width = segment->slots.width;
-    return (bucket_matches(bucket_in(segment, segment->slots, place.home), width, place.slot) |
-            bucket_matches(bucket_in(segment, segment->slots, place.other), width,
-                           place.slot | in_other_bucket(segment))) != 0 ||
+    return (bucket_matches(slots_of(segment, place.home), width, place.slot) |
+            bucket_matches(slots_of(segment, place.other), width, place.slot | in_other_bucket(segment))) != 0 ||
            (segment->spill_count && spill_contains(segment, hash));
 }
 

@@ -36,9 +36,7 @@ static inline const struct segment *find(const struct prefix_table *table, uint6
 
 bool table_contains(const struct prefix_table *table, uint64_t hash)
 {
-    bool found;
-    table_contains_many(table, &found, &(roost_hash){0, hash}, 1);
-    return found;
+    return table->root && search_kernel_in_use()->contains(table->root, hash);
 }
 
 void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
@@ -47,7 +45,7 @@ void table_contains_many(const struct prefix_table *table, bool *found, const ro
         memset(found, 0, count * sizeof *found);
         return;
     }
-    search_kernel_in_use()->contains(table->root, found, hashes, count);
+    search_kernel_in_use()->contains_many(table->root, found, hashes, count);
 }
 
 bool table_covers(const struct prefix_table *table, uint64_t prefix)
