@@ -236,10 +236,9 @@ static uint64_t drop_known(const struct growing_cuckoo *growing, uint64_t *prefi
     return kept;
 }
 
-/* Takes in a sorted list, none of which covers another: all of it, or nothing. */
-static roost_status take_in(struct growing_cuckoo *growing, bool *changed, uint64_t *prefixes, uint64_t count)
+/* Takes in a sorted list, none of which covers another or is covered: all of it, or nothing. */
+static roost_status take_in(struct growing_cuckoo *growing, bool *changed, const uint64_t *prefixes, uint64_t count)
 {
-    count = drop_known(growing, prefixes, count);
     roost_status status = table_add_all(&growing->table, prefixes, count);
     if (status != ROOST_OK)
         return status;
@@ -297,7 +296,11 @@ static roost_status take_in_source(struct growing_cuckoo *growing, bool *changed
 static roost_status growing_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct table_stream stream = {.at = 0};
+    const struct prefix_table *table = &as_growing(filter)->table;
+    if (table_equals(table, &as_const_growing(other)->table))
+        return ROOST_OK;
     walk_begin(&stream.walk, &as_const_growing(other)->table, 0);
+    stream.walk.known = table;
     roost_status status = take_in_source(as_growing(filter), changed, next_of_table, &stream, &stream.status);
     walk_end(&stream.walk);
     return status;
@@ -309,6 +312,7 @@ static int is_included(const struct growing_cuckoo *growing, const struct growin
     struct table_stream stream = {.at = 0};
     uint64_t prefix;
     walk_begin(&stream.walk, &growing->table, 0);
+    stream.walk.known = &other->table;
     while ((prefix = next_of_table(&stream)) != 0 && table_covers(&other->table, prefix))
         continue;
     walk_end(&stream.walk);
@@ -317,6 +321,8 @@ static int is_included(const struct growing_cuckoo *growing, const struct growin
 
 static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
 {
+    if (table_equals(&as_const_growing(filter)->table, &as_const_growing(other)->table))
+        return ROOST_EQUAL;
     int before = is_included(as_const_growing(filter), as_const_growing(other));
     int after = is_included(as_const_growing(other), as_const_growing(filter));
     if (before > 0 && after > 0)
@@ -515,7 +521,8 @@ static roost_status growing_resolve_positions(roost_filter *filter, bool *change
     for (uint64_t i = 0; i < count; i++)
         prefixes[i] = prefix_at(positions[i]);
     sort_numbers(prefixes, prefixes + count + 1, count, 64);
-    roost_status status = take_in(as_growing(filter), changed, prefixes, drop_covered(prefixes, count));
+    count = drop_known(as_growing(filter), prefixes, drop_covered(prefixes, count));
+    roost_status status = take_in(as_growing(filter), changed, prefixes, count);
     memory_release(allocator, prefixes);
     return status;
 }

@@ -708,6 +708,22 @@ static bool make_room(struct table_walk *walk, uint64_t room)
     return walk->entries != NULL;
 }
 
+/* Whether another table has the same prefixes in the range of a segment: in one segment, or in several. */
+static bool is_known(const struct prefix_table *known, const struct segment *segment)
+{
+    const uint64_t end = range_end(segment->start, segment->depth);
+    uint128 sum = 0;
+    for (uint64_t next = segment->start;;) {
+        const struct segment *part = find(known, next);
+        if (part->depth < segment->depth)
+            return false;
+        sum += part->sum;
+        next = range_end(part->start, part->depth) + 1;
+        if (next == end + 1)
+            return sum == segment->sum;
+    }
+}
+
 roost_status walk_next(struct table_walk *walk, bool *more)
 {
     *more = !walk->ended;
@@ -715,13 +731,15 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     if (walk->ended)
         return ROOST_OK;
     const struct segment *segment = find(walk->table, walk->next);
-    if (!make_room(walk, segment_most(segment)))
-        return ROOST_NO_MEMORY;
-    uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
-    for (uint64_t i = 0; i < listed; i++)
-        if (begins_here(segment, walk->entries[i].prefix))
-            walk->entries[walk->count++] = walk->entries[i];
     uint64_t end = range_end(segment->start, segment->depth);
+    if (!walk->known || !walk->known->root || !is_known(walk->known, segment)) {
+        if (!make_room(walk, segment_most(segment)))
+            return ROOST_NO_MEMORY;
+        uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
+        for (uint64_t i = 0; i < listed; i++)
+            if (begins_here(segment, walk->entries[i].prefix))
+                walk->entries[walk->count++] = walk->entries[i];
+    }
     walk->ended = end == UINT64_MAX;
     walk->next = end + 1;
     return ROOST_OK;

@@ -35,6 +35,11 @@ void table_release(struct prefix_table *table); /* which can be used again, empt
 
 bool table_contains(const struct prefix_table *table, uint64_t hash);
 void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count);
+/* Whether two tables with one seed hold the same. */
+static inline bool table_equals(const struct prefix_table *table, const struct prefix_table *other)
+{
+    return table->count == other->count && table->sum == other->sum;
+}
 /* Whether some prefix covers this one. */
 bool table_covers(const struct prefix_table *table, uint64_t prefix);
 
@@ -49,7 +54,8 @@ roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes,
 /* Prefixes of the table in order, some at a time. */
 struct table_walk {
     const struct prefix_table *table;
-    uint64_t next; /* the first hash that is still to come */
+    const struct prefix_table *known; /* with the same seed, or NULL: what it has exactly alike may be left out */
+    uint64_t next;                    /* the first hash that is still to come */
     bool ended;
     struct prefix_entry *entries, *scratch;
     uint64_t count, room;
