@@ -53,12 +53,17 @@ static inline struct segment *find_segment(const struct directory *root, uint64_
     return segment_of(child);
 }
 
-/* One implementation of look-ups. All give the same answers. */
+/* One implementation of look-ups, and of what makes and lists segments. All give the same answers. */
 struct search_kernel {
     const char *name;
     bool (*usable)(void);
     bool (*contains)(const struct directory *root, uint64_t hash);
     void (*contains_many)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
+    /* What is in slots, but for what serves look-ups only and cannot move: slots.h. Returns how many; there is room for
+       one more. */
+    uint64_t (*decode)(const struct segment *segment, struct prefix_entry *entries);
+    /* Where the prefixes belong, in segments with slots of up to 32 bits: packed_place. */
+    void (*locate)(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries, size_t count);
 };
 
 extern const struct search_kernel search_kernel_plain;

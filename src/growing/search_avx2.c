@@ -7,6 +7,7 @@
  * the others take the plain way.
  */
 #include "search_row.h"
+#include "slots.h"
 
 #include <immintrin.h>
 #include <stddef.h>
@@ -155,9 +156,131 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
 
 #include "search_loops.h"
 
+/* ---- what a segment holds ---------------------------------------------------------------------------------------- */
+
+/* What all slots of a segment have in common. */
+struct decoding {
+    __m256i rest_mask, offset_mask, less_one, buckets, start, round_up, inverse;
+    __m128i to_offset, to_flag, to_dividend, from_quotient, rest_up, rest_down, to_first;
+};
+
+/* Division by the number of buckets, of numbers below 2^29: exact (Granlund and Montgomery 1994). */
+static inline void divide_by_buckets(struct decoding *decoding, uint32_t buckets)
+{
+    unsigned bits = buckets > 1 ? highest_bit(buckets - 1) + 1 : 0;
+    decoding->inverse = _mm256_set1_epi64x((long long)((UINT64_C(1) << (29 + bits)) / buckets + 1));
+    decoding->from_quotient = _mm_cvtsi32_si128((int)(29 + bits));
+}
+
+static inline struct decoding decoding_of(const struct segment *segment)
+{
+    const unsigned rest_bits = rest_bits_of(segment), bits = (unsigned)segment->depth + segment->place_bits;
+    struct decoding decoding = {
+        .rest_mask = _mm256_set1_epi32((int)low_bits(rest_bits)),
+        .offset_mask = _mm256_set1_epi32((1 << OFFSET_BITS) - 1),
+        .less_one = _mm256_set1_epi32(segment->buckets - 1),
+        .buckets = _mm256_set1_epi32(segment->buckets),
+        .start = _mm256_set1_epi64x((long long)segment->start),
+        .round_up = _mm256_set1_epi64x(segment->buckets - 1),
+        .to_offset = _mm_cvtsi32_si128((int)rest_bits),
+        .to_flag = _mm_cvtsi32_si128(32 - segment->slots.width),
+        .to_dividend = _mm_cvtsi32_si128(segment->place_bits - OFFSET_BITS),
+        .rest_up = _mm_cvtsi32_si128((int)(64 - rest_bits)),
+        .rest_down = _mm_cvtsi32_si128((int)bits),
+        .to_first = _mm_cvtsi32_si128((int)(64 - bits)),
+    };
+    divide_by_buckets(&decoding, segment->buckets);
+    return decoding;
+}
+
+/* Bucket and offset that are the home of slots in a bucket. */
+static inline __m256i homes_of(const struct decoding *decoding, __m256i slots, uint32_t bucket)
+{
+    __m256i offset = _mm256_and_si256(_mm256_srl_epi32(slots, decoding->to_offset), decoding->offset_mask);
+    __m256i moved = _mm256_srai_epi32(_mm256_sll_epi32(slots, decoding->to_flag), 31);
+    __m256i distance = _mm256_srli_epi32(_mm256_mullo_epi32(offset, decoding->less_one), OFFSET_BITS);
+    distance = _mm256_sub_epi32(distance, moved); /* one more, where it counts */
+    __m256i home = _mm256_sub_epi32(_mm256_set1_epi32((int)bucket), _mm256_and_si256(distance, moved));
+    home = _mm256_add_epi32(home, _mm256_and_si256(decoding->buckets, _mm256_srai_epi32(home, 31)));
+    return _mm256_or_si256(_mm256_slli_epi32(home, OFFSET_BITS), offset);
+}
+
+/* In lanes of 64 bits. */
+static inline __m256i prefixes_of(const struct decoding *decoding, __m256i homes, __m256i rests)
+{
+    __m256i dividend = _mm256_add_epi64(_mm256_sll_epi64(homes, decoding->to_dividend), decoding->round_up);
+    __m256i first = _mm256_srl_epi64(_mm256_mul_epu32(dividend, decoding->inverse), decoding->from_quotient);
+    __m256i rest = _mm256_srl_epi64(_mm256_sll_epi64(rests, decoding->rest_up), decoding->rest_down);
+    return _mm256_or_si256(_mm256_or_si256(decoding->start, rest), _mm256_sll_epi64(first, decoding->to_first));
+}
+
+/* Writes one after the other, each over the last one that was not kept. */
+static inline struct prefix_entry *write_two(struct prefix_entry *entries, __m256i two, uint32_t kept, unsigned first,
+                                             unsigned second)
+{
+    _mm_storeu_si128((__m128i *)entries, _mm256_castsi256_si128(two));
+    entries += kept >> first & 1;
+    _mm_storeu_si128((__m128i *)entries, _mm256_extracti128_si256(two, 1));
+    return entries + (kept >> second & 1);
+}
+
+static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
+{
+    const unsigned width = segment->slots.width;
+    if (width > QUICK_WIDTH)
+        return decode_plainly(segment, entries);
+    const struct decoding decoding = decoding_of(segment);
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i positions = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    struct prefix_entry *next = entries;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
+        __m256i rests = _mm256_and_si256(slots, decoding.rest_mask), homes = homes_of(&decoding, slots, bucket);
+        uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero)));
+        __m256i low = prefixes_of(&decoding, _mm256_unpacklo_epi32(homes, zero), _mm256_unpacklo_epi32(rests, zero));
+        __m256i high = prefixes_of(&decoding, _mm256_unpackhi_epi32(homes, zero), _mm256_unpackhi_epi32(rests, zero));
+        __m256i low_tags = _mm256_unpacklo_epi32(homes, positions), high_tags = _mm256_unpackhi_epi32(homes, positions);
+        next = write_two(next, _mm256_unpacklo_epi64(low, low_tags), kept, 0, 4);
+        next = write_two(next, _mm256_unpackhi_epi64(low, low_tags), kept, 1, 5);
+        next = write_two(next, _mm256_unpacklo_epi64(high, high_tags), kept, 2, 6);
+        next = write_two(next, _mm256_unpackhi_epi64(high, high_tags), kept, 3, 7);
+        positions = _mm256_add_epi32(positions, _mm256_set1_epi32(SLOTS));
+    }
+    return (uint64_t)(next - entries);
+}
+
+static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
+                       size_t count)
+{
+    const unsigned rest_bits = rest_bits_of(segment);
+    const __m256i buckets = _mm256_set1_epi64x(segment->buckets), one = _mm256_set1_epi64x(1);
+    const __m256i less_one = _mm256_set1_epi64x(segment->buckets - 1), offset_mask = _mm256_set1_epi64x(15);
+    const __m128i depth = _mm_cvtsi32_si128(segment->depth), place_bits = _mm_cvtsi32_si128(segment->place_bits);
+    const __m128i to_first = _mm_cvtsi32_si128(64 - segment->place_bits), up = _mm_cvtsi32_si128((int)rest_bits);
+    const __m128i to_offset = _mm_cvtsi32_si128(segment->place_bits - OFFSET_BITS);
+    const __m128i to_rest = _mm_cvtsi32_si128((int)(64 - rest_bits));
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        __m256i prefix, tag;
+        load_words(&prefix, &tag, entries + i, entries + i + 1, entries + i + 2, entries + i + 3);
+        __m256i inside = _mm256_sll_epi64(prefix, depth);
+        __m256i scaled = _mm256_srl_epi64(_mm256_mul_epu32(_mm256_srl_epi64(inside, to_first), buckets), to_offset);
+        __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, offset_mask);
+        __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(offset, less_one), OFFSET_BITS);
+        __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
+        other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
+        __m256i rest = _mm256_srl_epi64(_mm256_sll_epi64(inside, place_bits), to_rest);
+        __m256i slot = _mm256_or_si256(_mm256_sll_epi64(offset, up), rest);
+        __m256i place = _mm256_or_si256(_mm256_slli_epi64(slot, 32), _mm256_slli_epi64(other, 16));
+        _mm256_storeu_si256((__m256i *)(places + i), _mm256_or_si256(place, home));
+    }
+    for (; i < count; i++)
+        places[i] = packed_place(slot_place_of(segment, entries[i].prefix));
+}
+
 static bool usable(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch, decode, locate_all};

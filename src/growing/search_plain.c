@@ -1,5 +1,6 @@
 /* Look-ups in plain C: the reference for the vector kernels. */
 #include "search_row.h"
+#include "slots.h"
 
 #define QUICK_WIDTH 64
 
@@ -11,9 +12,21 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
 
 #include "search_loops.h"
 
+static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
+{
+    return decode_plainly(segment, entries);
+}
+
+static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        places[i] = packed_place(slot_place_of(segment, entries[i].prefix));
+}
+
 static bool usable(void)
 {
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch};
+const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch, decode, locate_all};

@@ -39,6 +39,8 @@
 #include <string.h>
 
 #include "crowd.h"
+#include "search.h"
+#include "slots.h"
 
 /* Displacements before a segment counts as full. */
 #define MOST_KICKS 48
@@ -46,13 +48,12 @@
 #define MOST_LATE 1024
 /* Of 1,024 slots so many may be in use when a segment is made. */
 #define MOST_LOAD 840
+/* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
+#define MOST_STAGED 1024
+/* Places into which the prefixes of a segment are counted to list them. */
+#define LIST_PLACES 8192
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
-
-static unsigned rest_bits_of(const struct segment *segment)
-{
-    return segment->slots.width - OFFSET_BITS - 1;
-}
 
 static unsigned quick_width(unsigned width)
 {
@@ -230,21 +231,6 @@ static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned i
         packed_set(bucket_in(segment, segment->tags, bucket), segment->tags.width, index, tag);
 }
 
-/* Whether a slot has all offset bits, so that it is known where else it may lie. */
-static inline bool is_movable(const struct segment *segment, uint64_t slot)
-{
-    return end_mark(slot) >> rest_bits_of(segment) == 0;
-}
-
-/* The bucket to which a slot can move. */
-static inline uint32_t way_out(const struct segment *segment, uint32_t bucket, uint64_t slot)
-{
-    uint32_t offset = (uint32_t)(slot >> rest_bits_of(segment)) & ((1u << OFFSET_BITS) - 1);
-    uint32_t distance = distance_of(offset, segment->buckets);
-    return slot & in_other_bucket(segment) ? bucket_before(bucket, distance, segment->buckets)
-                                           : bucket_beyond(bucket, distance, segment->buckets);
-}
-
 static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag)
 {
     const uint8_t *bytes = slots_of(segment, bucket);
@@ -335,21 +321,6 @@ struct offsets {
 static uint32_t scaled(const struct segment *segment, uint64_t first)
 {
     return (uint32_t)(first * segment->buckets >> (segment->place_bits - OFFSET_BITS));
-}
-
-/* To divide by the number of buckets: exact for what is below 16 times its square and a little more. */
-#define INVERSE_BITS 44
-
-static inline uint64_t inverse_of(const struct segment *segment)
-{
-    return (UINT64_C(1) << INVERSE_BITS) / (segment->buckets ? segment->buckets : 1) + 1;
-}
-
-/* The first bits that lead to a bucket and an offset; the inverse of `scaled`. */
-static inline uint64_t first_bits(const struct segment *segment, uint64_t inverse, uint32_t offset_in_all)
-{
-    uint64_t dividend = (uint64_t)offset_in_all << (segment->place_bits - OFFSET_BITS);
-    return (dividend + segment->buckets - 1) * inverse >> INVERSE_BITS;
 }
 
 static struct offsets offsets_of(const struct segment *segment, uint64_t prefix)
@@ -564,6 +535,92 @@ static unsigned used_slots(const struct segment *segment, uint32_t bucket)
     return used;
 }
 
+/* Those that found no slot at once have to displace others; where there is room and this fails, they met a crowd. */
+static bool place_late(struct segment *segment, const struct prefix_entry *entries, const uint32_t *late,
+                       uint32_t late_count, struct random_source *random, const roost_allocator *allocator)
+{
+    for (uint32_t i = 0; i < late_count; i++)
+        if (!segment_put(segment, entries[late[i]], random) &&
+            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]], allocator)))
+            return false;
+    return true;
+}
+
+/* Slots of up to 32 bits that are not packed yet. */
+struct staged {
+    uint32_t slots[MOST_STAGED][SLOTS];
+    uint8_t used[MOST_STAGED];
+};
+
+static void stage_buckets(struct staged *staged, const struct segment *segment)
+{
+    memset(staged->slots, 0, segment->buckets * sizeof *staged->slots);
+    memset(staged->used, 0, segment->buckets * sizeof *staged->used);
+    for (uint32_t bucket = 0; bucket < segment->buckets && segment->used; bucket++) {
+        staged->used[bucket] = (uint8_t)used_slots(segment, bucket);
+        for (unsigned i = 0; i < staged->used[bucket]; i++)
+            staged->slots[bucket][i] = (uint32_t)slot_at(segment, bucket, i);
+    }
+}
+
+/* Two numbers as one of twice the width. */
+static inline uint64_t pair(const uint32_t *slots, unsigned width)
+{
+    return (uint64_t)slots[1] << width | slots[0];
+}
+
+/* Half a bucket is 4 * width bits. Each is written with what is beyond it in its block, so in order. */
+static void pack_bucket(uint8_t *bucket, const uint32_t *slots, unsigned width)
+{
+    uint128 low = (uint128)pair(slots + 2, width) << 2 * width | pair(slots, width);
+    uint128 high = (uint128)pair(slots + 6, width) << 2 * width | pair(slots + 4, width);
+    store_double_word(bucket, low);
+    store_double_word(bucket + width / 2, width % 2 ? high << 4 | low >> (4 * width - 4) : high);
+}
+
+static void pack_staged(struct segment *segment, const struct staged *staged)
+{
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
+        pack_bucket(slots_of(segment, bucket), staged->slots[bucket], segment->slots.width);
+}
+
+#define PLACES_AT_ONCE 128
+
+/* The same as place_all, for the segments that nearly all are. The emptier bucket of two leaves few that find no slot. */
+static bool place_staged(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
+                         struct random_source *random, const roost_allocator *allocator)
+{
+    struct staged staged;
+    uint64_t places[PLACES_AT_ONCE];
+    uint32_t late[MOST_LATE], late_count = 0, placed = 0;
+    const uint32_t flag = (uint32_t)in_other_bucket(segment);
+    const struct search_kernel *kernel = search_kernel_in_use();
+    stage_buckets(&staged, segment);
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % PLACES_AT_ONCE == 0)
+            kernel->locate(segment, places, entries + i, count - i < PLACES_AT_ONCE ? count - i : PLACES_AT_ONCE);
+        uint64_t place = places[i % PLACES_AT_ONCE];
+        uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
+        if (segment->short_count && is_short(segment, entries[i].prefix))
+            continue;
+        bool moves = staged.used[other] < staged.used[home];
+        uint32_t bucket = moves ? other : home;
+        if (__builtin_expect(staged.used[bucket] == SLOTS, 0)) {
+            if (late_count < MOST_LATE)
+                late[late_count++] = (uint32_t)i;
+            else if (!segment_spill(segment, entries[i], allocator))
+                return false;
+            continue;
+        }
+        staged.slots[bucket][staged.used[bucket]++] = moves ? slot | flag : slot;
+        placed++;
+    }
+    segment->used += placed;
+    segment->prefixes += placed;
+    pack_staged(segment, &staged);
+    return place_late(segment, entries, late, late_count, random, allocator);
+}
+
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
    displace others; where they are so many that this is a crowd, they are spilled. */
 static bool place_all(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
@@ -592,11 +649,7 @@ static bool place_all(struct segment *segment, const struct prefix_entry *entrie
         segment->used++;
         segment->prefixes++;
     }
-    for (uint32_t i = 0; i < late_count; i++)
-        if (!segment_put(segment, entries[late[i]], random) &&
-            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]], allocator)))
-            return false;
-    return true;
+    return place_late(segment, entries, late, late_count, random, allocator);
 }
 
 static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
@@ -611,7 +664,9 @@ static bool fill(struct segment *segment, const struct prefix_entry *entries, ui
         for (uint32_t i = 0; i < segment->short_count; i++)
             if (!index_short(segment, segment->shorts[i].prefix, movable, random))
                 return false;
-    return place_all(segment, entries, count, random, allocator);
+    bool staged = segment->slots.width <= 32 && segment->buckets <= MOST_STAGED && !segment->tags.width;
+    return staged ? place_staged(segment, entries, count, random, allocator)
+                  : place_all(segment, entries, count, random, allocator);
 }
 
 /* How many slots the entries take in a segment of this shape, and how many of them are short. */
@@ -652,75 +707,102 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-static inline uint64_t prefix_in_slot(const struct segment *segment, uint64_t inverse, uint32_t bucket, uint64_t slot)
+/* Without what serves look-ups only. Of what can move, that ends with the offset; and what is covered by a short prefix,
+   or has no tag, is no entry. */
+static uint64_t drop_index(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
 {
-    unsigned rest_bits = rest_bits_of(segment), bits = segment->depth + segment->place_bits;
-    uint32_t home = slot & in_other_bucket(segment) ? way_out(segment, bucket, slot) : bucket;
-    uint32_t offset = (uint32_t)(slot >> rest_bits) & ((1u << OFFSET_BITS) - 1);
-    uint64_t first = first_bits(segment, inverse, home << OFFSET_BITS | offset);
-    uint64_t rest = slot << (64 - rest_bits) >> bits;
-    return segment->start | first << (64 - bits) | rest;
+    const unsigned length = (unsigned)segment->depth + segment->place_bits;
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        entries[kept] = entries[i];
+        if (prefix_length(entries[i].prefix) != length)
+            kept++;
+        else if (segment->tags.width) {
+            uint32_t slot = decoded_slot(entries[i]);
+            kept += tag_at(segment, slot / SLOTS, slot % SLOTS) != 0;
+        } else
+            kept += !is_covered_by_short(segment, entries[i].prefix);
+    }
+    return kept;
 }
 
-static inline bool is_index(const struct segment *segment, struct prefix_entry entry, uint64_t slot)
+/* What the slots hold, with `decoded_home` and `decoded_slot` in the place of tags. */
+static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
 {
-    if (segment->short_count == 0)
-        return false;
-    if (!is_movable(segment, slot))
-        return true;
-    return segment->tags.width ? entry.tag == 0 : is_covered_by_short(segment, entry.prefix);
+    uint64_t count = search_kernel_in_use()->decode(segment, entries);
+    return segment->short_count ? drop_index(segment, entries, count) : count;
 }
 
-uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries)
+static uint64_t tag_in(const struct segment *segment, struct prefix_entry decoded)
 {
-    const unsigned width = segment->slots.width;
-    const uint64_t inverse = inverse_of(segment);
+    uint32_t slot = decoded_slot(decoded);
+    return segment->tags.width ? unpack_tag(tag_at(segment, slot / SLOTS, slot % SLOTS), segment->number_bits) : 0;
+}
+
+/* What is in lists beside the slots. */
+static uint64_t gather_lists(const struct segment *segment, struct prefix_entry *entries)
+{
     uint64_t count = 0;
     for (uint32_t i = 0; i < segment->short_count; i++)
         entries[count++] = segment->shorts[i];
     for (uint32_t i = 0; i < segment->spill_count && !segment->tags.width; i++)
         entries[count++] = (struct prefix_entry){segment->spill[i], 0};
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
-        const uint8_t *slots = slots_of(segment, bucket);
-        for (unsigned i = 0; i < SLOTS; i++) {
-            uint64_t slot = packed_get(slots, width, i);
-            if (!slot)
-                continue;
-            struct prefix_entry entry = {prefix_in_slot(segment, inverse, bucket, slot),
-                                         unpack_tag(tag_at(segment, bucket, i), segment->number_bits)};
-            entries[count] = entry;
-            count += !is_index(segment, entry, slot);
-        }
-    }
     return count;
 }
 
-static inline uint32_t home_of(const struct segment *segment, uint64_t prefix)
+uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries)
 {
-    uint64_t first = begins_here(segment, prefix) ? first_covered(prefix) : segment->start;
-    return scaled(segment, first << segment->depth >> (64 - segment->place_bits)) >> OFFSET_BITS;
+    uint64_t listed = gather_lists(segment, entries), count = listed + decode(segment, entries + listed);
+    for (uint64_t i = listed; i < count; i++)
+        entries[i].tag = tag_in(segment, entries[i]);
+    return count;
 }
 
-/* Counted into their home buckets, which are in order, and then inserted among the few of the same bucket. */
-uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
+/* Bucket and offset of a prefix in a list, as decoding has them. */
+static uint32_t listed_home(const struct segment *segment, uint64_t prefix)
 {
-    uint32_t ends[MOST_BUCKETS] = {0}, total = 0;
-    uint64_t count = segment_gather(segment, scratch);
-    for (uint64_t i = 0; i < count; i++)
-        ends[home_of(segment, scratch[i].prefix)]++;
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
-        total += ends[bucket];
-        ends[bucket] = total;
-    }
-    for (uint64_t i = count; i-- > 0;)
-        entries[--ends[home_of(segment, scratch[i].prefix)]] = scratch[i];
+    uint64_t first = begins_here(segment, prefix) ? first_covered(prefix) : segment->start;
+    return scaled(segment, first << segment->depth >> (64 - segment->place_bits));
+}
+
+static void sort_nearly_sorted(struct prefix_entry *entries, uint64_t count)
+{
     for (uint64_t i = 1; i < count; i++) {
+        if (!is_before(entries[i], entries[i - 1]))
+            continue;
         struct prefix_entry entry = entries[i];
         uint64_t j = i;
         for (; j > 0 && is_before(entry, entries[j - 1]); j--)
             entries[j] = entries[j - 1];
         entries[j] = entry;
     }
+}
+
+/* Counted into the buckets and offsets that are home, which are in order and nearly always more than there are prefixes;
+   then few are left to sort. */
+uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
+{
+    uint32_t next[LIST_PLACES], places = (uint32_t)segment->buckets << OFFSET_BITS, shift = 0, total = 0;
+    uint64_t listed = gather_lists(segment, scratch), count = listed + decode(segment, scratch + listed);
+    while ((places - 1) >> shift >= LIST_PLACES)
+        shift++;
+    places = ((places - 1) >> shift) + 1;
+    memset(next, 0, places * sizeof *next);
+    for (uint64_t i = 0; i < listed; i++)
+        next[listed_home(segment, scratch[i].prefix) >> shift]++;
+    for (uint64_t i = listed; i < count; i++)
+        next[decoded_home(scratch[i]) >> shift]++;
+    for (uint32_t place = 0; place < places; place++) {
+        uint32_t here = next[place];
+        next[place] = total;
+        total += here;
+    }
+    for (uint64_t i = 0; i < listed; i++)
+        entries[next[listed_home(segment, scratch[i].prefix) >> shift]++] = scratch[i];
+    for (uint64_t i = listed; i < count; i++)
+        entries[next[decoded_home(scratch[i]) >> shift]++] =
+            (struct prefix_entry){scratch[i].prefix, tag_in(segment, scratch[i])};
+    sort_nearly_sorted(entries, count);
     return count;
 }
 

@@ -461,7 +461,7 @@ static node rebuilt(struct prefix_table *table, struct replacement *replacement,
                     const uint64_t *prefixes, uint64_t count)
 {
     uint64_t most = segment_most(old);
-    struct prefix_entry *entries = memory_allocate(&table->allocator, (2 * most + count) * sizeof *entries);
+    struct prefix_entry *entries = memory_allocate(&table->allocator, (2 * most + count + 1) * sizeof *entries);
     if (!entries)
         return 0;
     uint64_t listed = segment_list(old, entries + count, entries + count + most);
@@ -733,7 +733,7 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     const struct segment *segment = find(walk->table, walk->next);
     uint64_t end = range_end(segment->start, segment->depth);
     if (!walk->known || !walk->known->root || !is_known(walk->known, segment)) {
-        if (!make_room(walk, segment_most(segment)))
+        if (!make_room(walk, segment_most(segment) + 1))
             return ROOST_NO_MEMORY;
         uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
         for (uint64_t i = 0; i < listed; i++)

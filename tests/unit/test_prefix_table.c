@@ -192,6 +192,7 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
         struct world world = some_world(&random);
         struct prefix_table table = new_table(world.target);
         model.count = 0;
+        search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL); /* it also builds and lists */
         for (uint32_t i = 0; i < world.adds; i++) {
             add_to_both(&table, &model, draw_prefix(&random, &world));
             if (random_choice(&random, 200) == 0)
