@@ -33,6 +33,8 @@
 
 /* Additions that are looked up at once, so that their memory is on its way. */
 #define BATCH 32
+/* Of their hashes, so many first bits tell most of them apart. */
+#define RECENT_BITS 9
 
 static inline struct growing_cuckoo *as_growing(roost_filter *filter)
 {
@@ -81,6 +83,12 @@ static void find_level(struct growing_cuckoo *growing)
         length++;
     growing->length = (uint8_t)length;
     growing->room = length <= MOST_LENGTH ? budget.capacity[length] : 0;
+    growing->most_of_room = growing->room - growing->room / 8;
+    unsigned next = length + 1;
+    while (next < MOST_LENGTH && budget.capacity[next] == 0)
+        next++;
+    growing->next_length = (uint8_t)(next <= length + 2 && next <= MOST_LENGTH ? next : 0);
+    growing->table.coming = 0;
 }
 
 static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
@@ -163,11 +171,40 @@ static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
         if (growing->length > MOST_LENGTH)
             return ROOST_FULL;
     }
+    if (growing->table.counts[growing->length] >= growing->most_of_room)
+        growing->table.coming = growing->next_length;
     uint64_t prefix = prefix_of(hash, growing->length);
     roost_status status = table_add(&growing->table, prefix);
     if (status == ROOST_OK)
         note(&growing->base, prefix_position(prefix), 0);
     return status;
+}
+
+static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    if (count == 1)
+        *found = table_contains(&as_const_growing(filter)->table, hashes->high);
+    else
+        table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
+}
+
+/* The first bits of what was added since a batch was looked up. Few of the others have the same. */
+struct recent {
+    uint64_t bits[1 << RECENT_BITS >> 6];
+    bool any_shorter; /* prefix was added, which may cover them all */
+};
+
+static inline bool is_recent(const struct recent *recent, uint64_t hash)
+{
+    uint64_t first = hash >> (64 - RECENT_BITS);
+    return recent->any_shorter || recent->bits[first >> 6] >> (first & 63) & 1;
+}
+
+static inline void note_recent(struct recent *recent, uint64_t hash, unsigned length)
+{
+    uint64_t first = hash >> (64 - RECENT_BITS);
+    recent->bits[first >> 6] |= UINT64_C(1) << (first & 63);
+    recent->any_shorter |= length < RECENT_BITS;
 }
 
 static roost_status growing_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
@@ -178,26 +215,21 @@ static roost_status growing_add(roost_filter *filter, bool *changed, size_t *don
     *done = 0;
     while (*done < count) {
         size_t some = count - *done < BATCH ? count - *done : BATCH;
-        table_contains_many(&growing->table, found, hashes + *done, some);
+        struct recent recent = {{0}, false};
+        growing_contains(filter, found, hashes + *done, some);
         for (size_t i = 0; i < some; i++, ++*done) {
             uint64_t hash = hashes[*done].high;
-            bool is_new = !found[i] && (some == 1 || !table_contains(&growing->table, hash));
+            bool is_new = !found[i] && !(is_recent(&recent, hash) && table_contains(&growing->table, hash));
             roost_status status = is_new ? add_hash(growing, hash) : ROOST_OK;
             if (status != ROOST_OK)
                 return status;
+            if (is_new)
+                note_recent(&recent, hash, growing->length);
             if (changed)
                 changed[*done] = is_new;
         }
     }
     return ROOST_OK;
-}
-
-static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
-{
-    if (count == 1)
-        *found = table_contains(&as_const_growing(filter)->table, hashes->high);
-    else
-        table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
 }
 
 /* Of all levels up to the one that is in use. */

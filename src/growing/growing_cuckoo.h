@@ -9,8 +9,10 @@
 struct growing_cuckoo {
     struct roost_filter base;
     struct prefix_table table;
-    uint8_t length; /* of the prefixes that are added at present; MOST_LENGTH + 1: it is full */
-    uint64_t room;  /* how many of them a writer may see before it goes on */
+    uint8_t length;        /* of the prefixes that are added at present; MOST_LENGTH + 1: it is full */
+    uint64_t room;         /* how many of them a writer may see before it goes on */
+    uint64_t most_of_room; /* from so many on, the table prepares for the length that comes next */
+    uint8_t next_length;
 };
 
 extern const struct filter_kind growing_cuckoo_kind;

@@ -62,6 +62,8 @@ struct search_kernel {
     /* What is in slots, but for what serves look-ups only and cannot move: slots.h. Returns how many; there is room for
        one more. */
     uint64_t (*decode)(const struct segment *segment, struct prefix_entry *entries);
+    /* Which of the eight slots of a bucket are in use: a bit each. */
+    uint32_t (*used)(const uint8_t *bucket, unsigned width);
     /* Where the prefixes belong, in segments with slots of up to 32 bits: packed_place. */
     void (*locate)(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries, size_t count);
 };

@@ -249,6 +249,14 @@ static uint64_t decode(const struct segment *segment, struct prefix_entry *entri
     return (uint64_t)(next - entries);
 }
 
+static uint32_t used(const uint8_t *bucket, unsigned width)
+{
+    if (width > QUICK_WIDTH)
+        return used_plainly(bucket, width);
+    __m256i empty = _mm256_cmpeq_epi32(unpack(bucket, width, &unpackings[width]), _mm256_setzero_si256());
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(empty)) & 0xff;
+}
+
 static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
                        size_t count)
 {
@@ -283,4 +291,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch, decode, locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch,
+                                                 decode, used,   locate_all};

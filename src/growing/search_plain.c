@@ -17,6 +17,11 @@ static uint64_t decode(const struct segment *segment, struct prefix_entry *entri
     return decode_plainly(segment, entries);
 }
 
+static uint32_t used(const uint8_t *bucket, unsigned width)
+{
+    return used_plainly(bucket, width);
+}
+
 static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
                        size_t count)
 {
@@ -29,4 +34,5 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch, decode, locate_all};
+const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch,
+                                                  decode,  used,   locate_all};

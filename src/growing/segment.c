@@ -42,6 +42,7 @@
 #include "search.h"
 #include "slots.h"
 
+#define FULL_BUCKET ((1u << SLOTS) - 1)
 /* Displacements before a segment counts as full. */
 #define MOST_KICKS 48
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
@@ -224,23 +225,34 @@ static inline uint64_t tag_at(const struct segment *segment, uint32_t bucket, un
     return segment->tags.width ? packed_get(bucket_in(segment, segment->tags, bucket), segment->tags.width, index) : 0;
 }
 
-static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned index, uint64_t slot, uint64_t tag)
+/* `slots` are those of the bucket. */
+static inline void set_slot_in(struct segment *segment, uint8_t *slots, uint32_t bucket, unsigned index, uint64_t slot,
+                               uint64_t tag)
 {
-    packed_set(slots_of(segment, bucket), segment->slots.width, index, slot);
+    packed_set(slots, segment->slots.width, index, slot);
     if (segment->tags.width)
         packed_set(bucket_in(segment, segment->tags, bucket), segment->tags.width, index, tag);
 }
 
+static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned index, uint64_t slot, uint64_t tag)
+{
+    set_slot_in(segment, slots_of(segment, bucket), bucket, index, slot, tag);
+}
+
+static inline uint32_t used_in(const struct segment *segment, const uint8_t *slots)
+{
+    return search_kernel_in_use()->used(slots, segment->slots.width);
+}
+
 static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag)
 {
-    const uint8_t *bytes = slots_of(segment, bucket);
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (packed_get(bytes, segment->slots.width, i) == 0) {
-            set_slot(segment, bucket, i, slot, tag);
-            segment->used++;
-            return true;
-        }
-    return false;
+    uint8_t *slots = slots_of(segment, bucket);
+    uint32_t used = used_in(segment, slots);
+    if (used == FULL_BUCKET)
+        return false;
+    set_slot_in(segment, slots, bucket, lowest_bit(~used), slot, tag);
+    segment->used++;
+    return true;
 }
 
 /* One displacement: what was where, so that it can be undone. */
@@ -291,17 +303,26 @@ static bool put_by_kicks(struct segment *segment, uint32_t bucket, uint64_t slot
     return false;
 }
 
+/* Into the emptier of two buckets, so that both seldom are full; by masks, as no branch could tell in advance which one
+   it is. Buckets are filled from the first slot on, so the masks of their slots are in the order of how many there are,
+   but for those that lost some. */
 static bool find_slot(struct segment *segment, struct prefix_entry entry, struct random_source *random)
 {
     struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
-    uint64_t other = place.slot | in_other_bucket(segment), tag = pack_tag(entry.tag, segment->number_bits);
-    if (put_if_room(segment, place.home, place.slot, tag))
+    const uint64_t flag = in_other_bucket(segment), tag = pack_tag(entry.tag, segment->number_bits);
+    uint32_t used_home = used_in(segment, slots_of(segment, place.home));
+    uint32_t used_other = used_in(segment, slots_of(segment, place.other));
+    uint32_t moves = 0u - (used_other < used_home), used = used_home ^ ((used_home ^ used_other) & moves);
+    if (__builtin_expect(used != FULL_BUCKET, 1)) {
+        uint32_t bucket = place.home ^ ((place.home ^ place.other) & moves);
+        set_slot(segment, bucket, lowest_bit(~used), place.slot | (flag & (0 - (uint64_t)(moves & 1))), tag);
+        segment->used++;
         return true;
+    }
     if (place.home == place.other) /* a single bucket */
         return false;
-    return put_if_room(segment, place.other, other, tag) ||
-           (random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, tag, random)
-                                     : put_by_kicks(segment, place.other, other, tag, random));
+    return random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, tag, random)
+                                    : put_by_kicks(segment, place.other, place.slot | flag, tag, random);
 }
 
 bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random)
@@ -415,9 +436,10 @@ static bool index_short(struct segment *segment, uint64_t prefix, bool movable, 
     return true;
 }
 
-static bool is_short(const struct segment *segment, uint64_t prefix)
+/* Whether its mark is before the rest. */
+static inline bool is_short(const struct segment *segment, uint64_t prefix)
 {
-    return prefix_length(prefix) < (unsigned)segment->depth + segment->place_bits;
+    return prefix << segment->depth << segment->place_bits == 0;
 }
 
 /* Of a sorted list: the first that is not below a prefix or hash. */
@@ -525,14 +547,10 @@ static void sort_entries(struct prefix_entry *entries, uint32_t count)
         }
 }
 
-/* The slots of a bucket that are in use, for as long as only one after the other was filled. */
+/* How many slots of a bucket are in use, for as long as only one after the other was filled. */
 static unsigned used_slots(const struct segment *segment, uint32_t bucket)
 {
-    const uint8_t *slots = slots_of(segment, bucket);
-    unsigned used = 0;
-    while (used < SLOTS && packed_get(slots, segment->slots.width, used))
-        used++;
-    return used;
+    return lowest_bit(~used_in(segment, slots_of(segment, bucket)));
 }
 
 /* Those that found no slot at once have to displace others; where there is room and this fails, they met a crowd. */
@@ -584,39 +602,47 @@ static void pack_staged(struct segment *segment, const struct staged *staged)
         pack_bucket(slots_of(segment, bucket), staged->slots[bucket], segment->slots.width);
 }
 
+/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. False where both
+   are full. */
+static inline bool stage(struct staged *staged, uint64_t place, uint32_t flag)
+{
+    uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
+    uint32_t moves = 0u - (staged->used[other] < staged->used[home]);
+    uint32_t bucket = home ^ ((home ^ other) & moves), used = staged->used[bucket];
+    if (__builtin_expect(used == SLOTS, 0))
+        return false;
+    staged->slots[bucket][used] = slot | (flag & moves);
+    staged->used[bucket] = (uint8_t)(used + 1);
+    return true;
+}
+
 #define PLACES_AT_ONCE 128
 
-/* The same as place_all, for the segments that nearly all are. The emptier bucket of two leaves few that find no slot. */
+/* The same as place_all, for the segments that nearly all are. */
 static bool place_staged(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
                          struct random_source *random, const roost_allocator *allocator)
 {
     struct staged staged;
     uint64_t places[PLACES_AT_ONCE];
-    uint32_t late[MOST_LATE], late_count = 0, placed = 0;
+    uint32_t late[MOST_LATE], late_count = 0, others = segment->short_count;
     const uint32_t flag = (uint32_t)in_other_bucket(segment);
-    const struct search_kernel *kernel = search_kernel_in_use();
     stage_buckets(&staged, segment);
-    for (uint64_t i = 0; i < count; i++) {
-        if (i % PLACES_AT_ONCE == 0)
-            kernel->locate(segment, places, entries + i, count - i < PLACES_AT_ONCE ? count - i : PLACES_AT_ONCE);
-        uint64_t place = places[i % PLACES_AT_ONCE];
-        uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
-        if (segment->short_count && is_short(segment, entries[i].prefix))
-            continue;
-        bool moves = staged.used[other] < staged.used[home];
-        uint32_t bucket = moves ? other : home;
-        if (__builtin_expect(staged.used[bucket] == SLOTS, 0)) {
+    for (uint64_t done = 0, some; done < count; done += some) {
+        some = count - done < PLACES_AT_ONCE ? count - done : PLACES_AT_ONCE;
+        search_kernel_in_use()->locate(segment, places, entries + done, some);
+        for (uint64_t i = 0; i < some; i++) {
+            if ((segment->short_count && is_short(segment, entries[done + i].prefix)) ||
+                stage(&staged, places[i], flag))
+                continue;
+            others++;
             if (late_count < MOST_LATE)
-                late[late_count++] = (uint32_t)i;
-            else if (!segment_spill(segment, entries[i], allocator))
+                late[late_count++] = (uint32_t)(done + i);
+            else if (!segment_spill(segment, entries[done + i], allocator))
                 return false;
-            continue;
         }
-        staged.slots[bucket][staged.used[bucket]++] = moves ? slot | flag : slot;
-        placed++;
     }
-    segment->used += placed;
-    segment->prefixes += placed;
+    segment->used += (uint32_t)count - others;
+    segment->prefixes += (uint32_t)count - others;
     pack_staged(segment, &staged);
     return place_late(segment, entries, late, late_count, random, allocator);
 }
@@ -711,11 +737,10 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
    or has no tag, is no entry. */
 static uint64_t drop_index(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
 {
-    const unsigned length = (unsigned)segment->depth + segment->place_bits;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < count; i++) {
         entries[kept] = entries[i];
-        if (prefix_length(entries[i].prefix) != length)
+        if (__builtin_expect(entries[i].prefix << segment->depth << segment->place_bits != UINT64_C(1) << 63, 1))
             kept++;
         else if (segment->tags.width) {
             uint32_t slot = decoded_slot(entries[i]);

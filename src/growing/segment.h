@@ -49,7 +49,6 @@ struct prefix_entry {
 struct segment {
     struct lane tags;
     uint64_t start;              /* the first hash of the range */
-    uint128 sum;                 /* of the hashes of the prefixes that begin here: kept by the table */
     struct prefix_entry *shorts; /* sorted: prefixes that end before the slots begin */
     union {
         uint64_t *spill;              /* sorted: prefixes that found no slot */
@@ -57,12 +56,14 @@ struct segment {
     };
     struct crowd *crowd;            /* with tags: has `spill_count` entries of this range; NULL: none */
     uint64_t crowd_low, crowd_high; /* none of which has a hash below or above these */
-    uint32_t prefixes;              /* that it holds, with those that began before it */
-    uint32_t copied_by;             /* the copy job that has it as it is (table_copy_some) */
-    uint32_t used;                  /* slots */
-    uint32_t spill_room, short_count, short_room;
     uint16_t block_count, block_bytes;
     uint8_t number_bits; /* of a tag that are the actor's number, the lowest ones */
+    /* An addition changes some of what follows. */
+    uint128 sum;        /* of the hashes of the prefixes that begin here: kept by the table */
+    uint32_t prefixes;  /* that it holds, with those that began before it */
+    uint32_t copied_by; /* the copy job that has it as it is (table_copy_some) */
+    uint32_t used;      /* slots */
+    uint32_t spill_room, short_count, short_room;
     /* Look-ups read what follows, and nothing else of it. */
     uint32_t spill_count;
     uint16_t buckets;

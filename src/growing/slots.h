@@ -85,6 +85,14 @@ static inline uint64_t decode_plainly(const struct segment *segment, struct pref
     return count;
 }
 
+static inline uint32_t used_plainly(const uint8_t *bucket, unsigned width)
+{
+    uint32_t used = 0;
+    for (unsigned i = 0; i < SLOTS; i++)
+        used |= (uint32_t)(packed_get(bucket, width, i) != 0) << i;
+    return used;
+}
+
 /* Where a prefix belongs, for slots of up to 32 bits: home, other bucket and slot in 16, 16 and 32 bits. */
 static inline uint64_t packed_place(struct slot_place place)
 {

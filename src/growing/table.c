@@ -163,6 +163,7 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
                  uint64_t count, uint128 sum)
 {
     unsigned longest = longest_of(entries, count);
+    longest = longest > table->coming ? longest : table->coming;
     struct segment_shape shape = {
         .start = start, .depth = (uint8_t)depth, .longest = (uint8_t)(longest > depth ? longest : depth)};
     if (table->tagged)
@@ -251,33 +252,37 @@ static void advance_split(struct prefix_table *table, struct directory *director
     directory->depth++;
 }
 
-/* Which halves of a range a prefix has something in: 1, 2, or both. */
-static unsigned halves_of(uint64_t prefix, unsigned depth)
+/* Parts entries in two: the half of the range in which they have something. Those of the upper half stay here; what spans
+   both is in both. Returns how many are in the lower one. */
+static uint64_t part_halves(struct prefix_entry *entries, uint64_t *count, struct prefix_entry *lower, unsigned depth)
 {
-    uint64_t bit = UINT64_C(1) << (64 - depth);
-    return prefix_length(prefix) < depth ? 3 : prefix & bit ? 2 : 1;
+    const uint64_t bit = UINT64_C(1) << (64 - depth);
+    uint64_t low = 0, high = 0;
+    for (uint64_t i = 0; i < *count; i++) {
+        struct prefix_entry entry = entries[i];
+        bool spans = (entry.prefix & (bit - 1)) == 0, above = (entry.prefix & bit) != 0;
+        lower[low] = entry;
+        low += spans | !above;
+        entries[high] = entry;
+        high += spans | above;
+    }
+    *count = high;
+    return low;
 }
 
 /* Two segments for the halves of the range of this one. */
 static bool cut_segment(struct prefix_table *table, const struct segment *segment, node *halves)
 {
-    uint64_t most = segment_most(segment) + 1;
+    uint64_t most = segment_most(segment) + 1, start = segment->start;
     unsigned depth = segment->depth + 1u;
     struct prefix_entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
     if (!entries)
         return false;
-    uint64_t count = segment_gather(segment, entries);
-    uint128 left = 0;
-    for (unsigned half = 0; half < 2; half++) {
-        uint64_t part = 0, start = segment->start | (uint64_t)half << (64 - depth);
-        for (uint64_t i = 0; i < count; i++) {
-            entries[most + part] = entries[i];
-            part += halves_of(entries[i].prefix, depth) >> half & 1;
-        }
-        uint128 sum = half ? segment->sum - left : table->tagged ? 0 : sum_of(table, start, entries + most, part);
-        left = sum;
-        halves[half] = new_segment(table, start, depth, entries + most, part, sum);
-    }
+    uint64_t high = segment_gather(segment, entries), low = part_halves(entries, &high, entries + most, depth);
+    uint128 sum = table->tagged ? 0 : sum_of(table, start, entries + most, low);
+    halves[0] = new_segment(table, start, depth, entries + most, low, sum);
+    start |= UINT64_C(1) << (64 - depth);
+    halves[1] = new_segment(table, start, depth, entries, high, segment->sum - sum);
     memory_release(&table->allocator, entries);
     if (halves[0] && halves[1] && (!table->tagged || tagged_take_crowd(table, segment, halves, 2)))
         return true;
@@ -320,12 +325,13 @@ void grow_directory(struct prefix_table *table, struct directory *directory)
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
-static void count_in(struct prefix_table *table, uint64_t prefix)
+/* With the hash of the prefix. */
+static inline void count_in(struct prefix_table *table, uint64_t prefix, uint128 hash)
 {
     unsigned length = prefix_length(prefix);
     table->count++;
     table->counts[length]++;
-    table->sum += hash_number(table->seed, prefix);
+    table->sum += hash;
     table->longest = length > table->longest ? (uint8_t)length : table->longest;
 }
 
@@ -362,10 +368,11 @@ static bool put_in_place(struct prefix_table *table, struct directory *directory
         segment->sum -= hash_number(table->seed, removed[i]);
         count_out(table, removed[i]);
     }
-    segment->sum += hash_number(table->seed, prefix);
+    uint128 hash = hash_number(table->seed, prefix);
+    segment->sum += hash;
     segment->copied_by = 0;
     directory->count += 1 - (uint64_t)count;
-    count_in(table, prefix);
+    count_in(table, prefix, hash);
     return true;
 }
 
@@ -567,7 +574,7 @@ static roost_status add_by_replacement(struct prefix_table *table, const uint64_
     if (status == ROOST_OK) {
         take_places(table, &replacement);
         for (uint64_t i = 0; i < count; i++)
-            count_in(table, prefixes[i]);
+            count_in(table, prefixes[i], hash_number(table->seed, prefixes[i]));
     } else
         for (uint64_t i = 0; i < replacement.count; i++)
             free_child(table, replacement.successors[i].child);
@@ -783,7 +790,7 @@ static bool supply_range(struct prefix_table *table, struct supply *supply, uint
     for (; supply->ahead && first_covered(supply->ahead) <= end; supply->ahead = supply->next(supply->context)) {
         if (!supply_add(table, supply, supply->ahead))
             return false;
-        count_in(table, supply->ahead);
+        count_in(table, supply->ahead, hash_number(table->seed, supply->ahead));
     }
     return true;
 }

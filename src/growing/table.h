@@ -21,6 +21,7 @@ struct prefix_table {
     uint32_t copy_job; /* number of the latest (table_copy_some) */
     uint32_t target;   /* prefixes of a segment, on average; small in tests */
     uint8_t longest;   /* prefix that ever was in the table */
+    uint8_t coming;    /* prefixes of this length will soon be added: segments that are made have room for them */
     bool tagged;       /* tagged.h says what is different then */
     struct crowd *crowd;
     uint64_t reserved; /* entries that have room there, whatever becomes of memory */
