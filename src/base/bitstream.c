@@ -48,6 +48,46 @@ void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned paramet
     write_bits(writer, low, parameter);
 }
 
+/* Codes that are written before the writer is asked for room again. */
+#define CODES_AT_ONCE 64
+
+/* As many codes of up to 56 bits as come first, with the bits that are pending in registers. Returns how many. */
+static size_t write_short_codes(struct bit_writer *writer, const uint64_t *values, size_t count, unsigned parameter)
+{
+    uint8_t *next = writer->buffer.data + writer->buffer.size;
+    uint64_t pending = writer->pending, low_mask = (UINT64_C(1) << parameter) - 1;
+    unsigned bits = writer->pending_bits;
+    size_t done = 0;
+    for (; done < count; done++) {
+        uint64_t zeros = values[done] >> parameter;
+        if (zeros > 55 - parameter)
+            break;
+        pending |= ((values[done] & low_mask) << 1 | 1) << zeros << bits;
+        bits += (unsigned)zeros + 1 + parameter;
+        store_word(next, pending);
+        next += bits / 8;
+        pending >>= bits & ~7u; /* of 63 at most */
+        bits &= 7;
+    }
+    writer->pending = pending;
+    writer->pending_bits = bits;
+    writer->buffer.size = (size_t)(next - writer->buffer.data);
+    return done;
+}
+
+void write_rice_list(struct bit_writer *writer, const uint64_t *values, size_t count, unsigned parameter)
+{
+    for (size_t done = 0; done < count && !writer->failed;) {
+        size_t some = count - done < CODES_AT_ONCE ? count - done : CODES_AT_ONCE;
+        bit_writer_reserve(writer, some * sizeof(uint64_t));
+        size_t written =
+            writer->failed || parameter > 55 ? 0 : write_short_codes(writer, values + done, some, parameter);
+        if (written < some)
+            write_rice(writer, values[done + written++], parameter);
+        done += written;
+    }
+}
+
 void write_gamma(struct bit_writer *writer, uint64_t value)
 {
     unsigned bits = highest_bit(value);
@@ -132,6 +172,35 @@ uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
     for (; parameter - shift > 32; shift += 32)
         value |= read_bits(reader, 32) << shift;
     return value | read_bits(reader, parameter - shift) << shift;
+}
+
+/* As many codes of up to 56 bits as come first while whole words can be read. Returns how many. */
+static size_t read_short_codes(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
+{
+    const uint64_t low_mask = (UINT64_C(1) << parameter) - 1;
+    size_t position = reader->position, done = 0;
+    for (; done < count && position / 8 + 8 <= reader->size; done++) {
+        uint64_t window = load_word(reader->bytes + position / 8) >> (position & 7);
+        if (window == 0)
+            break;
+        unsigned zeros = lowest_bit(window), length = zeros + 1 + parameter;
+        if (length > 56)
+            break;
+        values[done] = (uint64_t)zeros << parameter | (window >> zeros >> 1 & low_mask);
+        position += length;
+    }
+    reader->position = position;
+    return done;
+}
+
+void read_rice_list(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
+{
+    for (size_t done = 0; done < count; done++) {
+        if (!reader->failed && parameter <= 55)
+            done += read_short_codes(reader, values + done, count - done, parameter);
+        if (done < count)
+            values[done] = read_rice(reader, parameter);
+    }
 }
 
 uint64_t read_gamma(struct bit_reader *reader)

@@ -56,17 +56,17 @@ static bool prefix_in_range(uint64_t *prefix, uint64_t range, uint64_t number, u
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void write_list(struct bit_writer *writer, const uint64_t *prefixes, uint64_t count, unsigned length,
+/* Changes the prefixes to what is written. */
+static void write_list(struct bit_writer *writer, uint64_t *prefixes, uint64_t count, unsigned length,
                        unsigned range_bits)
 {
-    unsigned parameter = rice_parameter(universe_of(length, range_bits), count);
-    uint64_t next = 0;
+    const uint64_t universe = universe_of(length, range_bits);
     write_gamma(writer, count + 1);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t number = number_in_range(prefixes[i], length, range_bits);
-        write_rice(writer, number - next, parameter);
-        next = number + 1;
-    }
+    for (uint64_t i = 0; i < count; i++)
+        prefixes[i] = number_in_range(prefixes[i], length, range_bits);
+    for (uint64_t i = count; i-- > 1;)
+        prefixes[i] -= prefixes[i - 1] + 1;
+    write_rice_list(writer, prefixes, count, rice_parameter(universe, count));
 }
 
 /* The prefixes of one range, in order. */
@@ -86,11 +86,8 @@ static void write_range(struct bit_writer *writer, struct prefix_census census, 
     }
 }
 
-/* Room for one more prefix, twice; false without memory. */
-static bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count, const roost_allocator *allocator)
+static bool make_more_room(uint64_t **prefixes, uint64_t *room, uint64_t count, const roost_allocator *allocator)
 {
-    if (count < *room)
-        return true;
     uint64_t more = *room ? 2 * *room : RANGE_PREFIXES / 4;
     uint64_t *longer = memory_allocate(allocator, 2 * more * sizeof *longer);
     if (!longer)
@@ -101,6 +98,12 @@ static bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count, const
     *prefixes = longer;
     *room = more;
     return true;
+}
+
+/* Room for one more prefix, twice; false without memory. */
+static inline bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count, const roost_allocator *allocator)
+{
+    return count < *room || make_more_room(prefixes, room, count, allocator);
 }
 
 roost_status write_prefixes(struct bit_writer *writer, struct prefix_census census, next_prefix *next, void *context,
@@ -155,24 +158,45 @@ void prefix_reader_end(struct prefix_reader *prefixes)
     prefixes->prefixes = NULL;
 }
 
+#define GAPS_AT_ONCE 128
+
+/* The next prefixes of a list, behind what the range has so far; *next is the first number that can come. */
+static roost_status read_some(struct prefix_reader *prefixes, uint64_t first, unsigned shift, unsigned parameter,
+                              uint64_t *next, uint64_t universe, uint64_t count)
+{
+    uint64_t gaps[GAPS_AT_ONCE];
+    while (prefixes->room < prefixes->count + count)
+        if (!make_more_room(&prefixes->prefixes, &prefixes->room, prefixes->count, prefixes->allocator))
+            return ROOST_NO_MEMORY;
+    read_rice_list(prefixes->reader, gaps, count, parameter);
+    if (prefixes->reader->failed)
+        return ROOST_CORRUPT;
+    for (uint64_t i = 0; i < count; i++) {
+        if (*next >= universe || gaps[i] >= universe - *next)
+            return ROOST_CORRUPT;
+        *next += gaps[i];
+        prefixes->prefixes[prefixes->count++] = first | *next << shift;
+        ++*next;
+    }
+    return ROOST_OK;
+}
+
 /* One list, behind what the range has so far. */
 static roost_status read_list(struct prefix_reader *prefixes, unsigned length)
 {
-    uint64_t universe = universe_of(length, prefixes->range_bits), count = read_gamma(prefixes->reader) - 1, next = 0;
+    const unsigned range_bits = prefixes->range_bits;
+    uint64_t universe = universe_of(length, range_bits), count = read_gamma(prefixes->reader) - 1, next = 0, first;
     if (prefixes->reader->failed || count > prefixes->left || count > reader_bits_left(prefixes->reader))
         return ROOST_CORRUPT;
-    unsigned parameter = rice_parameter(universe, count);
+    if (count > 0 && !prefix_in_range(&first, prefixes->range, 0, length, range_bits))
+        return ROOST_CORRUPT;
+    const unsigned parameter = rice_parameter(universe, count), shift = length > range_bits ? 64 - length : 0;
     prefixes->left -= count;
-    for (uint64_t i = 0; i < count; i++, next++) {
-        uint64_t gap = read_rice(prefixes->reader, parameter), prefix;
-        if (prefixes->reader->failed || next >= universe || gap >= universe - next)
-            return ROOST_CORRUPT;
-        next += gap;
-        if (!prefix_in_range(&prefix, prefixes->range, next, length, prefixes->range_bits))
-            return ROOST_CORRUPT;
-        if (!make_room(&prefixes->prefixes, &prefixes->room, prefixes->count, prefixes->allocator))
-            return ROOST_NO_MEMORY;
-        prefixes->prefixes[prefixes->count++] = prefix;
+    for (uint64_t some; count > 0; count -= some) {
+        some = count < GAPS_AT_ONCE ? count : GAPS_AT_ONCE;
+        roost_status status = read_some(prefixes, first, shift, parameter, &next, universe, some);
+        if (status != ROOST_OK)
+            return status;
     }
     return ROOST_OK;
 }
@@ -187,43 +211,92 @@ static void merge_runs(uint64_t *prefixes, uint64_t *scratch, uint64_t middle, u
         prefixes[to] = j == count || scratch[i] < prefixes[j] ? scratch[i++] : prefixes[j++];
 }
 
+/* Lists as one, each merged with what is there so far. */
+static void merge_lists(struct prefix_reader *prefixes, const uint64_t *ends)
+{
+    for (unsigned length = prefixes->census.shortest; length < prefixes->census.longest; length++)
+        merge_runs(prefixes->prefixes, prefixes->prefixes + prefixes->room, ends[length], ends[length + 1]);
+}
+
+#define MOST_SORT_BITS 12
+#define MOST_ALIKE     32
+
+/* The same, counted by the first bits in the range, of which there are more values than prefixes; then few are left to
+   sort. False, and nothing done, where many are alike, as hashes are not. */
+static bool sort_lists(uint64_t *prefixes, uint64_t *scratch, uint64_t count, unsigned range_bits)
+{
+    uint32_t next[1 << MOST_SORT_BITS], total = 0, most = 0;
+    const unsigned bits = highest_bit(count) + 1 < MOST_SORT_BITS ? highest_bit(count) + 1 : MOST_SORT_BITS;
+    memset(next, 0, sizeof *next << bits);
+    for (uint64_t i = 0; i < count; i++)
+        next[prefixes[i] << range_bits >> (64 - bits)]++;
+    for (uint32_t i = 0; i < 1u << bits; i++) {
+        uint32_t here = next[i];
+        next[i] = total;
+        total += here;
+        most = here > most ? here : most;
+    }
+    if (most > MOST_ALIKE)
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        scratch[next[prefixes[i] << range_bits >> (64 - bits)]++] = prefixes[i];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t j = i;
+        for (; j > 0 && scratch[i] < prefixes[j - 1]; j--)
+            prefixes[j] = prefixes[j - 1];
+        prefixes[j] = scratch[i];
+    }
+    return true;
+}
+
 /* Whether none covers another, in the range and since the last one. */
 static bool is_disjoint(struct prefix_reader *prefixes)
 {
-    for (uint64_t i = 0; i < prefixes->count; i++) {
-        if (prefixes->begun && first_covered(prefixes->prefixes[i]) <= prefixes->last)
-            return false;
-        prefixes->last = last_covered(prefixes->prefixes[i]);
+    uint64_t last = prefixes->last, i = 0;
+    if (prefixes->count > 0 && !prefixes->begun) {
+        last = last_covered(prefixes->prefixes[i++]);
         prefixes->begun = true;
     }
+    for (; i < prefixes->count; i++) {
+        if (first_covered(prefixes->prefixes[i]) <= last)
+            return false;
+        last = last_covered(prefixes->prefixes[i]);
+    }
+    prefixes->last = last;
     return true;
 }
 
 static roost_status read_range(struct prefix_reader *prefixes)
 {
+    uint64_t ends[MOST_LENGTH + 1];
     prefixes->count = prefixes->at = 0;
     for (unsigned length = prefixes->census.shortest; length <= prefixes->census.longest; length++) {
-        uint64_t before = prefixes->count;
         roost_status status = read_list(prefixes, length);
         if (status != ROOST_OK)
             return status;
-        merge_runs(prefixes->prefixes, prefixes->prefixes + prefixes->room, before, prefixes->count);
+        ends[length] = prefixes->count;
     }
+    if (prefixes->count > 1 && prefixes->census.shortest < prefixes->census.longest &&
+        !sort_lists(prefixes->prefixes, prefixes->prefixes + prefixes->room, prefixes->count, prefixes->range_bits))
+        merge_lists(prefixes, ends);
     prefixes->range++;
     return is_disjoint(prefixes) ? ROOST_OK : ROOST_CORRUPT;
+}
+
+static void read_next_range(struct prefix_reader *prefixes)
+{
+    prefixes->status = read_range(prefixes);
+    if (prefixes->status != ROOST_OK || prefixes->range < prefixes->ranges)
+        return;
+    read_alignment(prefixes->reader);
+    if (prefixes->left > 0 || prefixes->reader->failed)
+        prefixes->status = ROOST_CORRUPT;
 }
 
 uint64_t next_of_reader(void *context)
 {
     struct prefix_reader *prefixes = context;
-    while (prefixes->status == ROOST_OK && prefixes->at == prefixes->count && prefixes->range < prefixes->ranges) {
-        prefixes->status = read_range(prefixes);
-        if (prefixes->status == ROOST_OK && prefixes->range == prefixes->ranges && prefixes->left > 0)
-            prefixes->status = ROOST_CORRUPT;
-        if (prefixes->status == ROOST_OK && prefixes->range == prefixes->ranges) {
-            read_alignment(prefixes->reader);
-            prefixes->status = prefixes->reader->failed ? ROOST_CORRUPT : ROOST_OK;
-        }
-    }
+    while (prefixes->at == prefixes->count && prefixes->status == ROOST_OK && prefixes->range < prefixes->ranges)
+        read_next_range(prefixes);
     return prefixes->status == ROOST_OK && prefixes->at < prefixes->count ? prefixes->prefixes[prefixes->at++] : 0;
 }

@@ -715,6 +715,17 @@ static bool make_room(struct table_walk *walk, uint64_t room)
     return walk->entries != NULL;
 }
 
+/* Without what began before the segment, which only short prefixes did. */
+static uint64_t drop_earlier(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        entries[kept] = entries[i];
+        kept += begins_here(segment, entries[i].prefix);
+    }
+    return kept;
+}
+
 /* Whether another table has the same prefixes in the range of a segment: in one segment, or in several. */
 static bool is_known(const struct prefix_table *known, const struct segment *segment)
 {
@@ -743,9 +754,7 @@ roost_status walk_next(struct table_walk *walk, bool *more)
         if (!make_room(walk, segment_most(segment) + 1))
             return ROOST_NO_MEMORY;
         uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
-        for (uint64_t i = 0; i < listed; i++)
-            if (begins_here(segment, walk->entries[i].prefix))
-                walk->entries[walk->count++] = walk->entries[i];
+        walk->count = segment->short_count ? drop_earlier(segment, walk->entries, listed) : listed;
     }
     walk->ended = end == UINT64_MAX;
     walk->next = end + 1;
@@ -763,19 +772,24 @@ struct supply {
     uint64_t count, room;
 };
 
-static bool supply_add(struct prefix_table *table, struct supply *supply, uint64_t prefix)
+static bool supply_room(struct prefix_table *table, struct supply *supply)
 {
-    if (supply->count == supply->room) {
-        uint64_t room = supply->room ? 2 * supply->room : 256;
-        struct prefix_entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
-        if (!entries)
-            return false;
-        if (supply->count)
-            memcpy(entries, supply->entries, supply->count * sizeof *entries);
-        memory_release(&table->allocator, supply->entries);
-        supply->entries = entries;
-        supply->room = room;
-    }
+    uint64_t room = supply->room ? 2 * supply->room : 256;
+    struct prefix_entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
+    if (!entries)
+        return false;
+    if (supply->count)
+        memcpy(entries, supply->entries, supply->count * sizeof *entries);
+    memory_release(&table->allocator, supply->entries);
+    supply->entries = entries;
+    supply->room = room;
+    return true;
+}
+
+static inline bool supply_add(struct prefix_table *table, struct supply *supply, uint64_t prefix)
+{
+    if (supply->count == supply->room && !supply_room(table, supply))
+        return false;
     supply->entries[supply->count++] = (struct prefix_entry){prefix, 0};
     return true;
 }
@@ -790,7 +804,7 @@ static bool supply_range(struct prefix_table *table, struct supply *supply, uint
     for (; supply->ahead && first_covered(supply->ahead) <= end; supply->ahead = supply->next(supply->context)) {
         if (!supply_add(table, supply, supply->ahead))
             return false;
-        count_in(table, supply->ahead, hash_number(table->seed, supply->ahead));
+        count_in(table, supply->ahead, 0); /* the sum comes with that of the segment */
     }
     return true;
 }
@@ -808,6 +822,7 @@ static roost_status build_root(struct prefix_table *table, struct supply *supply
         *child_at(root, i) = child;
         if (!child)
             return ROOST_NO_MEMORY;
+        table->sum += is_nested(child) ? sum_of(table, start, supply->entries, supply->count) : segment_of(child)->sum;
         if (!is_nested(child))
             root->count += supply->count;
         if (table->bytes > table->most_bytes)
@@ -864,15 +879,22 @@ uint64_t next_of_list(void *context)
     return list->left ? list->left--, *list->prefixes++ : 0;
 }
 
-uint64_t next_of_table(void *context)
+static bool next_segment(struct table_stream *stream)
 {
-    struct table_stream *stream = context;
     bool more = true;
     while (stream->at == stream->walk.count && more && stream->status == ROOST_OK) {
         stream->status = walk_next(&stream->walk, &more);
         stream->at = 0;
     }
-    return stream->at < stream->walk.count ? stream->walk.entries[stream->at++].prefix : 0;
+    return stream->at < stream->walk.count;
+}
+
+uint64_t next_of_table(void *context)
+{
+    struct table_stream *stream = context;
+    if (__builtin_expect(stream->at == stream->walk.count, 0) && !next_segment(stream))
+        return 0;
+    return stream->walk.entries[stream->at++].prefix;
 }
 
 /* Another table takes the place of this one. */

@@ -54,6 +54,49 @@ static void rice_codes_come_back(void **state)
     }
 }
 
+/* Lists have the bits of their codes one by one, after any bits before them, and end alike where the bits end. */
+static void lists_of_rice_codes_are_codes(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(3));
+    for (unsigned round = 0; round < 3000; round++) {
+        uint64_t values[200], back[200];
+        unsigned parameter = random_choice(&random, 60), long_codes = random_choice(&random, 100);
+        size_t count = random_choice(&random, COUNT_OF(values) + 1);
+        struct bit_writer one, list;
+        bit_writer_init(&one, allocator_or_default((roost_allocator){0}));
+        bit_writer_init(&list, allocator_or_default((roost_allocator){0}));
+        unsigned before = random_choice(&random, 20);
+        write_bits(&one, 5, before);
+        write_bits(&list, 5, before);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t zeros = random_choice(&random, 100) < long_codes ? random_choice(&random, 200) : 0;
+            values[i] = (zeros & UINT64_MAX >> parameter) << parameter |
+                        (random_next(&random) & ((UINT64_C(1) << parameter) - 1));
+            write_rice(&one, values[i], parameter);
+        }
+        write_rice_list(&list, values, count, parameter);
+        write_alignment(&one);
+        write_alignment(&list);
+        assert_int_equal(one.buffer.size, list.buffer.size);
+        assert_memory_equal(one.buffer.data, list.buffer.data, one.buffer.size);
+        size_t size =
+            random_choice(&random, 2) ? list.buffer.size : random_choice(&random, (uint32_t)list.buffer.size + 1);
+        struct bit_reader reader = bit_reader_over(list.buffer.data, size), slow = reader;
+        read_bits(&reader, before);
+        read_bits(&slow, before);
+        read_rice_list(&reader, back, count, parameter);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t value = read_rice(&slow, parameter);
+            assert_true(slow.failed || (back[i] == value && value == values[i]));
+        }
+        assert_int_equal(reader.failed, slow.failed);
+        assert_true(reader.failed || reader.position == slow.position);
+        bit_writer_release(&one);
+        bit_writer_release(&list);
+    }
+}
+
 static void varints_come_back_and_are_shortest(void **state)
 {
     (void)state;
@@ -211,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_come_back),
         cmocka_unit_test(rice_codes_come_back),
+        cmocka_unit_test(lists_of_rice_codes_are_codes),
         cmocka_unit_test(varints_come_back_and_are_shortest),
         cmocka_unit_test(readers_never_pass_the_end),
         cmocka_unit_test(a_fixed_writer_stops_at_its_room),
