@@ -862,7 +862,7 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
 static bool find_in_bucket(const struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t wanted,
                            struct kick *found)
 {
-    const uint8_t *slots = bucket_in(segment, segment->slots, bucket);
+    const uint8_t *slots = slots_of(segment, bucket);
     for (unsigned i = 0; i < SLOTS; i++) {
         if (packed_get(slots, segment->slots.width, i) != slot)
             continue;
