@@ -144,8 +144,8 @@ void grown_removal_claims(const struct grown_removal *experiment)
           (unsigned long long)experiment->idle, (unsigned long long)experiment->removes);
     claim("what was removed from a grown ScORCF is gone", (double)experiment->still_reported <= 2 * most,
           "%llu reported, %u tables", (unsigned long long)experiment->still_reported, experiment->info.tables);
-    claim("a grown ScORCF agrees with its replica and has several tables",
-          experiment->agree && experiment->info.tables > 3, "%u tables, %llu entries, %llu dots",
-          experiment->info.tables, (unsigned long long)experiment->info.entries,
-          (unsigned long long)experiment->info.dots);
+    claim("a grown ScORCF agrees with its replica and has prefixes of several lengths",
+          experiment->agree && experiment->info.longest_prefix > experiment->info.shortest_prefix + 3,
+          "%u to %u bits, %llu entries, %llu dots", experiment->info.shortest_prefix, experiment->info.longest_prefix,
+          (unsigned long long)experiment->info.entries, (unsigned long long)experiment->info.dots);
 }
