@@ -148,6 +148,28 @@ static int set_boolean(const char *name, int on, void *place, RedisModuleString 
     return REDISMODULE_OK;
 }
 
+static int get_kind(const char *name, void *place)
+{
+    (void)name;
+    return *(int *)place;
+}
+
+static int set_kind(const char *name, int kind, void *place, RedisModuleString **error)
+{
+    (void)name;
+    (void)error;
+    *(int *)place = kind;
+    return REDISMODULE_OK;
+}
+
+static int register_kind(RedisModuleCtx *ctx)
+{
+    const char *words[] = {"cuckoo", "bloom"};
+    const int kinds[] = {ROOST_CUCKOO, ROOST_BLOOM};
+    return RedisModule_RegisterEnumConfig(ctx, "bf-kind", ROOST_CUCKOO, REDISMODULE_CONFIG_DEFAULT, words, kinds, 2,
+                                          get_kind, set_kind, NULL, &settings.bf_kind);
+}
+
 static const struct number_setting {
     const char *name;
     long long *place, otherwise, least, most;
@@ -156,7 +178,7 @@ static const struct number_setting {
     /* `otherwise`, the default, is below 0 if it is computed */
     {"bf-capacity", &settings.bf_capacity, 100, 1, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
     {"bf-expansion", &settings.bf_expansion, 2, 1, 32768, REDISMODULE_CONFIG_DEFAULT},
-    {"bf-writers", &settings.bf_writers, 1, 1, 1024, REDISMODULE_CONFIG_DEFAULT},
+    {"bf-writers", &settings.bf_writers, 4, 1, 1024, REDISMODULE_CONFIG_DEFAULT},
     {"cf-capacity", &settings.cf_capacity, 1024, 2, MOST_CAPACITY, REDISMODULE_CONFIG_DEFAULT},
     {"cf-bucket-size", &settings.cf_bucket_size, 2, 1, 255, REDISMODULE_CONFIG_DEFAULT},
     {"cf-max-iterations", &settings.cf_max_iterations, 20, 1, 65535, REDISMODULE_CONFIG_DEFAULT},
@@ -179,6 +201,8 @@ int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         if (RedisModule_RegisterStringConfig(ctx, rates[i].name, rates[i].otherwise, REDISMODULE_CONFIG_DEFAULT,
                                              get_rate, set_rate, NULL, &rates[i]) != REDISMODULE_OK)
             return REDISMODULE_ERR;
+    if (register_kind(ctx) != REDISMODULE_OK)
+        return REDISMODULE_ERR;
     automatic_limit = safe_limit(ctx);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (RedisModule_RegisterNumericConfig(ctx, numbers[i].name,

@@ -10,6 +10,7 @@ struct settings {
     bool bf_cf; /* whether the module registers BF.* and CF.*; only read when it is loaded */
     double bf_error_rate, window_fpr;
     long long bf_capacity, bf_expansion, bf_writers;
+    int bf_kind; /* roost_kind: of scaling filters */
     long long cf_capacity, cf_bucket_size, cf_max_iterations, cf_expansion;
     long long window, counter_window, window_ahead; /* milliseconds */
     long long window_capacity;

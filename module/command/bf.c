@@ -1,9 +1,20 @@
 /*
- * BF.*: Bloom filters as client libraries expect them. They are scalable Bloom filters of the library; with NONSCALING
- * or EXPANSION 0 they have a fixed size.
+ * BF.*: Bloom filters as client libraries expect them. Three kinds of filters of the library stand behind them:
  *
- * Differences from the arguments: EXPANSION is rounded up to 2, 4 or 8, because the number of tables is limited; INFO
- * shows the argument. Below a rate of 1e-5 the layout is the classic one, which is much smaller there.
+ *     scaling                 a scalable cuckoo filter: one table of hash prefixes that grows (src/growing)
+ *     NONSCALING              a blocked Bloom filter of fixed size; below a rate of 1e-5 the classic layout, which is
+ *                             much smaller there
+ *     scaling, bf-kind bloom, a scalable Bloom filter: a series of tables. For deployments that exchange filters with
+ *     or a rate below 1e-7    an earlier version, and for rates at which prefixes of hashes become too long
+ *
+ * Filters that earlier versions made, which are Bloom filters, work as before.
+ *
+ * The table of prefixes grows by itself and evenly, so EXPANSION changes nothing about it, and filters with different
+ * expansions merge. A series of Bloom filters rounds it up to 2, 4 or 8. INFO shows the argument, and the capacity and
+ * the number of filters that a series with these arguments would have: clients compare them with the number of items.
+ *
+ * A small capacity says little: most filters that are created with the default will hold more. Below FEWEST_NAMED it
+ * counts as unknown, which costs a small filter a byte an item, and saves one that grows as much.
  */
 #include <math.h>
 
@@ -19,6 +30,9 @@
 #include "load_chunk.h"
 
 #define LEAST_BLOCKED_RATE 1e-5
+#define LEAST_PREFIX_RATE  1e-7
+#define FEWEST_NAMED       1000
+#define UNKNOWN_CAPACITY   16384 /* with which the library begins */
 #define MOST_EXPANSION     32768
 #define MOST_CAPACITY      (1LL << 40)
 #define REFUSAL            "ERR could not create filter"
@@ -31,13 +45,29 @@ struct reserve {
 
 static bool is_ours(const struct target *target)
 {
-    return is_bloom(target->filter);
+    return is_for_bf(target->filter);
 }
 
 static struct reserve defaults(void)
 {
     return (struct reserve){
         .rate = settings.bf_error_rate, .capacity = settings.bf_capacity, .expansion = settings.bf_expansion};
+}
+
+static bool is_prefixes(const struct reserve *reserve)
+{
+    return !reserve->fixed && settings.bf_kind == ROOST_CUCKOO && reserve->rate >= LEAST_PREFIX_RATE;
+}
+
+static roost_config prefix_config(const struct reserve *reserve)
+{
+    roost_config config = roost_config_default();
+    config.kind = ROOST_CUCKOO;
+    config.scalable = true;
+    config.fpr = reserve->rate;
+    config.capacity = reserve->capacity < FEWEST_NAMED ? 0 : (uint64_t)reserve->capacity;
+    config.writers = (uint32_t)settings.bf_writers;
+    return config;
 }
 
 static roost_config bloom_config(const struct reserve *reserve)
@@ -59,8 +89,11 @@ static roost_config bloom_config(const struct reserve *reserve)
 static roost_status create(struct target *target, const void *options)
 {
     const struct reserve *reserve = options;
-    roost_config config = bloom_config(reserve);
-    return target_create(target, &config, (struct shown){.expansion = (uint32_t)reserve->expansion});
+    roost_config config = is_prefixes(reserve) ? prefix_config(reserve) : bloom_config(reserve);
+    struct shown shown = {.expansion = (uint32_t)reserve->expansion};
+    if (config.capacity == 0)
+        shown.capacity = (uint32_t)reserve->capacity;
+    return target_create(target, &config, shown);
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -154,7 +187,7 @@ static int reserve_command(RedisModuleCtx *ctx, RedisModuleString **argv, int ar
         return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (target.filter)
-        error = is_bloom(target.filter) ? ERROR_EXISTS : REDISMODULE_ERRORMSG_WRONGTYPE;
+        error = is_for_bf(target.filter) ? ERROR_EXISTS : REDISMODULE_ERRORMSG_WRONGTYPE;
     else if (!target.missing)
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_status status = error ? ROOST_OK : create(&target, &reserve);
@@ -282,7 +315,7 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 static bool open_to_ask(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name)
 {
     target_open(target, ctx, name, REDISMODULE_READ);
-    return target->filter && is_bloom(target->filter);
+    return target->filter && is_for_bf(target->filter);
 }
 
 static int exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -315,18 +348,44 @@ static const char *const fact_words[] = {"CAPACITY", "SIZE", "FILTERS", "ITEMS",
 static const char *const fact_names[] = {"Capacity", "Size", "Number of filters", "Number of items inserted",
                                          "Expansion rate"};
 
+/* A filter that came as a frame has no arguments. */
+static uint32_t expansion_of(const struct filter_value *filter)
+{
+    return filter->shown.expansion ? filter->shown.expansion : config_of(filter)->growth;
+}
+
+struct series {
+    uint64_t filters, capacity; /* the capacity is that of all filters together */
+};
+
+/* Of a table of prefixes: how long a series would be that has room for the items. */
+static struct series series_of(struct filter_value *filter)
+{
+    if (!has_prefixes(filter))
+        return (struct series){filter_value_tables(filter), filter_value_capacity(filter)};
+    uint64_t items = filter_value_inserted(filter), named = config_of(filter)->capacity,
+             expansion = expansion_of(filter);
+    uint64_t last = named ? named : filter->shown.capacity ? filter->shown.capacity : UNKNOWN_CAPACITY;
+    if (expansion == 1 && items > last)
+        return (struct series){(items + last - 1) / last, (items + last - 1) / last * last};
+    struct series series = {1, last};
+    for (; series.capacity < items; series.filters++)
+        series.capacity += last *= expansion;
+    return series;
+}
+
 static void reply_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
 {
     if (fact == FACT_EXPANSION && !config_of(filter)->scalable) {
         RedisModule_ReplyWithNull(ctx);
         return;
     }
-    long long number = fact == FACT_CAPACITY  ? (long long)filter_value_capacity(filter)
-                       : fact == FACT_SIZE    ? (long long)filter->value.bytes
-                       : fact == FACT_FILTERS ? filter_value_tables(filter)
-                       : fact == FACT_ITEMS   ? (long long)filter_value_inserted(filter)
-                                              : filter->shown.expansion;
-    RedisModule_ReplyWithLongLong(ctx, number);
+    uint64_t number = fact == FACT_CAPACITY  ? series_of(filter).capacity
+                      : fact == FACT_SIZE    ? filter->value.bytes
+                      : fact == FACT_FILTERS ? series_of(filter).filters
+                      : fact == FACT_ITEMS   ? filter_value_inserted(filter)
+                                             : expansion_of(filter);
+    RedisModule_ReplyWithLongLong(ctx, (long long)number);
 }
 
 static void reply_named_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
@@ -390,20 +449,20 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
                                             .position = ERROR_BAD_DATA,
                                             .data = ERROR_BAD_DATA,
                                             .event = "bf.loadchunk",
-                                            .kind = ROOST_BLOOM});
+                                            .takes = is_for_bf});
 }
 
 const struct command bf_commands[] = {
-    {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Creates an empty Bloom filter", "O(1)"},
+    {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Creates an empty filter", "O(1)"},
     {"bf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item; creates the filter if it does not exist",
-     "O(k), k hash functions"},
-    {"bf.madd", madd_command, "write deny-oom", ONE_KEY, -3, "Adds several items", "O(k * n), n items"},
+     "O(1)"},
+    {"bf.madd", madd_command, "write deny-oom", ONE_KEY, -3, "Adds several items", "O(n), n items"},
     {"bf.insert", insert_command, "write deny-oom", ONE_KEY, -4,
-     "Adds items; creates the filter with the given options if it does not exist", "O(k * n), n items"},
+     "Adds items; creates the filter with the given options if it does not exist", "O(n), n items"},
     {"bf.exists", exists_command, "readonly fast", ONE_KEY, 3, "Checks whether an item is (probably) in the filter",
-     "O(k), k hash functions"},
+     "O(1)"},
     {"bf.mexists", mexists_command, "readonly", ONE_KEY, -3,
-     "Checks whether several items are (probably) in the filter", "O(k * n), n items"},
+     "Checks whether several items are (probably) in the filter", "O(n), n items"},
     {"bf.card", card_command, "readonly fast", ONE_KEY, 2, "Returns how many new items were added", "O(1)"},
     {"bf.info", info_command, "readonly fast", ONE_KEY, -2, "Returns capacity, size and number of items of a filter",
      "O(1)"},

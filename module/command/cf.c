@@ -402,7 +402,7 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
                                             .position = "Invalid position",
                                             .data = "Couldn't load chunk!",
                                             .event = "cf.loadchunk",
-                                            .kind = ROOST_ORCUCKOO});
+                                            .takes = is_orcuckoo});
 }
 
 const struct command cf_commands[] = {

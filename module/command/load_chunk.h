@@ -2,11 +2,11 @@
 #ifndef MODULE_COMMAND_LOAD_CHUNK_H
 #define MODULE_COMMAND_LOAD_CHUNK_H
 
-#include "module/base/server.h"
+#include "module/value/filter_value.h"
 
 struct load_errors {
     const char *number, *position, *data, *event;
-    roost_kind kind; /* of the filter; 0: any */
+    filter_test *takes; /* the filters that may be loaded; NULL: any value */
 };
 
 int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors);

@@ -1,12 +1,15 @@
 /* See merge.h. */
 #include "merge.h"
 
+#include <stdio.h>
+
 #include "module/base/arguments.h"
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/job/merging.h"
 #include "module/key/changes.h"
 #include "module/value/timed.h"
+#include "create.h"
 
 /* Creates the filter of a missing key from a state. */
 static roost_status create_from_frame(struct target *target, roost_bytes frame)
@@ -16,6 +19,31 @@ static roost_status create_from_frame(struct target *target, roost_bytes frame)
     if (status == ROOST_OK)
         target_put(target, filter);
     return status;
+}
+
+/* What to say where two filters do not merge because of their kinds; NULL if these are equal. */
+static const char *different_kinds(const struct filter_value *filter, const struct filter_value *other)
+{
+    static char text[128];
+    roost_kind kind = config_of(filter)->kind, other_kind = config_of(other)->kind;
+    if (kind == other_kind)
+        return NULL;
+    snprintf(text, sizeof text, "ERR %s: kind %s and kind %s", roost_status_text(ROOST_MISMATCH), kind_word(kind),
+             kind_word(other_kind));
+    return text;
+}
+
+/* The same for a frame, if it is a state: a delta has nothing to make a filter of. */
+static int reply_not_merged(RedisModuleCtx *ctx, const struct filter_value *filter, roost_status status,
+                            roost_bytes frame)
+{
+    struct filter_value *other;
+    const char *error = NULL;
+    if (status == ROOST_MISMATCH && filter_value_decode(&other, frame.data, frame.size) == ROOST_OK) {
+        error = different_kinds(filter, other);
+        value_free(&other->value);
+    }
+    return error ? RedisModule_ReplyWithError(ctx, error) : reply_status(ctx, status);
 }
 
 static int reply_merged(RedisModuleCtx *ctx, const struct merged *merged)
@@ -42,7 +70,8 @@ int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (status == ROOST_OK && changed)
         target_changed(&target, "roost.merge");
     target_close(&target);
-    return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed) : reply_status(ctx, status);
+    return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, changed)
+                              : reply_not_merged(ctx, target.filter, status, frame);
 }
 
 /* A filter that takes more bytes is copied by an incremental job. */
@@ -62,6 +91,8 @@ static const char *take_source(struct filter_value **result, roost_status *statu
     } else if (*result) {
         (*result)->inserted_known = false;
         *status = roost_filter_merge((*result)->filter, NULL, source.filter->filter);
+        if (*status == ROOST_MISMATCH)
+            error = different_kinds(*result, source.filter);
     } else {
         *status = filter_value_copy(result, source.filter, UINT64_MAX >> 1);
     }

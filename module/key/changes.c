@@ -149,8 +149,8 @@ static bool any(const bool *changed, size_t count)
 }
 
 /* Replicas repeat these additions. */
-static roost_status add_bloom(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
-                              RedisModuleString **items, size_t count)
+static roost_status add_repeatably(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
+                                   RedisModuleString **items, size_t count)
 {
     if (!target->mirrored && filter_value_identify(target->filter))
         RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name, (long long)target->filter->identity);
@@ -187,8 +187,8 @@ roost_status target_add(struct target *target, bool *changed, size_t *done, cons
                         RedisModuleString **items, size_t count)
 {
     set_limit(target);
-    roost_status status = is_bloom(target->filter) ? add_bloom(target, changed, done, keys, items, count)
-                                                   : add_and_replicate(target, changed, done, keys, count);
+    roost_status status = is_for_bf(target->filter) ? add_repeatably(target, changed, done, keys, items, count)
+                                                    : add_and_replicate(target, changed, done, keys, count);
     lift_limit(target);
     return status;
 }

@@ -5,7 +5,8 @@
  *
  *     creation               ROOST.RESTORE key 0 bytes      the empty filter, with all defaults filled in
  *     an identity is drawn   ROOST.IDENTITY key number
- *     additions, Bloom       BF.ADD or ROOST.ADD            a function of state and identity, and replicas have both
+ *     additions, Bloom       BF.ADD or ROOST.ADD            a function of state and identity, and replicas have both;
+ *     and table of prefixes                                 where there is no identity, of the state alone
  *     all other changes      ROOST.MERGE key frame          the delta of the change
  *     a deletion             ROOST.GENERATION key ...       beside the deletion itself (registry/tombstones.h)
  *

@@ -6,7 +6,6 @@
 
 #include "module/base/checksum.h"
 #include "module/base/settings.h"
-#include "filter_value.h"
 
 #define FIRST_POSITION 1
 
@@ -109,9 +108,9 @@ static void put_value(RedisModuleKey *key, struct value *value)
         value_free(old);
 }
 
-static bool is_filter_of(const struct value *value, roost_kind kind)
+static bool is_taken(const struct value *value, filter_test *takes)
 {
-    return value->class == &filter_class && config_of((const struct filter_value *)value)->kind == kind;
+    return !takes || (value->class == &filter_class && takes((const struct filter_value *)value));
 }
 
 /* Whether the value may be at this key, before the body has arrived. */
@@ -123,11 +122,11 @@ static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
 
 /* Decodes a complete value. If it is not valid, the key stays as it was. */
 static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum encoding encoding,
-                           roost_kind kind)
+                           filter_test *takes)
 {
     struct value *whole;
     roost_status status = value_decode_whole(&whole, bytes, size, encoding);
-    if (status == ROOST_OK && kind && !is_filter_of(whole, kind))
+    if (status == ROOST_OK && !is_taken(whole, takes))
         status = ROOST_MISMATCH;
     if (status == ROOST_OK && encoding == ENCODE_COPY &&
         !value_may_be_at(whole, RedisModule_GetKeyNameFromModuleKey(key)))
@@ -140,7 +139,7 @@ static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t siz
 }
 
 static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum encoding encoding,
-                               roost_kind kind)
+                               filter_test *takes)
 {
     struct staged *staged = (struct staged *)staged_make();
     roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size) : ROOST_NOT_FRAME;
@@ -149,7 +148,7 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
     if (status == ROOST_OK && encoding == ENCODE_COPY && !may_begin(bytes, key))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
-        status = finish(key, bytes, size, encoding, kind);
+        status = finish(key, bytes, size, encoding, takes);
     else if (status == ROOST_OK) {
         put_value(key, &staged->value);
         return ROOST_OK;
@@ -159,7 +158,7 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
 }
 
 static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
-                              enum encoding encoding, roost_kind kind)
+                              enum encoding encoding, filter_test *takes)
 {
     uint64_t left = staged->whole - staged->size;
     if (size == left ? size > CHUNK : size > left || (size != CHUNK && size != DUMPED_CHUNK))
@@ -173,23 +172,23 @@ static roost_status take_next(RedisModuleKey *key, struct staged *staged, const 
     }
     size_t before = staged->size;
     staged_append(staged, bytes, size);
-    roost_status status = finish(key, staged->bytes, staged->size, encoding, kind);
+    roost_status status = finish(key, staged->bytes, staged->size, encoding, takes);
     if (status != ROOST_OK)
         staged->size = before;
     return status;
 }
 
 roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
-                         enum encoding encoding, roost_kind kind)
+                         enum encoding encoding, filter_test *takes)
 {
     long long position = iterator & ((1LL << POSITION_BITS) - 1);
     bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
     struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
     if (iterator == 0)
-        return empty ? finish(key, bytes, size, encoding, kind) : ROOST_INVALID;
+        return empty ? finish(key, bytes, size, encoding, takes) : ROOST_INVALID;
     if (position == FIRST_POSITION)
-        return empty ? take_first(key, bytes, size, encoding, kind) : ROOST_INVALID;
+        return empty ? take_first(key, bytes, size, encoding, takes) : ROOST_INVALID;
     if (empty || value->class != &staged_class || ((struct staged *)value)->next != position)
         return ROOST_INVALID;
-    return take_next(key, (struct staged *)value, bytes, size, encoding, kind);
+    return take_next(key, (struct staged *)value, bytes, size, encoding, takes);
 }

@@ -21,7 +21,12 @@
 #include "value.h"
 
 struct shown {
-    uint32_t expansion, bucket_size, iterations;
+    uint32_t expansion;
+    union {
+        uint32_t bucket_size; /* CF.* */
+        uint32_t capacity;    /* BF.*: one so small that the filter takes it as unknown; 0: the filter has it */
+    };
+    uint32_t iterations;
 };
 
 struct filter_value {
@@ -39,6 +44,8 @@ struct filter_value {
 
 extern const struct value_class filter_class;
 
+typedef bool filter_test(const struct filter_value *filter);
+
 static inline const roost_config *config_of(const struct filter_value *filter)
 {
     return roost_filter_get_config(filter->filter);
@@ -47,6 +54,24 @@ static inline const roost_config *config_of(const struct filter_value *filter)
 static inline bool is_bloom(const struct filter_value *filter)
 {
     return config_of(filter)->kind == ROOST_BLOOM;
+}
+
+static inline bool is_orcuckoo(const struct filter_value *filter)
+{
+    return config_of(filter)->kind == ROOST_ORCUCKOO;
+}
+
+/* Whether it is one table of hash prefixes. Only series of tables, which earlier versions made, have buckets of a size. */
+static inline bool has_prefixes(const struct filter_value *filter)
+{
+    const roost_config *config = config_of(filter);
+    return config->kind == ROOST_CUCKOO && config->scalable && config->bucket_size == 0;
+}
+
+/* Whether BF.* takes the filter. */
+static inline bool is_for_bf(const struct filter_value *filter)
+{
+    return is_bloom(filter) || has_prefixes(filter);
 }
 
 /* Whether additions spend shares of an actor. */

@@ -22,9 +22,65 @@ def test_bloom_filters_through_the_client_library():
         info = bf.info("bloom")
         assert (info.insertedNum, info.filterNum, info.capacity, info.expansionRate) == (3, 1, 1000, 2)
         assert bf.info("grows").expansionRate == 4 and bf.info("fixed").expansionRate is None
+        assert info_of(s, "bloom")[b"kind"] == b"cuckoo" and info_of(s, "fixed")[b"kind"] == b"bloom"
         assert bf.insert("made", ["a", "b"], capacity=500, error=0.001, expansion=3) == [1, 1]
         assert bf.info("made").expansionRate == 3 and bf.info("made").capacity == 500
         assert s("BF.CARD", "made") == 2 and s("BF.CARD", "missing") == 0
+
+
+def info_of(s, key):
+    info = s("ROOST.INFO", key, "FULL")
+    return dict(zip(info[::2], info[1::2]))
+
+
+def test_growth_as_clients_see_it():
+    """Capacity and number of filters are those of a series with these arguments; any expansion is taken and told."""
+    with server() as s:
+        for expansion, filters, capacity in (1, 10, 1000), (2, 4, 1500), (3, 3, 1300), (7, 3, 5700), (32768, 2, 3276900):
+            s("BF.RESERVE", f"grown-{expansion}", "0.01", 100, "EXPANSION", expansion)
+            assert s.client.bf().info(f"grown-{expansion}").capacity == 100
+            added = 0
+            while s("BF.CARD", f"grown-{expansion}") < 1000:
+                s("BF.ADD", f"grown-{expansion}", added)
+                added += 1
+            assert added < 1020
+            info = s.client.bf().info(f"grown-{expansion}")
+            assert (info.capacity, info.filterNum, info.insertedNum, info.expansionRate) == (capacity, filters, 1000, expansion)
+        assert s("ROOST.MERGESTORE", "all", *(f"grown-{expansion}" for expansion in (1, 2, 3, 7, 32768))) == b"OK"
+        for rate, kind in ("0.9", b"cuckoo"), ("0.000001", b"cuckoo"), ("1e-9", b"bloom"):
+            s("BF.RESERVE", rate, rate, 50000)
+            s("BF.MADD", rate, *range(40000))
+            info = info_of(s, rate)
+            assert info[b"kind"] == kind and float(info[b"fpr_now"]) <= float(rate) and info[b"promise_holds"] == 1
+            assert all(s("BF.MEXISTS", rate, *range(40000))) and (kind == b"bloom" or s.client.bf().info(rate).capacity == 50000)
+            assert sum(s("BF.MEXISTS", rate, *range(100000, 120000))) <= 20000 * float(rate) + 3
+
+
+# ROOST.DUMP of BF.RESERVE k 0.01 4 EXPANSION 3, BF.MADD k 0 1 ... 9, by version 0.2.0
+OF_AN_EARLIER_VERSION = [bytes.fromhex(chunk) for chunk in (
+    "526b6579010100000000000000000000030000000000000000000000010001000a000000000000009a3c4457f6062b877d0000000000000067ef20ea44c7489c",
+    "526f737401016e1101047b14ae47e17a843f00000001040102010120a4d1c4329a45fc901e65ad42528982a8b398a0cb150201012b0915b31ca4bbaae8951a9d97"
+    "8ab769e15cb0541b464f11a2ebb80302009a3c4457f6062b879a3c4457f6062b8704019a3c4457f6062b879a3c4457f6062b8706b0076bbe38c8bcfa")]
+
+
+def test_filters_of_earlier_versions():
+    with server() as s:
+        for key, command in ("old", "BF.LOADCHUNK"), ("restored", "ROOST.RESTORE"):
+            for position, chunk in enumerate(OF_AN_EARLIER_VERSION, 1):
+                assert s(command, key, position, chunk) == b"OK"
+            assert s.digest(key) == "67772812085bcbe955dfb90e80f8625a" and all(s("BF.MEXISTS", key, *range(10)))
+            info = s.client.bf().info(key)
+            assert (info.capacity, info.filterNum, info.insertedNum, info.expansionRate) == (20, 2, 10, 3)
+            assert s("BF.MADD", key, *range(10)) == [0] * 10 and s("BF.ADD", key, "new") == 1 and s("BF.CARD", key) == 11
+            assert info_of(s, key)[b"kind"] == b"bloom" and s("ROOST.MERGESTORE", "both", "old", key) == b"OK"
+        s("DEBUG", "RELOAD")
+        assert s("BF.EXISTS", "old", "new") == 1 and s("BF.RESERVE", "new", "0.01", "4", "EXPANSION", "3")
+        text = "the filters have different configurations: kind bloom and kind cuckoo"
+        assert s.error("ROOST.MERGESTORE", "both", "old", "new") == text and s.error("ROOST.MERGE", "old", s("ROOST.DELTA", "new", 0)[1]) == text
+        assert s.error("BF.LOADCHUNK", "other", 1, s("ROOST.DUMP", "old", 0)[1][:60]) == "received bad data"
+        s("CONFIG", "SET", "roost.bf-kind", "bloom", "roost.bf-writers", 1)
+        s("BF.RESERVE", "as before", "0.01", "4", "EXPANSION", "3"), s("BF.ADD", "as before", "x")
+        assert s("ROOST.MERGESTORE", "both", "old", "as before") == b"OK" and s("BF.MEXISTS", "both", 0, "new", "x") == [1, 1, 1]
 
 
 def test_cuckoo_filters_through_the_client_library():

@@ -8,20 +8,28 @@ import redis
 
 from servers import MODULE, PROGRAM, VALKEY, Server, caught_up, free_port, replicate, run, same_digests, server, servers, wait_for
 
-KEYS = ["bf", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi"]
+KEYS = ["bf", "series", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi"]
+
+
+def info_of(s, key):
+    info = s("ROOST.INFO", key)
+    return dict(zip(info[::2], info[1::2]))
 
 
 def fill(s, salt="", count=400):
     """A filter of every kind, with removals; the same keys every time."""
     if not s.client.exists("fixed"):
         s("BF.RESERVE", "bf", "0.01", "100", "EXPANSION", "4")
+        s("CONFIG", "SET", "roost.bf-kind", "bloom", "roost.bf-writers", 1)  # as earlier versions made it
+        s("BF.RESERVE", "series", "0.01", "100", "EXPANSION", "4")
+        s("CONFIG", "SET", "roost.bf-kind", "cuckoo", "roost.bf-writers", 4)
         s("BF.RESERVE", "fixed", "0.01", "5000", "NONSCALING")
         s("CF.RESERVE", "cf", "64", "BUCKETSIZE", "4"), s("CF.RESERVE", "cf-fixed", "5000", "EXPANSION", "0")
         s("ROOST.CREATE", "cuckoo", "KIND", "cuckoo", "CAPACITY", "5000")
         s("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "100")
         s("ROOST.CREATE", "multi", "KIND", "orcuckoo", "MULTISET", "CAPACITY", "5000")
     items = [f"{salt}{i}" for i in range(count)]
-    s("BF.MADD", "bf", *items), s("BF.INSERT", "fixed", "ITEMS", *items)
+    s("BF.MADD", "bf", *items), s("BF.MADD", "series", *items), s("BF.INSERT", "fixed", "ITEMS", *items)
     s("CF.INSERT", "cf", "ITEMS", *items), s("CF.INSERTNX", "cf-fixed", "ITEMS", *items)
     for key in "cuckoo", "set", "multi":
         s("ROOST.ADD", key, *items)
@@ -32,7 +40,7 @@ def fill(s, salt="", count=400):
 
 def check_filled(s, salt="", count=400):
     items = [f"{salt}{i}" for i in range(count)]
-    for key, begin in ("bf", 0), ("fixed", 0), ("cf", 20), ("cf-fixed", 0), ("cuckoo", 0), ("set", 50), ("multi", 10):
+    for key, begin in ("bf", 0), ("series", 0), ("fixed", 0), ("cf", 20), ("cf-fixed", 0), ("cuckoo", 0), ("set", 50), ("multi", 10):
         assert all(s("ROOST.EXISTS", key, *items[begin:])), key
     assert not any(s("ROOST.EXISTS", "set", *items[:50])), "what was removed came back"
 
@@ -77,7 +85,7 @@ def test_a_snapshot_alone():
         assert digests(s) == before
         fill(s, "more-")
         check_filled(s, "more-"), check_filled(s)
-        info = s("ROOST.INFO", "bf")
+        info = s("ROOST.INFO", "series")
         assert info[info.index(b"actors") + 1] == 1, "a restart used up a share"
 
 
@@ -120,7 +128,7 @@ def test_replicas_and_promotion():
 def test_replicas_decide_nothing():
     """Other defaults, a smaller limit: a replica repeats its primary, and so does a server that loads its AOF."""
     other = [x for name, value in (("bf-capacity", 7), ("bf-error-rate", "0.2"), ("bf-expansion", 8), ("cf-capacity", 5000), ("cf-bucket-size", 8),
-                                   ("cf-expansion", 4), ("memory-limit", "2kb"), ("bf-writers", 9)) for x in (f"roost.{name}", value)]
+                                   ("cf-expansion", 4), ("memory-limit", "2kb"), ("bf-writers", 9), ("bf-kind", "bloom")) for x in (f"roost.{name}", value)]
     with servers(*[lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port())] * 2) as (a, b):
         b("CONFIG", "SET", *other)
         replicate(b, a)
@@ -133,7 +141,8 @@ def test_replicas_decide_nothing():
         caught_up(b, a)
         keys = ["full", "b", "c", "s", "sc", "t", "copy", "restored"]
         same_digests(a, b, keys)
-        assert a("BF.CARD", "full") == b("BF.CARD", "full") <= 10 and a("BF.INFO", "b") [:2] == b("BF.INFO", "b")[:2]
+        assert a("BF.CARD", "full") == b("BF.CARD", "full") <= 10 and a("BF.INFO", "b")[:2] == b("BF.INFO", "b")[:2]
+        assert a("BF.INFO", "b")[4:] == b("BF.INFO", "b")[4:] and info_of(b, "b")[b"kind"] == b"cuckoo"
         assert "memory" in a.error("BF.RESERVE", "new", "0.01", "100000000000", "NONSCALING").lower()
         before = {key: a.digest(key) for key in keys}
         a("CONFIG", "SET", *other), a("CONFIG", "SET", "aof-use-rdb-preamble", "no")
@@ -190,8 +199,8 @@ def test_moving_and_copying():
             assert b.digest(key) == before[key][0] and actor(b, key) == "0" * 16
         # a filter for one writer goes on with its one share, wherever it moves; one for several draws another
         a("ROOST.CREATE", "two", "SCALABLE", "CAPACITY", "100", "WRITERS", "2"), a("ROOST.ADD", "two", "x"), a("COPY", "two", "two-copy")
-        a("ROOST.ADD", "two-copy", "y"), a("BF.ADD", "bf-copy", "y"), a("BF.ADD", "bf-restored", "y"), b("BF.ADD", "bf", "y")
-        for s, key, writers in (a, "two-copy", 2), (a, "bf-copy", 1), (a, "bf-restored", 1), (b, "bf", 1):
+        a("ROOST.ADD", "two-copy", "y"), a("BF.ADD", "series-copy", "y"), a("BF.ADD", "series-restored", "y"), b("BF.ADD", "series", "y")
+        for s, key, writers in (a, "two-copy", 2), (a, "series-copy", 1), (a, "series-restored", 1), (b, "series", 1):
             info = s("ROOST.INFO", key)
             assert info[info.index(b"actors") + 1] == writers, key
         # both go on from the same state; nothing is lost when they meet
