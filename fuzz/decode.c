@@ -214,9 +214,9 @@ static roost_status put(roost_filter *filter, uint8_t key)
 {
     bool applied;
     uint64_t time = (1000 + key * 4) * ROOST_SECOND;
-    if (filter->config.kind == ROOST_WINDOW)
+    if (filter->config->kind == ROOST_WINDOW)
         return roost_window_add(filter, NULL, &key, 1, time);
-    if (filter->config.kind == ROOST_COUNTER)
+    if (filter->config->kind == ROOST_COUNTER)
         return roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
     return roost_filter_add(filter, NULL, &key, 1);
 }

@@ -128,9 +128,9 @@ static void add(roost_filter *filter, uint8_t key)
 {
     bool applied;
     uint64_t time = (1000 + 4 * key) * ROOST_SECOND;
-    if (filter->config.kind == ROOST_WINDOW)
+    if (filter->config->kind == ROOST_WINDOW)
         (void)!roost_window_add(filter, NULL, &key, 1, time);
-    else if (filter->config.kind == ROOST_COUNTER)
+    else if (filter->config->kind == ROOST_COUNTER)
         (void)!roost_counter_increment(filter, &applied, NULL, &key, 1, key - 3, time);
     else
         (void)!roost_filter_add(filter, NULL, &key, 1);

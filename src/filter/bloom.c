@@ -87,7 +87,7 @@ static void bloom_close(roost_filter *filter)
     region_release(&bloom->words, &allocator);
     memory_release(&allocator, bloom->chunk_hashes);
     memory_release(&allocator, bloom->copied);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, bloom);
 }
 
@@ -175,13 +175,13 @@ static void copy_chunk(struct bloom *twin, const struct bloom *bloom, size_t chu
 static roost_status bloom_clone(const roost_filter *filter, roost_filter **copy)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    struct bloom *twin = bloom_allocate(&filter->config, &filter->environment, bloom->geometry);
+    struct bloom *twin = bloom_allocate(filter->config, &bloom->own.environment, bloom->geometry);
     if (!twin)
         return ROOST_NO_MEMORY;
     for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1))
         copy_chunk(twin, bloom, chunk);
     twin->sum = bloom->sum;
-    twin->base.random = filter->random;
+    twin->own.random = bloom->own.random;
     *copy = &twin->base;
     return ROOST_OK;
 }
@@ -368,7 +368,7 @@ static uint128 chunk_hash(const struct bloom *bloom, size_t chunk)
     size_t count = words_in_chunk(bloom, chunk);
     if (all_zero(words, count))
         return 0;
-    uint64_t key = bloom->base.config.seed + (chunk + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = bloom->base.config->seed + (chunk + 1) * UINT64_C(0x9e3779b97f4a7c15);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     uint64_t swapped[CHUNK_WORDS];
     for (size_t i = 0; i < count; i++)
@@ -436,7 +436,7 @@ static bool bloom_precompute_digest(roost_filter *filter, uint64_t *effort)
 static roost_status bloom_copy_open(const roost_filter *filter, roost_filter **copy,
                                     const roost_environment *environment)
 {
-    struct bloom *twin = bloom_allocate(&filter->config, environment, as_const_bloom(filter)->geometry);
+    struct bloom *twin = bloom_allocate(filter->config, environment, as_const_bloom(filter)->geometry);
     *copy = twin ? &twin->base : NULL;
     return twin ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -485,7 +485,7 @@ static roost_status bloom_copy_rest(roost_filter *filter, roost_filter *copy)
 {
     struct bloom *bloom = as_bloom(filter), *twin = as_bloom(copy);
     twin->sum = bloom->sum;
-    twin->base.random = filter->random;
+    twin->own.random = bloom->own.random;
     twin->copy_token = 0;
     memory_release(&filter->environment.allocator, bloom->copied);
     bloom->copied = NULL;
@@ -504,13 +504,13 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     bloom->copied = memory_moved(mover, bloom->copied);
     bloom->blocks.words = words_of(bloom);
     bloom->blocks.stale = bloom->stale;
-    journal_move(&filter->own_journal, mover);
+    journal_move(&own_part(filter)->journal, mover);
     return false;
 }
 
 static uint64_t bloom_bytes(const roost_filter *filter)
 {
-    return bytes_needed(as_const_bloom(filter)->words.size) + journal_bytes(&filter->own_journal);
+    return bytes_needed(as_const_bloom(filter)->words.size) + own_journal_bytes(filter);
 }
 
 /* The digest of an empty chunk is 0, but it may not have been taken yet. */
@@ -604,7 +604,7 @@ static bool beyond_capacity(const struct bloom *bloom, double elements, double c
     double density = probes * elements / bits;
     double variance =
         bits * (exp(density) - 1 - density) / (probes * probes) / counted + elements * (1 - counted) / counted;
-    return elements - 3 * sqrt(variance) > (double)bloom->base.config.capacity;
+    return elements - 3 * sqrt(variance) > (double)bloom->base.config->capacity;
 }
 
 static void bloom_brief(const roost_filter *filter, roost_info *info)
@@ -626,7 +626,7 @@ static void report_census(const roost_filter *filter, roost_info *info, const st
     info->entries = whole ? census->set : (uint64_t)llround(info->load * bits);
     info->elements = elements_for(bloom, 1 - info->load);
     info->fpr_now = rate_of(bloom, census, info->load);
-    info->promise_holds = info->fpr_now <= filter->config.fpr ||
+    info->promise_holds = info->fpr_now <= filter->config->fpr ||
                           !beyond_capacity(bloom, info->elements, (double)census->words / (double)word_count(bloom));
 }
 

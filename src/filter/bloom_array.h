@@ -9,6 +9,7 @@
 
 struct bloom {
     struct roost_filter base;
+    struct filter_own own;
     struct bloom_geometry geometry;
     struct region words;   /* whole words; bits past geometry.bits stay 0 */
     uint128 *chunk_hashes; /* valid where not stale; one block of memory with the two that follow */
@@ -43,7 +44,7 @@ static inline size_t word_count(const struct bloom *bloom)
 
 static inline bool is_blocked(const struct bloom *bloom)
 {
-    return bloom->base.config.layout == ROOST_BLOCKED;
+    return bloom->base.config->layout == ROOST_BLOCKED;
 }
 
 /* ---- chunks in use ----------------------------------------------------------------------------------------------- */

@@ -419,7 +419,7 @@ roost_status bloom_summarize(const roost_filter *filter, struct summary *summary
 {
     const struct bloom *bloom = as_const_bloom(filter);
     (void)space;
-    if (!summary_of_bits(summary, 1, bloom->geometry.bits, filter->config.seed, &filter->environment.allocator))
+    if (!summary_of_bits(summary, 1, bloom->geometry.bits, filter->config->seed, &filter->environment.allocator))
         return ROOST_NO_MEMORY;
     summary->word_ranges[summary->word_range_count++] = (struct word_range){0, bloom->geometry.bits, words_of(bloom)};
     return ROOST_OK;

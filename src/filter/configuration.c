@@ -31,7 +31,7 @@ roost_config roost_config_default(void)
 
 void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
-    const roost_config *config = &filter->config;
+    const roost_config *config = filter->config;
     uint8_t form = filter->kind->has_prefixes ? PREFIXES : config->scalable ? SERIES : 0;
     write_byte(writer, (uint8_t)config->kind | form);
     write_byte(writer, (uint8_t)config->layout);
@@ -90,5 +90,5 @@ roost_hash configuration_hash(const roost_filter *filter)
 {
     uint8_t bytes[CONFIGURATION_ROOM];
     size_t size = configuration_bytes(filter, bytes);
-    return hash_bytes(filter->config.seed, bytes, size);
+    return hash_bytes(filter->config->seed, bytes, size);
 }

@@ -29,14 +29,14 @@ roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
 
 const roost_config *roost_filter_get_config(const roost_filter *filter)
 {
-    return &filter->config;
+    return filter->config;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
 {
-    return hash_bytes(filter->config.seed, key, size);
+    return hash_bytes(filter->config->seed, key, size);
 }
 
 roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)

@@ -95,9 +95,9 @@ static uint64_t table_bytes(const struct cuckoo_table *table)
 
 static bool has_memory_for_overflow(const struct gcuckoo *gcuckoo, uint64_t entries)
 {
-    return table_bytes(&gcuckoo->table) + journal_bytes(&gcuckoo->base.own_journal) +
+    return table_bytes(&gcuckoo->table) + own_journal_bytes(&gcuckoo->base) +
                stash_bytes_with(&gcuckoo->table.stash, entries) <=
-           gcuckoo->base.environment.memory_limit;
+           gcuckoo->base.environment.common->memory_limit;
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static void gcuckoo_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
     cuckoo_table_release(&as_gcuckoo(filter)->table, &allocator);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, filter);
 }
 
@@ -152,7 +152,7 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = *as_const_gcuckoo(filter);
-    detach_journal(&twin->base);
+    detach(&twin->base);
     if (!cuckoo_table_copy(&twin->table, &as_const_gcuckoo(filter)->table, allocator)) {
         memory_release(allocator, twin);
         return ROOST_NO_MEMORY;
@@ -164,7 +164,7 @@ static roost_status gcuckoo_clone(const roost_filter *filter, roost_filter **cop
 static roost_status gcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
                                       const roost_environment *environment)
 {
-    return open_with(copy, &filter->config, environment, as_const_gcuckoo(filter)->table.geometry);
+    return open_with(copy, filter->config, environment, as_const_gcuckoo(filter)->table.geometry);
 }
 
 static roost_status gcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
@@ -179,7 +179,7 @@ static roost_status gcuckoo_copy_rest(roost_filter *filter, roost_filter *copy)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter), *twin = as_gcuckoo(copy);
     twin->sum = gcuckoo->sum;
-    twin->base.random = filter->random;
+    twin->own.random = gcuckoo->own.random;
     return cuckoo_table_copy_rest(&twin->table, &gcuckoo->table, &copy->environment.allocator) ? ROOST_OK
                                                                                                : ROOST_NO_MEMORY;
 }
@@ -198,7 +198,7 @@ static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, s
     if (journal_is_on(gcuckoo->base.journal))
         note_classes(gcuckoo, places, count);
     const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
-    const uint64_t seed = gcuckoo->base.config.seed;
+    const uint64_t seed = gcuckoo->base.config->seed;
     uint128 sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += hash_number(seed, class_key(places[i], geometry));
@@ -209,28 +209,28 @@ static void count_classes(struct gcuckoo *gcuckoo, const struct place *places, s
 static void make_room(struct gcuckoo *gcuckoo, uint64_t entries)
 {
     struct cuckoo_table *table = &gcuckoo->table;
-    const roost_environment *environment = &gcuckoo->base.environment;
+    const roost_environment *environment = &gcuckoo->own.environment;
     if (table_bytes(table) + cuckoo_table_bytes_for(table, entries) <= environment->memory_limit)
-        (void)cuckoo_table_make_room(table, entries, &gcuckoo->base.random, &environment->allocator);
+        (void)cuckoo_table_make_room(table, entries, &gcuckoo->own.random, &environment->allocator);
 }
 
 static void relieve_if_overfull(struct gcuckoo *gcuckoo)
 {
     struct cuckoo_table *table = &gcuckoo->table;
-    const roost_environment *environment = &gcuckoo->base.environment;
+    const roost_environment *environment = &gcuckoo->own.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(table), 0) && 3 * table_bytes(table) <= environment->memory_limit)
-        (void)cuckoo_table_relieve(table, &gcuckoo->base.random, &environment->allocator, environment->most_moved);
+        (void)cuckoo_table_relieve(table, &gcuckoo->own.random, &environment->allocator, environment->most_moved);
 }
 
 /* Leaves the digest to the caller. */
 static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
 {
     struct cuckoo_table *table = &gcuckoo->table;
-    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, table->most_kicks);
+    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->own.random, table->most_kicks);
     *grew = result != PUT_PRESENT;
     if (result != PUT_NO_ROOM)
         return ROOST_OK;
-    if (cuckoo_table_entries(table) >= gcuckoo->base.config.capacity)
+    if (cuckoo_table_entries(table) >= gcuckoo->base.config->capacity)
         return ROOST_FULL;
     if (!has_memory_for_overflow(gcuckoo, 1))
         return ROOST_TOO_LARGE;
@@ -330,8 +330,8 @@ static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *tab
 static inline roost_status take_in(struct gcuckoo *gcuckoo, bool *grew, const struct place *place, uint32_t *kicks)
 {
     struct cuckoo_table *table = &gcuckoo->table;
-    const roost_environment *environment = &gcuckoo->base.environment;
-    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->base.random, *kicks);
+    const roost_environment *environment = &gcuckoo->own.environment;
+    enum put_result result = cuckoo_table_put(table, place, &gcuckoo->own.random, *kicks);
     *grew = result != PUT_PRESENT;
     if (result == PUT_NEW && *kicks < table->most_kicks)
         *kicks = *kicks < table->most_kicks / 2 ? *kicks * 2 : table->most_kicks;
@@ -375,9 +375,9 @@ static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk
 /* The journal may have overwritten old changes with ones that are now void. */
 static void take_back(struct gcuckoo *gcuckoo, const struct gcuckoo *before, uint64_t next_change)
 {
-    struct journal journal = gcuckoo->base.own_journal;
+    struct journal journal = gcuckoo->own.journal;
     *gcuckoo = *before;
-    gcuckoo->base.own_journal = journal;
+    gcuckoo->own.journal = journal;
     if (gcuckoo->base.journal->next != next_change)
         journal_forget(gcuckoo->base.journal);
 }
@@ -657,7 +657,8 @@ static bool keys_are_sound(struct key_reader keys)
 static roost_status merge_by_filter(roost_filter *filter, bool *changed, struct bit_reader *reader)
 {
     roost_filter *other;
-    roost_status status = open_with(&other, &filter->config, &filter->environment, as_gcuckoo(filter)->table.geometry);
+    roost_status status =
+        open_with(&other, filter->config, &own_part(filter)->environment, as_gcuckoo(filter)->table.geometry);
     if (status != ROOST_OK)
         return status;
     status = gcuckoo_read_state(other, reader);
@@ -669,7 +670,7 @@ static roost_status merge_by_filter(roost_filter *filter, bool *changed, struct 
 
 static roost_status reserve_overflow(struct gcuckoo *gcuckoo, uint64_t count)
 {
-    const roost_environment *environment = &gcuckoo->base.environment;
+    const roost_environment *environment = &gcuckoo->own.environment;
     struct stash *stash = &gcuckoo->table.stash;
     if (!has_memory_for_overflow(gcuckoo, count))
         return ROOST_TOO_LARGE;
@@ -740,7 +741,7 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
 {
     (void)place;
     cuckoo_table_move(&as_gcuckoo(filter)->table, mover);
-    journal_move(&filter->own_journal, mover);
+    journal_move(&own_part(filter)->journal, mover);
     return false;
 }
 
@@ -801,7 +802,7 @@ static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary
     if (!gather.keys)
         return ROOST_NO_MEMORY;
     visit_keys(table, list_key, &gather);
-    summary_of_positions(summary, gather.keys, count, class_universe(table->geometry), filter->config.seed);
+    summary_of_positions(summary, gather.keys, count, class_universe(table->geometry), filter->config->seed);
     return ROOST_OK;
 }
 
@@ -832,7 +833,7 @@ static roost_status gcuckoo_resolve_positions(roost_filter *filter, bool *change
 static uint64_t gcuckoo_bytes(const roost_filter *filter)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    return table_bytes(table) + stash_bytes(&table->stash) + journal_bytes(&filter->own_journal);
+    return table_bytes(table) + stash_bytes(&table->stash) + own_journal_bytes(filter);
 }
 
 static struct cuckoo_geometry gcuckoo_geometry(const roost_filter *filter)
@@ -874,7 +875,7 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
     info->fpr_now = info->fpr_now < 1 ? info->fpr_now : 1;
     /* An element that fell into a class that was taken left no trace of its own. */
     info->elements = info->fpr_now < 1 ? -log1p(-info->fpr_now) / probability : (double)info->entries;
-    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->promise_holds = info->fpr_now <= filter->config->fpr;
     info->buckets = cuckoo_table_rows(table);
     info->bytes_memory = gcuckoo_bytes(filter);
     info->journal = journal_length(filter->journal);
@@ -883,13 +884,13 @@ static void gcuckoo_info(const roost_filter *filter, roost_info *info)
 static void add_class_hash(void *context, uint64_t key)
 {
     struct gcuckoo *expected = context;
-    expected->sum += hash_number(expected->base.config.seed, key);
+    expected->sum += hash_number(expected->base.config->seed, key);
 }
 
 static roost_status gcuckoo_check(const roost_filter *filter)
 {
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
-    struct gcuckoo expected = {.base.config.seed = filter->config.seed};
+    struct gcuckoo expected = {.base.config = filter->config};
     visit_keys(&gcuckoo->table, add_class_hash, &expected);
     return cuckoo_table_check(&gcuckoo->table) && expected.sum == gcuckoo->sum ? ROOST_OK : ROOST_CORRUPT;
 }

@@ -7,6 +7,7 @@
 
 struct gcuckoo {
     struct roost_filter base;
+    struct filter_own own;
     struct cuckoo_table table;
     uint128 sum; /* of the hashes of all class keys */
 };

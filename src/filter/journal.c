@@ -10,7 +10,13 @@ bool journal_begin(struct journal *journal, const roost_allocator *allocator, ui
         memory_release(allocator, tables);
         return false;
     }
-    *journal = (struct journal){changes, tables, room, 1, 1, 0, 0, incarnation, extend};
+    *journal = (struct journal){.changes = changes,
+                                .tables = tables,
+                                .room = room,
+                                .oldest = 1,
+                                .next = 1,
+                                .incarnation = incarnation,
+                                .extend = extend};
     return true;
 }
 
@@ -24,6 +30,7 @@ bool journal_lengthen(struct journal *journal, const roost_allocator *allocator,
         longer.tables[record % room] = journal->tables[record % journal->room];
     }
     longer.behind = journal->behind;
+    longer.owner = journal->owner;
     longer.oldest = journal->oldest;
     longer.next = journal->next;
     journal_release(journal, allocator);

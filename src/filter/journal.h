@@ -39,6 +39,7 @@ struct journal {
     uint64_t behind;  /* how many records the slowest cursor was behind */
     uint64_t incarnation;
     journal_extension *extend;
+    const void *owner; /* the filter whose changes it records, or the series to which that filter belongs */
 };
 
 /* Neither `room` nor `incarnation` is 0. False when there is no memory. */

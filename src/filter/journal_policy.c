@@ -9,8 +9,6 @@
  */
 #include "journal_policy.h"
 
-#include <stddef.h>
-
 #include "../base/entropy.h"
 
 #define FEWEST_CHANGES    4096
@@ -22,9 +20,9 @@
 /* How many changes are worth keeping. */
 static uint64_t most_changes(const roost_filter *filter)
 {
-    uint64_t capacity = filter->config.capacity;
-    if (filter->environment.journal)
-        return filter->environment.journal;
+    uint64_t capacity = filter->config->capacity;
+    if (filter->environment.common->journal)
+        return filter->environment.common->journal;
     if (filter->kind->set.capacity && filter->kind->set.capacity(filter) > capacity)
         capacity = filter->kind->set.capacity(filter);
     return capacity / CAPACITY_A_CHANGE > FEWEST_CHANGES ? capacity / CAPACITY_A_CHANGE : FEWEST_CHANGES;
@@ -54,28 +52,22 @@ static uint64_t most_changes_here(const roost_filter *filter)
 {
     uint64_t held = changes_in(filter->kind->report.memory(filter) - journal_bytes(filter->journal));
     uint64_t wanted = least(2 * filter->journal->behind, largest(held, MOST_WANTED));
-    if (!filter->environment.journal_part)
+    if (!filter->environment.common->journal_part)
         return most_changes(filter);
-    uint64_t part = largest(held / filter->environment.journal_part, FEWEST_IN_PART);
+    uint64_t part = largest(held / filter->environment.common->journal_part, FEWEST_IN_PART);
     return least(most_changes(filter), largest(part, wanted));
 }
 
 static uint64_t bytes_left(const roost_filter *filter)
 {
-    uint64_t limit = filter->environment.memory_limit, taken = filter->kind->report.memory(filter);
+    uint64_t limit = filter->environment.common->memory_limit, taken = filter->kind->report.memory(filter);
     return taken < limit ? limit - taken : 0;
-}
-
-/* A journal is always part of the filter whose changes it records, or of the series to which that filter belongs. */
-static const roost_filter *owner_of(const struct journal *journal)
-{
-    return (const roost_filter *)((const char *)journal - offsetof(struct roost_filter, own_journal));
 }
 
 /* Twice as long, or as long as it may be. Half of the memory that is left stays for elements. */
 static bool extend(struct journal *journal)
 {
-    const roost_filter *filter = owner_of(journal);
+    const roost_filter *filter = journal->owner;
     uint64_t room = least(2 * journal->room, most_changes_here(filter));
     room = least(room, changes_in(bytes_left(filter) / 2));
     return room > journal->room && journal_lengthen(journal, &filter->environment.allocator, room);
@@ -89,9 +81,32 @@ roost_status begin_journal(roost_filter *filter)
     room = least(least(FIRST_CHANGES, most_changes(filter)), changes_in(bytes_left(filter)));
     if (room == 0)
         return ROOST_TOO_LARGE;
-    if (!entropy_number(&filter->environment.entropy, &incarnation))
+    if (!entropy_number(&filter->environment.common->entropy, &incarnation))
         return ROOST_EXHAUSTED;
-    return journal_begin(&filter->own_journal, &filter->environment.allocator, room, incarnation, extend)
-               ? ROOST_OK
-               : ROOST_NO_MEMORY;
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct journal *journal =
+        filter->is_slim ? memory_allocate(allocator, sizeof *journal) : &own_part(filter)->journal;
+    if (!journal)
+        return ROOST_NO_MEMORY;
+    if (!journal_begin(journal, allocator, room, incarnation, extend)) {
+        memory_release(allocator, filter->is_slim ? journal : NULL);
+        return ROOST_NO_MEMORY;
+    }
+    journal->owner = filter;
+    filter->journal = journal;
+    return ROOST_OK;
+}
+
+struct journal no_journal;
+
+void release_journal(roost_filter *filter)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    if (filter->in_series || filter->journal == &no_journal)
+        return;
+    journal_release(filter->journal, allocator);
+    if (filter->is_slim) {
+        memory_release(allocator, filter->journal);
+        filter->journal = &no_journal;
+    }
 }

@@ -262,44 +262,106 @@ struct filter_kind {
 #define TABLE_BITS  6
 #define MOST_TABLES (1u << TABLE_BITS)
 
-struct roost_filter {
-    const struct filter_kind *kind;
-    roost_config config;           /* resolved */
-    roost_environment environment; /* complete: no default left open */
-    struct random_source random;   /* never part of the state */
-    struct journal own_journal;    /* nor this */
-    struct journal *journal;       /* the own one, or that of the series in which this is a table */
-    uint8_t table;                 /* which one; 0 outside series */
-    bool in_series;
+/* What a filter lives in. The allocator is its own; the rest may be common to many filters. */
+struct filter_environment {
+    roost_allocator allocator;
+    const roost_environment *common; /* complete: no default left open. Its allocator is not used */
 };
 
-/* Makes a filter independent of any series, with an empty journal. */
-static inline void detach_journal(struct roost_filter *filter)
+struct roost_filter {
+    const struct filter_kind *kind;
+    const roost_config *config; /* resolved */
+    struct filter_environment environment;
+    struct journal *journal; /* never part of the state: the own one, or that of the series in which this is a table */
+    uint8_t table;           /* which one; 0 outside series */
+    bool in_series;
+    bool is_slim; /* it has no struct filter_own */
+};
+
+/*
+ * What most filters have for themselves: `own` follows `base` in the structs of their kinds. A filter of a slim kind, of
+ * which servers hold many small ones, shares configuration and environment with others (../growing/shared.h), and
+ * allocates a journal when that begins.
+ */
+struct filter_own {
+    roost_config config;
+    roost_environment environment;
+    struct random_source random; /* never part of the state */
+    struct journal journal;      /* nor this */
+};
+
+struct whole_filter {
+    struct roost_filter base;
+    struct filter_own own;
+};
+
+/* NULL of a slim kind. */
+static inline struct filter_own *own_part(struct roost_filter *filter)
 {
-    filter->own_journal = (struct journal){0};
-    filter->journal = &filter->own_journal;
+    return filter->is_slim ? NULL : &((struct whole_filter *)filter)->own;
+}
+
+/* The journal of a slim filter that has none. Nothing is ever written to it. */
+extern struct journal no_journal;
+
+/* The whole environment of a filter. */
+static inline roost_environment whole_environment(const struct roost_filter *filter)
+{
+    roost_environment environment = *filter->environment.common;
+    environment.allocator = filter->environment.allocator;
+    return environment;
+}
+
+/* After a filter was copied byte by byte: it is independent of the other and of any series, with an empty journal. */
+static inline void detach(struct roost_filter *filter)
+{
+    struct filter_own *own = own_part(filter);
+    if (own) {
+        own->journal = (struct journal){0};
+        filter->config = &own->config;
+        filter->environment.common = &own->environment;
+    }
+    filter->journal = own ? &own->journal : &no_journal;
     filter->table = 0;
     filter->in_series = false;
 }
 
-/* The struct itself; its journal goes with it. */
+/* The struct itself; what is its own goes with it. */
 static inline struct roost_filter *moved_filter(const struct memory_mover *mover, struct roost_filter *filter)
 {
-    bool own = filter->journal == &filter->own_journal;
+    struct filter_own *own = own_part(filter);
+    bool has_journal = own && filter->journal == &own->journal;
     filter = memory_moved(mover, filter);
-    if (own)
-        filter->journal = &filter->own_journal;
+    own = own_part(filter);
+    if (own) {
+        filter->config = &own->config;
+        filter->environment.common = &own->environment;
+    }
+    if (has_journal)
+        filter->journal = &own->journal;
+    if (has_journal || (filter->is_slim && filter->journal != &no_journal))
+        filter->journal->owner = filter;
     return filter;
 }
 
 static inline void init_base(struct roost_filter *filter, const struct filter_kind *kind, const roost_config *config,
                              const roost_environment *environment)
 {
-    *filter = (struct roost_filter){.kind = kind,
-                                    .config = *config,
-                                    .environment = *environment,
-                                    .random = random_from_seed(environment->random_seed)};
-    detach_journal(filter);
+    *filter = (struct roost_filter){.kind = kind, .environment.allocator = environment->allocator};
+    *own_part(filter) = (struct filter_own){
+        .config = *config, .environment = *environment, .random = random_from_seed(environment->random_seed)};
+    detach(filter);
+}
+
+/* Releases the journal of a filter that is not a table of a series; it may begin again. */
+void release_journal(struct roost_filter *filter);
+
+/* Bytes of a journal of the filter's own. */
+static inline uint64_t own_journal_bytes(const struct roost_filter *filter)
+{
+    return filter->in_series ? 0
+                             : journal_bytes(filter->journal) +
+                                   (filter->is_slim && filter->journal != &no_journal ? sizeof(struct journal) : 0);
 }
 
 static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)
@@ -316,7 +378,7 @@ static inline bool tracks_dots(const struct roost_filter *filter)
 /* Whether records of the journal name a table or slot of the filter. */
 static inline bool has_tables(const struct roost_filter *filter)
 {
-    return filter->config.scalable || filter->kind->journal.table_after_decode != NULL;
+    return filter->config->scalable || filter->kind->journal.table_after_decode != NULL;
 }
 
 /* Whether a record of the journal is about this filter. */

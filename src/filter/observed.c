@@ -35,12 +35,12 @@
 uint64_t observed_bytes(const struct observed *filter)
 {
     return filter->store->bytes(filter) + filter->causal.room * sizeof *filter->causal.runs +
-           actors_bytes(&filter->actors) + journal_bytes(&filter->base.own_journal);
+           actors_bytes(&filter->actors) + own_journal_bytes(&filter->base);
 }
 
 bool has_memory_for(const struct observed *filter, uint64_t more)
 {
-    return observed_bytes(filter) + more <= filter->base.environment.memory_limit;
+    return observed_bytes(filter) + more <= filter->base.environment.common->memory_limit;
 }
 
 uint128 entry_hash(const struct observed *filter, struct entry entry)
@@ -49,7 +49,7 @@ uint128 entry_hash(const struct observed *filter, struct entry entry)
     store_word(bytes, entry.key);
     store_word(bytes + 8, filter->actors.list[entry.number].id);
     store_word(bytes + 16, entry.counter);
-    return hash_to_number(hash_bytes(filter->base.config.seed, bytes, sizeof bytes));
+    return hash_to_number(hash_bytes(filter->base.config->seed, bytes, sizeof bytes));
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ void observed_release(struct observed *filter)
     const roost_allocator *allocator = &filter->base.environment.allocator;
     causal_release(&filter->causal, allocator);
     actors_release(&filter->actors, allocator);
-    journal_release(&filter->base.own_journal, allocator);
+    release_journal(&filter->base);
 }
 
 bool observed_copy(struct observed *copy, const struct observed *filter)
@@ -67,7 +67,7 @@ bool observed_copy(struct observed *copy, const struct observed *filter)
     const roost_allocator *allocator = &copy->base.environment.allocator;
     copy->causal = (struct causal_context){0};
     copy->actors = (struct actors){0};
-    detach_journal(&copy->base);
+    detach(&copy->base);
     copy->actor = 0;
     return causal_copy(&copy->causal, &filter->causal, allocator) &&
            actors_copy(&copy->actors, &filter->actors, allocator);
@@ -79,7 +79,7 @@ void observed_move(struct observed *filter, const struct memory_mover *mover)
     filter->actors.list = memory_moved(mover, filter->actors.list);
     filter->actors.map = memory_moved(mover, filter->actors.map);
     filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
-    journal_move(&filter->base.own_journal, mover);
+    journal_move(&filter->own.journal, mover);
 }
 
 /* ---- actors ------------------------------------------------------------------------------------------------------ */
@@ -116,7 +116,7 @@ void leave_shared_actor(struct observed *filter)
 static bool draw_actor(const struct observed *filter, uint64_t *actor)
 {
     for (int attempt = 0; attempt < 8; attempt++) {
-        if (!entropy_number(&filter->base.environment.entropy, actor))
+        if (!entropy_number(&filter->base.environment.common->entropy, actor))
             return false;
         if (filter->base.in_series)
             *actor = *actor << TABLE_BITS | filter->base.table;
@@ -165,7 +165,7 @@ uint128 observed_digest(roost_filter *base)
         uint8_t bytes[16];
         store_word(bytes, run->actor);
         store_word(bytes + 8, (uint64_t)run->last << 32 | run->first);
-        sum += hash_to_number(hash_bytes(~base->config.seed, bytes, sizeof bytes));
+        sum += hash_to_number(hash_bytes(~base->config->seed, bytes, sizeof bytes));
     }
     return sum;
 }

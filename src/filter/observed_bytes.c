@@ -1003,7 +1003,7 @@ roost_status observed_summarize(const roost_filter *base, struct summary *summar
     }
     visit_entries(filter, list_rank, &list);
     rank_map_release(&list.map);
-    summary_of_positions(summary, list.ranks, list.count, space->dots, base->config.seed);
+    summary_of_positions(summary, list.ranks, list.count, space->dots, base->config->seed);
     return ROOST_OK;
 }
 

@@ -189,8 +189,8 @@ static roost_status read_geometry(struct bit_reader *frame, roost_config *config
 
 static void orcuckoo_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    write_byte(writer, (uint8_t)filter->config.entry_bits);
-    write_byte(writer, filter->config.multiset);
+    write_byte(writer, (uint8_t)filter->config->entry_bits);
+    write_byte(writer, filter->config->multiset);
     write_varint(writer, as_const_orcuckoo(filter)->table.geometry.buckets);
 }
 
@@ -234,7 +234,7 @@ static roost_status orcuckoo_open(roost_filter **opened, const roost_config *giv
 static roost_status open_alike(roost_filter **opened, const struct observed *observed)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
-    return open_with(opened, &observed->base.config, &observed->base.environment, filter->table.geometry);
+    return open_with(opened, observed->base.config, &observed->own.environment, filter->table.geometry);
 }
 
 static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy)
@@ -258,7 +258,7 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
 static roost_status orcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
                                        const roost_environment *environment)
 {
-    return open_with(copy, &filter->config, environment, as_const_orcuckoo(filter)->table.geometry);
+    return open_with(copy, filter->config, environment, as_const_orcuckoo(filter)->table.geometry);
 }
 
 static roost_status orcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
@@ -273,13 +273,15 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
 {
     struct orcuckoo *filter = as_orcuckoo(base), *twin = as_orcuckoo(copy);
     const roost_allocator *allocator = &copy->environment.allocator;
-    struct roost_filter own = twin->observed.base;
+    struct roost_filter base_before = twin->observed.base;
+    struct filter_own own = twin->observed.own;
     struct cuckoo_table table = twin->table;
     causal_release(&twin->observed.causal, allocator);
     actors_release(&twin->observed.actors, allocator);
     *twin = *filter;
-    twin->observed.base = own;
-    twin->observed.base.random = base->random;
+    twin->observed.base = base_before;
+    twin->observed.own = own;
+    twin->observed.own.random = filter->observed.own.random;
     twin->table = table;
     return observed_copy(&twin->observed, &filter->observed) &&
                    cuckoo_table_copy_rest(&twin->table, &filter->table, allocator)
@@ -292,7 +294,7 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
 static roost_status overflow(struct orcuckoo *filter, struct entry entry)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->observed.base.environment;
+    const roost_environment *environment = &filter->observed.own.environment;
     if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     uint64_t tag = stash_tag(entry.number, entry.counter);
@@ -312,7 +314,7 @@ static inline uint32_t index_of(struct orcuckoo *filter, uint32_t number)
 static bool allocate_slots(struct orcuckoo *filter)
 {
     return cuckoo_table_first_bytes(filter->table.geometry, filter->table.most_kicks) <=
-               filter->observed.base.environment.memory_limit &&
+               filter->observed.base.environment.common->memory_limit &&
            cuckoo_table_allocate_slots(&filter->table, &filter->observed.base.environment.allocator);
 }
 
@@ -337,7 +339,7 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
     if (__builtin_expect(cuckoo_table_is_freed(&filter->table), 0) && !allocate_slots(filter))
         return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
-                                                 &filter->observed.base.random, kicks) == PUT_NO_ROOM)
+                                                 &filter->observed.own.random, kicks) == PUT_NO_ROOM)
         return false;
     actors_entered_slot(&filter->observed.actors, entry.number);
     return true;
@@ -346,7 +348,7 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
 static roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->observed.base.environment;
+    const roost_environment *environment = &filter->observed.own.environment;
     if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, count) >
         environment->memory_limit)
         return ROOST_TOO_LARGE;
@@ -368,12 +370,12 @@ static void empty_stash(struct orcuckoo *filter)
 /* Without memory the table keeps its rows, which is slower but correct. */
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
-    const roost_environment *environment = &filter->observed.base.environment;
+    const roost_environment *environment = &filter->observed.own.environment;
     int32_t before = filter->table.spread;
     if (cuckoo_table_is_freed(&filter->table) ||
         observed_bytes(&filter->observed) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
         return;
-    if (cuckoo_table_make_room(&filter->table, entries, &filter->observed.base.random, &environment->allocator) &&
+    if (cuckoo_table_make_room(&filter->table, entries, &filter->observed.own.random, &environment->allocator) &&
         filter->table.spread != before)
         empty_stash(filter);
 }
@@ -387,10 +389,10 @@ static bool is_full_of_copies(const struct orcuckoo *filter)
 
 void relieve_if_overfull(struct orcuckoo *filter)
 {
-    const roost_environment *environment = &filter->observed.base.environment;
+    const roost_environment *environment = &filter->observed.own.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
         3 * observed_bytes(&filter->observed) <= environment->memory_limit &&
-        cuckoo_table_relieve(&filter->table, &filter->observed.base.random, &environment->allocator,
+        cuckoo_table_relieve(&filter->table, &filter->observed.own.random, &environment->allocator,
                              environment->most_moved))
         empty_stash(filter);
 }
@@ -491,14 +493,14 @@ static bool drop_entry(struct orcuckoo *filter, const struct place *place, struc
 /* What the capacity is about. */
 static uint64_t elements_of(const struct orcuckoo *filter)
 {
-    return filter->observed.base.config.multiset ? cuckoo_table_entries(&filter->table) : filter->classes;
+    return filter->observed.base.config->multiset ? cuckoo_table_entries(&filter->table) : filter->classes;
 }
 
 /* Past its capacity a filter goes on while its own slots have room. Slots that it got to hold the additions of others
    do not count. */
 static roost_status put_new(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
-    bool past_capacity = elements_of(filter) >= filter->observed.base.config.capacity;
+    bool past_capacity = elements_of(filter) >= filter->observed.base.config->capacity;
     if (past_capacity && filter->table.spread > 0)
         return ROOST_FULL;
     if (enter_slot(filter, place, entry, filter->table.most_kicks))
@@ -565,7 +567,7 @@ static roost_status add_place(struct orcuckoo *filter, const struct place *place
     struct entry entry = {filter->observed.number, filter->observed.counter + 1,
                           class_key(*place, filter->table.geometry)};
     bool first = !cuckoo_table_contains(&filter->table, place);
-    *fresh = first || filter->observed.base.config.multiset;
+    *fresh = first || filter->observed.base.config->multiset;
     status = *fresh ? put_new(filter, place, entry) : supersede(filter, place, entry);
     if (status != ROOST_OK)
         return status;
@@ -679,7 +681,7 @@ static roost_status orcuckoo_remove_one(roost_filter *base, bool *changed, roost
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct slot_match matches[MOST_MATCHES];
-    if (!base->config.multiset)
+    if (!base->config->multiset)
         return ROOST_UNSUPPORTED;
     struct place place = place_of_hash(hash, filter->table.geometry);
     uint64_t key = class_key(place, filter->table.geometry);
@@ -727,7 +729,7 @@ static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
     struct place place = place_of_hash(hash, table->geometry);
     uint64_t copies =
         cuckoo_table_matches(table, &place, matches) + stash_copies(&table->stash, class_key(place, table->geometry));
-    return base->config.multiset ? copies : copies > 0;
+    return base->config->multiset ? copies : copies > 0;
 }
 
 /* ---- the store: what observed.c and observed_bytes.c need of the table ------------------------------------------- */
@@ -891,7 +893,7 @@ static void orcuckoo_info(const roost_filter *base, roost_info *info)
     info->fpr_now = fmin((double)filter->classes * class_probability(table->geometry), 1);
     info->inserted = elements_of(filter);
     info->elements = (double)info->inserted;
-    info->promise_holds = info->fpr_now <= base->config.fpr;
+    info->promise_holds = info->fpr_now <= base->config->fpr;
     info->buckets = cuckoo_table_rows(table);
 }
 

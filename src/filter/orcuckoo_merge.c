@@ -349,7 +349,8 @@ static bool is_too_large(const struct orcuckoo *filter, const struct merge *merg
     uint64_t causal = merge->causal.room * sizeof *merge->causal.runs;
     uint64_t old_causal = filter->observed.causal.room * sizeof *filter->observed.causal.runs;
     uint64_t bytes = observed_bytes(&filter->observed) - old_causal + causal;
-    return bytes > filter->observed.base.environment.memory_limit && bytes > observed_bytes(&merge->before.observed);
+    return bytes > filter->observed.base.environment.common->memory_limit &&
+           bytes > observed_bytes(&merge->before.observed);
 }
 
 static void keep(struct orcuckoo *filter, struct merge *merge)
@@ -368,12 +369,12 @@ static void keep(struct orcuckoo *filter, struct merge *merge)
 static void take_back(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->observed.base.environment.allocator;
-    struct journal journal = filter->observed.base.own_journal;
+    struct journal journal = filter->observed.own.journal;
     bool noted = filter->observed.base.journal->next != merge->next_change;
     cuckoo_table_release(&filter->table, allocator);
     actors_release(&filter->observed.actors, allocator);
     *filter = merge->before;
-    filter->observed.base.own_journal = journal;
+    filter->observed.own.journal = journal;
     if (noted)
         journal_forget(filter->observed.base.journal);
 }

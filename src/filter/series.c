@@ -57,7 +57,7 @@
 
 static bool plan_of(const struct series *series, uint32_t index, struct table_plan *plan)
 {
-    return index < MOST_TABLES && series_plan_table(plan, &series->base.config, series->buckets, index);
+    return index < MOST_TABLES && series_plan_table(plan, series->base.config, series->buckets, index);
 }
 
 static void join_series(struct series *series, roost_filter *table, uint32_t index)
@@ -69,7 +69,7 @@ static void join_series(struct series *series, roost_filter *table, uint32_t ind
 
 static roost_config table_config(const struct series *series, const struct table_plan *plan)
 {
-    roost_config config = series->base.config;
+    roost_config config = series->own.config;
     config.scalable = false;
     config.capacity = plan->capacity;
     config.fpr = plan->fpr;
@@ -82,7 +82,7 @@ static roost_config table_config(const struct series *series, const struct table
 static struct cuckoo_geometry planned_geometry(const struct series *series, const struct table_plan *plan)
 {
     struct cuckoo_geometry geometry = plan->geometry;
-    geometry.tag_bits = series->base.config.entry_bits ? series->base.config.entry_bits - geometry.bits : 0;
+    geometry.tag_bits = series->base.config->entry_bits ? series->base.config->entry_bits - geometry.bits : 0;
     return geometry;
 }
 
@@ -100,7 +100,7 @@ static uint64_t series_bytes(const roost_filter *filter)
 {
     const struct series *series = as_const_series(filter);
     uint64_t bytes =
-        sizeof *series + series->quota.room * sizeof *series->quota.entries + journal_bytes(&series->base.own_journal);
+        sizeof *series + series->quota.room * sizeof *series->quota.entries + own_journal_bytes(&series->base);
     for (uint32_t i = 0; i < series->count; i++)
         if (series->tables[i])
             bytes += series->table_kind->report.memory(series->tables[i]);
@@ -111,7 +111,7 @@ static roost_status new_table(const struct series *series, uint32_t index, roost
 {
     struct table_plan plan;
     const struct filter_kind *kind = series->table_kind;
-    roost_environment environment = series->base.environment;
+    roost_environment environment = series->own.environment;
     uint64_t taken = series_bytes(&series->base);
     *table = NULL;
     if (!plan_of(series, index, &plan))
@@ -182,9 +182,9 @@ static bool series_is_resolved(const roost_config *config)
 
 void series_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    if (filter->config.kind == ROOST_ORCUCKOO)
-        write_byte(writer, filter->config.multiset);
-    if (filter->config.kind != ROOST_BLOOM)
+    if (filter->config->kind == ROOST_ORCUCKOO)
+        write_byte(writer, filter->config->multiset);
+    if (filter->config->kind != ROOST_BLOOM)
         write_varint(writer, as_const_series(filter)->buckets);
 }
 
@@ -231,7 +231,7 @@ static void series_close(roost_filter *filter)
     for (uint32_t i = 0; i < series->count; i++)
         roost_filter_free(series->tables[i]);
     quota_release(&series->quota, &allocator);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, series);
 }
 
@@ -242,9 +242,12 @@ static roost_status series_clone(const roost_filter *filter, roost_filter **copy
     struct series *twin = memory_allocate(allocator, sizeof *twin);
     if (!twin)
         return ROOST_NO_MEMORY;
-    *twin = (struct series){
-        .base = *filter, .table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
-    detach_journal(&twin->base);
+    *twin = (struct series){.base = *filter,
+                            .own = series->own,
+                            .table_kind = series->table_kind,
+                            .buckets = series->buckets,
+                            .nesting = series->nesting};
+    detach(&twin->base);
     roost_status status = quota_copy(&twin->quota, &series->quota, allocator) ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count && status == ROOST_OK; i++) {
         roost_filter *table = NULL;
@@ -276,7 +279,7 @@ static roost_status series_copy_open(const roost_filter *filter, roost_filter **
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = (struct series){.table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
-    init_base(&twin->base, filter->kind, &filter->config, environment);
+    init_base(&twin->base, filter->kind, filter->config, environment);
     *copy = &twin->base;
     return ROOST_OK;
 }
@@ -284,7 +287,7 @@ static roost_status series_copy_open(const roost_filter *filter, roost_filter **
 static roost_status open_copy_of_table(const struct series *series, struct series *twin, uint32_t index)
 {
     roost_filter *table;
-    roost_environment environment = twin->base.environment;
+    roost_environment environment = twin->own.environment;
     environment.random_seed += index;
     roost_status status = series->table_kind->incremental.copy_open(series->tables[index], &table, &environment);
     if (status == ROOST_OK)
@@ -331,7 +334,7 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
     struct series *series = as_series(filter);
     if (place == 0) {
         series->quota.entries = memory_moved(mover, series->quota.entries);
-        journal_move(&filter->own_journal, mover);
+        journal_move(&own_part(filter)->journal, mover);
         for (uint32_t i = 0; i < series->count; i++)
             if (series->tables[i])
                 join_series(series, series->tables[i], i);
@@ -433,7 +436,7 @@ static uint64_t series_count(const roost_filter *filter, roost_hash hash)
     for (uint32_t i = 0; i < series->count; i++)
         if (may_hold(series, i))
             copies += series->table_kind->removal.count(series->tables[i], hash);
-    return filter->config.multiset ? copies : copies > 0;
+    return filter->config->multiset ? copies : copies > 0;
 }
 
 /* ---- add --------------------------------------------------------------------------------------------------------- */
@@ -466,7 +469,7 @@ static roost_status ready_quota(struct series *series)
 {
     if (series->table_kind->table.elements)
         return ROOST_OK;
-    if (!series->actor && !entropy_number(&series->base.environment.entropy, &series->actor))
+    if (!series->actor && !entropy_number(&series->base.environment.common->entropy, &series->actor))
         return ROOST_EXHAUSTED;
     return quota_reserve(&series->quota, &series->base.environment.allocator, 2) ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -562,9 +565,9 @@ static bool has_room_for(const struct series *series, uint32_t index, roost_hash
     const roost_filter *table = series->tables[index];
     uint64_t elements = series->table_kind->table.elements(table);
     bool found = false;
-    if (elements == table->config.capacity)
+    if (elements == table->config->capacity)
         series->table_kind->set.contains(table, &found, &hash, 1);
-    return found || elements < table->config.capacity;
+    return found || elements < table->config->capacity;
 }
 
 /* As find_room, for an element that the series holds: the tables before the target may have room for this one. */
@@ -606,7 +609,7 @@ static roost_status add_removable(struct series *series, roost_dot *dot, bool *f
     uint64_t room;
     roost_filter *table = NULL;
     roost_status status;
-    uint32_t holder = series->base.config.multiset ? MOST_TABLES : finest_holder(series, hash, MOST_TABLES);
+    uint32_t holder = series->base.config->multiset ? MOST_TABLES : finest_holder(series, hash, MOST_TABLES);
     *fresh = holder == MOST_TABLES;
     status = *fresh ? find_room(series, &table, &room) : find_room_for(series, &table, hash);
     if (status == ROOST_OK)
@@ -643,7 +646,7 @@ static roost_status add_removable_row(struct series *series, bool *changed, size
 {
     bool found[ROW] = {false}, fresh[ROW], filled = false;
     roost_status status = ROOST_OK;
-    if (!series->base.config.multiset)
+    if (!series->base.config->multiset)
         contains_row(series, found, hashes, count);
     for (*done = 0; *done < count && status == ROOST_OK && !filled;) {
         size_t run = 0, taken = 0;
@@ -698,7 +701,7 @@ static roost_status series_remove(roost_filter *filter, bool *changed, const roo
 static roost_status series_remove_one(roost_filter *filter, bool *changed, roost_hash hash)
 {
     struct series *series = as_series(filter);
-    if (!filter->config.multiset)
+    if (!filter->config->multiset)
         return ROOST_UNSUPPORTED;
     uint32_t holder = finest_holder(series, hash, MOST_TABLES);
     roost_status status = holder == MOST_TABLES
@@ -845,11 +848,11 @@ static uint128 series_digest(roost_filter *filter)
     uint128 digest = 0;
     for (uint32_t i = 0; i < series->count; i++)
         if (!is_missing(series, i))
-            digest += hash_of_sum(filter->config.seed, i, series->table_kind->lattice.digest(series->tables[i]));
+            digest += hash_of_sum(filter->config->seed, i, series->table_kind->lattice.digest(series->tables[i]));
     for (size_t i = 0; i < series->quota.count; i++) {
         const struct quota_entry *entry = &series->quota.entries[i];
         uint128 amount = (uint128)entry->amount << 64 | entry->from;
-        digest += hash_of_sum(filter->config.seed + entry->to, MOST_TABLES + entry->table, amount);
+        digest += hash_of_sum(filter->config->seed + entry->to, MOST_TABLES + entry->table, amount);
     }
     return digest;
 }
@@ -986,7 +989,7 @@ static double held_twice(const struct series *series, uint32_t index, uint32_t s
  */
 static void count_once(const struct series *series, roost_info *info, uint32_t most_rows)
 {
-    if (!series->table_kind->table.slots || series->base.config.multiset)
+    if (!series->table_kind->table.slots || series->base.config->multiset)
         return;
     for (uint32_t i = 1; i < series->count; i++)
         if (may_hold(series, i)) {
@@ -1014,11 +1017,11 @@ static void report(const roost_filter *filter, roost_info *info, table_report *r
     }
     info->fpr_now = 1 - right;
     info->load = slots > 0 ? (double)info->entries / slots : 0;
-    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->promise_holds = info->fpr_now <= filter->config->fpr;
     info->bytes_memory = series_bytes(filter);
-    info->growth_limit = series_most_elements(&filter->config, series->buckets);
+    info->growth_limit = series_most_elements(filter->config, series->buckets);
     info->journal = journal_length(filter->journal);
-    if (filter->config.kind == ROOST_BLOOM) {
+    if (filter->config->kind == ROOST_BLOOM) {
         info->inserted = quota_spent_at_all(&series->quota);
         info->elements = (double)info->inserted;
         info->actors = quota_actors(&series->quota);
@@ -1048,7 +1051,7 @@ static bool follows_plan(const struct series *series, uint32_t index)
 {
     struct table_plan plan;
     const roost_filter *table = series->tables[index];
-    if (!plan_of(series, index, &plan) || table->config.capacity != plan.capacity || table->config.fpr != plan.fpr)
+    if (!plan_of(series, index, &plan) || table->config->capacity != plan.capacity || table->config->fpr != plan.fpr)
         return false;
     if (!series->table_kind->table.geometry)
         return true;

@@ -12,6 +12,7 @@
  */
 struct series {
     struct roost_filter base;
+    struct filter_own own;
     const struct filter_kind *table_kind;
     uint32_t buckets;               /* of the first table (cuckoo) */
     struct cuckoo_geometry nesting; /* of the first table (cuckoo): what all have in common */

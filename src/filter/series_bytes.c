@@ -29,7 +29,7 @@ static uint32_t tables_to_write(const struct series *series)
 
 static bool has_quota(const struct series *series)
 {
-    return series->base.config.kind == ROOST_BLOOM;
+    return series->base.config->kind == ROOST_BLOOM;
 }
 
 roost_status series_write_state(const roost_filter *filter, struct bit_writer *writer)
@@ -372,7 +372,7 @@ roost_status series_sweep(roost_filter *filter, struct sweep *sweep, const roost
 static bool table_universe(const struct series *series, uint32_t index, uint64_t *universe)
 {
     struct table_plan plan;
-    if (!series_plan_table(&plan, &series->base.config, series->buckets, index))
+    if (!series_plan_table(&plan, series->base.config, series->buckets, index))
         return false;
     *universe = has_quota(series) ? plan.capacity * POSITIONS_A_KEY + SOME_POSITIONS : class_universe(plan.geometry);
     return true;
@@ -425,7 +425,7 @@ static roost_status summarize_bits(const struct series *series, struct summary *
     const roost_allocator *allocator = &series->base.environment.allocator;
     uint64_t universe = series_extent(&series->base);
     struct summary table;
-    if (!summary_of_bits(summary, series->count, universe, series->base.config.seed, allocator))
+    if (!summary_of_bits(summary, series->count, universe, series->base.config->seed, allocator))
         return ROOST_NO_MEMORY;
     for (uint32_t i = 0; i < series->count; i++) {
         if (!series->tables[i])
@@ -458,7 +458,7 @@ static roost_status summarize_positions(const struct series *series, struct summ
         return status;
     }
     uint64_t universe = space ? space->dots : series_extent(filter);
-    summary_of_positions(summary, positions, count, universe, filter->config.seed);
+    summary_of_positions(summary, positions, count, universe, filter->config->seed);
     return ROOST_OK;
 }
 

@@ -45,7 +45,7 @@ roost_status roost_filter_encode_delta(roost_filter *filter, roost_buffer *frame
     if (status == ROOST_OK)
         *next = cursor_of_now(filter);
     else if (!journalled)
-        journal_release(&filter->own_journal, &filter->environment.allocator);
+        release_journal(filter);
     return status;
 }
 
@@ -104,7 +104,8 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
         status = filter->kind->delta.merge(filter, &grew, &reader);
     } else if (status == ROOST_OK) {
-        status = roost_filter_decode(&other, frame, size, &filter->environment);
+        const roost_environment environment = whole_environment(filter);
+        status = roost_filter_decode(&other, frame, size, &environment);
         if (status == ROOST_OK)
             status = roost_filter_merge(filter, &grew, other);
         roost_filter_free(other);

@@ -149,7 +149,7 @@ roost_status roost_filter_restore_replica(roost_filter *filter, const void *byte
     if (status != ROOST_OK) {
         if (filter->kind->replica.forget)
             filter->kind->replica.forget(filter);
-        journal_release(&filter->own_journal, &filter->environment.allocator);
+        release_journal(filter);
     }
     return status;
 }

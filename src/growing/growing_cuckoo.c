@@ -77,7 +77,7 @@ static roost_status growing_resolve(roost_config *config)
 static void find_level(struct growing_cuckoo *growing)
 {
     struct budget budget;
-    budget_of(&budget, &growing->base.config);
+    budget_of(&budget, growing->base.config);
     unsigned length = 0;
     while (length <= MOST_LENGTH && growing->table.counts[length] >= budget.capacity[length])
         length++;
@@ -119,13 +119,13 @@ static void growing_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
     table_release(&as_growing(filter)->table);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, filter);
 }
 
 static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)
 {
-    struct growing_cuckoo *twin = allocate(&filter->config, &filter->environment);
+    struct growing_cuckoo *twin = allocate(filter->config, &as_const_growing(filter)->own.environment);
     roost_status status = twin ? table_copy(&twin->table, &as_const_growing(filter)->table) : ROOST_NO_MEMORY;
     if (status == ROOST_OK) {
         find_level(twin);
@@ -139,7 +139,7 @@ static roost_status growing_copy_open(const roost_filter *filter, roost_filter *
                                       const roost_environment *environment)
 {
     *copy = NULL;
-    return growing_open(copy, &filter->config, environment, NULL);
+    return growing_open(copy, filter->config, environment, NULL);
 }
 
 static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
@@ -158,7 +158,7 @@ static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 static bool growing_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
 {
     if (place == 0)
-        journal_move(&filter->own_journal, mover);
+        journal_move(&own_part(filter)->journal, mover);
     return table_move(&as_growing(filter)->table, mover, place);
 }
 
@@ -237,7 +237,7 @@ static uint64_t growing_capacity(const roost_filter *filter)
 {
     struct budget budget;
     uint64_t capacity = 0;
-    budget_of(&budget, &filter->config);
+    budget_of(&budget, filter->config);
     for (unsigned length = 0; length <= MOST_LENGTH && length <= as_const_growing(filter)->length; length++)
         capacity += budget.capacity[length];
     return capacity;
@@ -535,7 +535,7 @@ static roost_status growing_summarize(const roost_filter *filter, struct summary
         memory_release(&filter->environment.allocator, positions);
         return stream.status;
     }
-    summary_of_positions(summary, positions, count, growing_extent(filter), filter->config.seed);
+    summary_of_positions(summary, positions, count, growing_extent(filter), filter->config->seed);
     return ROOST_OK;
 }
 
@@ -563,7 +563,7 @@ static roost_status growing_resolve_positions(roost_filter *filter, bool *change
 
 static uint64_t growing_bytes(const roost_filter *filter)
 {
-    return sizeof(struct growing_cuckoo) + as_const_growing(filter)->table.bytes + journal_bytes(&filter->own_journal);
+    return sizeof(struct growing_cuckoo) + as_const_growing(filter)->table.bytes + own_journal_bytes(filter);
 }
 
 /*
@@ -589,7 +589,7 @@ static void growing_info(const roost_filter *filter, roost_info *info)
 {
     const struct prefix_table *table = &as_const_growing(filter)->table;
     struct budget budget;
-    budget_of(&budget, &filter->config);
+    budget_of(&budget, filter->config);
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
         info->fpr_now += ldexp((double)table->counts[length], -(int)length);
         info->growth_limit += budget.capacity[length];
@@ -599,7 +599,7 @@ static void growing_info(const roost_filter *filter, roost_info *info)
     info->longest_prefix = census_of(table).longest;
     info->elements = estimate_elements(table);
     info->load = table_load(table);
-    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->promise_holds = info->fpr_now <= filter->config->fpr;
     info->bytes_memory = growing_bytes(filter);
     info->journal = journal_length(filter->journal);
 }

@@ -8,6 +8,7 @@
 
 struct growing_cuckoo {
     struct roost_filter base;
+    struct filter_own own;
     struct prefix_table table;
     uint8_t length;        /* of the prefixes that are added at present; MOST_LENGTH + 1: it is full */
     uint64_t room;         /* how many of them a writer may see before it goes on */

@@ -168,12 +168,12 @@ static roost_status growing_open(roost_filter **opened, const roost_config *give
 
 static void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    write_byte(writer, filter->config.multiset);
+    write_byte(writer, filter->config->multiset);
 }
 
 static roost_status open_alike(roost_filter **opened, const struct observed *filter)
 {
-    return open_with(opened, &filter->base.config, &filter->base.environment);
+    return open_with(opened, filter->base.config, &filter->own.environment);
 }
 
 static void growing_close(roost_filter *base)
@@ -192,7 +192,7 @@ static roost_status growing_clone(const roost_filter *base, roost_filter **copy)
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = *filter;
-    tagged_init(&twin->table, base->config.seed, &base->environment);
+    tagged_init(&twin->table, base->config->seed, &filter->observed.own.environment);
     if (!observed_copy(&twin->observed, &filter->observed) || table_copy(&twin->table, &filter->table) != ROOST_OK) {
         growing_close(&twin->observed.base);
         return ROOST_NO_MEMORY;
@@ -204,7 +204,7 @@ static roost_status growing_clone(const roost_filter *base, roost_filter **copy)
 static roost_status growing_copy_open(const roost_filter *filter, roost_filter **copy,
                                       const roost_environment *environment)
 {
-    return open_with(copy, &filter->config, environment);
+    return open_with(copy, filter->config, environment);
 }
 
 static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
@@ -216,13 +216,15 @@ static roost_status growing_copy_rest(roost_filter *base, roost_filter *copy)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base), *twin = as_growing_orcuckoo(copy);
     const roost_allocator *allocator = &copy->environment.allocator;
-    struct roost_filter own = twin->observed.base;
+    struct roost_filter base_before = twin->observed.base;
+    struct filter_own own = twin->observed.own;
     struct prefix_table table = twin->table;
     causal_release(&twin->observed.causal, allocator);
     actors_release(&twin->observed.actors, allocator);
     *twin = *filter;
-    twin->observed.base = own;
-    twin->observed.base.random = base->random;
+    twin->observed.base = base_before;
+    twin->observed.own = own;
+    twin->observed.own.random = filter->observed.own.random;
     twin->table = table;
     return observed_copy(&twin->observed, &filter->observed) ? table_copy_rest(&filter->table, &twin->table)
                                                              : ROOST_NO_MEMORY;
@@ -268,7 +270,7 @@ static size_t next_entries(const struct observed *filter, struct entry_walk *wal
 /* What the rest of the filter leaves of the memory that it may take. */
 static void limit_table(struct growing_orcuckoo *filter)
 {
-    uint64_t limit = filter->observed.base.environment.memory_limit;
+    uint64_t limit = filter->observed.base.environment.common->memory_limit;
     uint64_t rest = observed_bytes(&filter->observed) - tagged_bytes(&filter->table);
     filter->table.most_bytes = limit > rest ? limit - rest : 0;
 }
@@ -426,7 +428,7 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
         return status;
     uint32_t count =
         table_contains(&filter->table, hash) ? tagged_covering(&filter->table, hash, covering, MOST_COVERING) : 0;
-    bool is_set = !observed->base.config.multiset;
+    bool is_set = !observed->base.config->multiset;
     struct entry entry = {observed->number, observed->counter + 1, 0};
     uint64_t prefix = choose_prefix(filter, hash, covering, count);
     if (!prefix)
@@ -513,7 +515,7 @@ static roost_status growing_remove_one(roost_filter *base, bool *changed, roost_
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     struct prefix_entry covering[MOST_COVERING];
-    if (!base->config.multiset)
+    if (!base->config->multiset)
         return ROOST_UNSUPPORTED;
     uint32_t count = tagged_covering(&filter->table, hash.high, covering, MOST_COVERING), chosen = 0;
     for (uint32_t i = 1; i < count; i++)
@@ -552,7 +554,7 @@ static void growing_contains(const roost_filter *filter, bool *found, const roos
 static uint64_t growing_count(const roost_filter *base, roost_hash hash)
 {
     uint64_t copies = tagged_count_covering(&as_const_growing_orcuckoo(base)->table, hash.high);
-    return base->config.multiset ? copies : copies > 0;
+    return base->config->multiset ? copies : copies > 0;
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
@@ -587,16 +589,16 @@ static void growing_brief(const roost_filter *base, roost_info *info)
     }
     info->fpr_now = fmin(info->fpr_now, 1);
     info->overflow = tagged_crowd(table);
-    info->inserted = base->config.multiset ? table->count : classes;
+    info->inserted = base->config->multiset ? table->count : classes;
     info->elements = (double)info->inserted;
     info->load = table_load(table);
-    info->promise_holds = info->fpr_now <= base->config.fpr;
+    info->promise_holds = info->fpr_now <= base->config->fpr;
 }
 
 static void growing_info(const roost_filter *base, roost_info *info)
 {
     growing_brief(base, info);
-    if (!base->config.multiset)
+    if (!base->config->multiset)
         info->elements = (double)(info->inserted = tagged_elements(&as_const_growing_orcuckoo(base)->table));
 }
 

@@ -175,8 +175,8 @@ static bool are_few(const struct merge *merge)
 
 static roost_status change_copy(struct merge *merge)
 {
-    const roost_environment *environment = &merge->filter->observed.base.environment;
-    tagged_init(&merge->copy, merge->filter->observed.base.config.seed, environment);
+    const roost_environment *environment = &merge->filter->observed.own.environment;
+    tagged_init(&merge->copy, merge->filter->observed.base.config->seed, environment);
     merge->copy.target = merge->filter->table.target;
     roost_status status = table_copy(&merge->copy, &merge->filter->table);
     for (uint64_t i = 0; i < merge->removed.count && status == ROOST_OK; i++)
@@ -206,7 +206,7 @@ static roost_status prepare(struct merge *merge)
     uint64_t bytes = observed_bytes(filter) + grown * sizeof *merge->joined.runs;
     if (merge->copy.root)
         bytes += tagged_bytes(&merge->copy) - tagged_bytes(&merge->filter->table);
-    if (bytes <= filter->base.environment.memory_limit || bytes <= before)
+    if (bytes <= filter->base.environment.common->memory_limit || bytes <= before)
         return ROOST_OK;
     if (merge->copy.root)
         table_release(&merge->copy);

@@ -336,7 +336,7 @@ static struct differences no_differences(const roost_filter *filter, size_t size
     roost_info info;
     roost_filter_get_brief_info(filter, &info);
     struct differences none = {.filter = filter, .dots = tracks_dots(filter)};
-    uint64_t limit = filter->environment.memory_limit / BYTES_OF_A_DIFFERENCE,
+    uint64_t limit = filter->environment.common->memory_limit / BYTES_OF_A_DIFFERENCE,
              some = FEW_DIFFERENCES + 8 * (uint64_t)size;
     uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
     none.here.most = most < limit ? most : limit;
@@ -526,7 +526,7 @@ roost_status roost_sync_reply(roost_filter *filter, roost_buffer *reply, bool *c
     roost_status status = answer(filter, reply, request, size);
     bind_reply(reply, request_hash(filter, request, size));
     if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* no peer has a cursor in it */
-        journal_release(&filter->own_journal, &filter->environment.allocator);
+        release_journal(filter);
     if (changed)
         *changed = filter->journal->incarnation != incarnation || filter->journal->next != next;
     return status;

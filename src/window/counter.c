@@ -34,7 +34,7 @@ uint64_t counter_actor(const roost_filter *filter)
 
 roost_status roost_counter_get_value(const roost_filter *filter, int64_t *value)
 {
-    assert(filter->config.kind == ROOST_COUNTER);
+    assert(filter->config->kind == ROOST_COUNTER);
     __int128 sum = tally_value(&as_const_window(filter)->tally);
     *value = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
     return *value == sum ? ROOST_OK : ROOST_OVERFLOW;
@@ -57,7 +57,7 @@ static bool raised_entry(const struct window *window, struct tally_entry *entry,
 /* An actor whose entry is used up is replaced by a fresh one. */
 static roost_status prepare_entry(struct window *window, struct tally_entry *entry, int64_t amount)
 {
-    const roost_environment *environment = &window->base.environment;
+    const roost_environment *environment = &window->own.environment;
     __int128 value = tally_value(&window->tally) + amount;
     uint64_t actor = window->actor;
     if (value > INT64_MAX || value < INT64_MIN || amount == INT64_MIN)
@@ -101,7 +101,7 @@ roost_status roost_counter_increment(roost_filter *filter, bool *applied, int64_
     struct tally_entry entry;
     struct window *window = as_window(filter);
     *applied = false;
-    if (filter->config.kind != ROOST_COUNTER)
+    if (filter->config->kind != ROOST_COUNTER)
         return ROOST_UNSUPPORTED;
     if (size == 0 || size > ROOST_COUNTER_MOST_ID)
         return ROOST_INVALID;

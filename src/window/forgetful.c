@@ -131,7 +131,7 @@ struct slot *window_find(const struct window *window, uint64_t start, uint32_t l
 static uint64_t window_bytes(const struct window *window)
 {
     uint64_t bytes =
-        WINDOW_BYTES + window->tally.room * sizeof *window->tally.entries + journal_bytes(&window->base.own_journal);
+        WINDOW_BYTES + window->tally.room * sizeof *window->tally.entries + own_journal_bytes(&window->base);
     for (uint32_t i = 0; i < window->count; i++)
         bytes += bloom_kind.report.memory(window->slots[i].bits);
     return bytes;
@@ -145,8 +145,8 @@ static uint64_t slot_bytes(const struct window *window)
 
 roost_status window_new_bits(const struct window *window, roost_filter **bits, size_t others)
 {
-    const roost_config *config = &window->base.config;
-    roost_environment environment = window->base.environment;
+    const roost_config *config = window->base.config;
+    roost_environment environment = window->own.environment;
     uint64_t taken = window_bytes(window) + others * slot_bytes(window);
     *bits = NULL;
     if (taken >= environment.memory_limit)
@@ -220,7 +220,7 @@ void window_forget(struct window *window, uint64_t newest)
 /* How many slots of the coarsest level are still to come while those that are remembered at this time stay. */
 static size_t coarse_slots_to_come(const struct window *window, uint64_t newest)
 {
-    size_t missing = window->base.config.past + 2;
+    size_t missing = window->base.config->past + 2;
     for (uint32_t i = 0; i < window->count; i++)
         missing -= window->slots[i].level == 0 && is_remembered(window, &window->slots[i], newest);
     return missing;
@@ -234,12 +234,12 @@ static roost_status begin_slot(struct window *window, struct slot **slot, uint64
 {
     roost_filter *bits;
     uint64_t newest = start > newest_start(window) ? start : newest_start(window);
-    uint64_t limit = window->base.environment.memory_limit;
+    uint64_t limit = window->own.environment.memory_limit;
     for (uint32_t i = 0; i < window->count; i++)
         if (!is_remembered(window, &window->slots[i], newest))
-            window->base.environment.memory_limit += bloom_kind.report.memory(window->slots[i].bits);
+            window->own.environment.memory_limit += bloom_kind.report.memory(window->slots[i].bits);
     roost_status status = window_new_bits(window, &bits, level > 0 ? coarse_slots_to_come(window, newest) : 0);
-    window->base.environment.memory_limit = limit;
+    window->own.environment.memory_limit = limit;
     if (status != ROOST_OK)
         return status;
     window_forget(window, newest);
@@ -252,7 +252,7 @@ static roost_status begin_slot(struct window *window, struct slot **slot, uint64
 /* The most elements with which a slot errs by no more than this. */
 static uint64_t elements_at(const struct window *window, double rate)
 {
-    roost_layout layout = window->base.config.layout;
+    roost_layout layout = window->base.config->layout;
     uint64_t low = 1, high = 2;
     while (high < window->geometry.bits && bloom_rate(layout, window->geometry, (double)high) <= rate) {
         low = high;
@@ -273,7 +273,7 @@ static void find_thresholds(struct window *window)
     if (window->full_at)
         return;
     window->full_at = elements_at(window, GROW_AT * slot_rate(window));
-    double half = bloom_rate(window->base.config.layout, window->geometry, (double)window->full_at / 2);
+    double half = bloom_rate(window->base.config->layout, window->geometry, (double)window->full_at / 2);
     window->slope = fmax(1, fmin(window->geometry.probes, log2(GROW_AT * slot_rate(window) / half)));
     window->idle_at = (uint64_t)((double)window->full_at * fmin(0.5, pow(SHRINK_AT / GROW_AT, 1 / window->slope)));
 }
@@ -292,7 +292,7 @@ static uint64_t held_by(struct slot *slot)
 static double rate_of(const struct window *window, struct slot *slot)
 {
     double held = (double)held_by(slot), full = (double)window->full_at;
-    return held > full ? bloom_rate(window->base.config.layout, window->geometry, held)
+    return held > full ? bloom_rate(window->base.config->layout, window->geometry, held)
                        : BEND * GROW_AT * slot_rate(window) * pow(held / full, window->slope);
 }
 
@@ -300,7 +300,7 @@ static double rate_of(const struct window *window, struct slot *slot)
    none. */
 static uint64_t limit_of(const struct window *window, struct slot *slot)
 {
-    double left = window->base.config.fpr, share = GROW_AT * slot_rate(window);
+    double left = window->base.config->fpr, share = GROW_AT * slot_rate(window);
     for (uint32_t i = 0; i < window->count; i++)
         if (&window->slots[i] != slot)
             left -= rate_of(window, (struct slot *)&window->slots[i]);
@@ -375,7 +375,7 @@ static roost_status choose_slot(struct window *window, struct slot **slot, uint6
         } else if (*slot) {
             window->level = level_with_room(window, time);
             if (window->level == window->finest)
-                return window->base.config.fpr < NO_PROMISE ? ROOST_FULL : ROOST_OK;
+                return window->base.config->fpr < NO_PROMISE ? ROOST_FULL : ROOST_OK;
             lowered = true;
         } else if (window->level > 0 && !lowered && was_idle(window, start, window->level)) {
             window->level--;
@@ -466,9 +466,9 @@ roost_status roost_window_add_many_hash(roost_filter *filter, bool *seen, size_t
 {
     size_t taken = 0;
     struct window *window = as_window(filter);
-    roost_status status = filter->config.kind != ROOST_WINDOW ? ROOST_UNSUPPORTED
-                          : window_grows(window)              ? growing_add(window, seen, &taken, hashes, count, time)
-                                                              : fixed_add(window, seen, &taken, hashes, count, time);
+    roost_status status = filter->config->kind != ROOST_WINDOW ? ROOST_UNSUPPORTED
+                          : window_grows(window)               ? growing_add(window, seen, &taken, hashes, count, time)
+                                                               : fixed_add(window, seen, &taken, hashes, count, time);
     if (done)
         *done = taken;
     return status;
@@ -479,7 +479,7 @@ roost_status roost_window_add_many(roost_filter *filter, bool *seen, size_t *don
 {
     roost_hash hashes[ROW];
     size_t total = 0;
-    roost_status status = filter->config.kind == ROOST_WINDOW ? ROOST_OK : ROOST_UNSUPPORTED;
+    roost_status status = filter->config->kind == ROOST_WINDOW ? ROOST_OK : ROOST_UNSUPPORTED;
     while (total < count && status == ROOST_OK) {
         size_t taken, some = count - total < ROW ? count - total : ROW;
         for (size_t i = 0; i < some; i++)
@@ -631,7 +631,7 @@ static void window_close(roost_filter *filter)
     for (uint32_t i = 0; i < window->count; i++)
         bloom_kind.lifecycle.close(window->slots[i].bits);
     tally_release(&window->tally, &allocator);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, window);
 }
 
@@ -640,8 +640,7 @@ static roost_status window_clone(const roost_filter *filter, roost_filter **copy
 {
     const struct window *window = as_const_window(filter);
     roost_filter *made;
-    roost_config config = filter->config;
-    roost_status status = window_open(&made, &config, &filter->environment, NULL);
+    roost_status status = window_open(&made, filter->config, &window->own.environment, NULL);
     if (status != ROOST_OK)
         return status;
     struct window *twin = as_window(made);
@@ -770,14 +769,14 @@ static roost_order window_compare(const roost_filter *filter, const roost_filter
 static uint128 window_digest(roost_filter *filter)
 {
     struct window *window = as_window(filter);
-    uint128 sum = tally_digest(&window->tally, filter->config.seed);
+    uint128 sum = tally_digest(&window->tally, filter->config->seed);
     for (uint32_t i = 0; i < window->count; i++) {
         const struct slot *slot = &window->slots[i];
         uint8_t bytes[32];
         store_double_word(bytes, bloom_kind.lattice.digest(slot->bits));
         store_word(bytes + 16, slot->start);
         store_word(bytes + 24, slot->level);
-        sum += hash_to_number(hash_bytes(filter->config.seed, bytes, sizeof bytes));
+        sum += hash_to_number(hash_bytes(filter->config->seed, bytes, sizeof bytes));
     }
     return sum;
 }
@@ -808,7 +807,7 @@ static void window_info(const roost_filter *filter, roost_info *info)
         right *= 1 - slot.fpr_now;
     }
     info->fpr_now = 1 - right;
-    info->promise_holds = info->fpr_now <= filter->config.fpr;
+    info->promise_holds = info->fpr_now <= filter->config->fpr;
     info->load = window->count ? (double)info->entries / (double)(window->count * window->geometry.bits) : 0;
 }
 

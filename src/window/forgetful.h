@@ -39,6 +39,7 @@ struct slot {
  */
 struct window {
     struct roost_filter base;
+    struct filter_own own;
     uint64_t slot_length; /* t */
     uint64_t latest;      /* nothing later is merged; 0: no limit */
     struct tally tally;
@@ -70,17 +71,17 @@ static inline const struct window *as_const_window(const roost_filter *filter)
 
 static inline bool is_window(const roost_filter *filter)
 {
-    return filter->config.kind == ROOST_WINDOW || filter->config.kind == ROOST_COUNTER;
+    return filter->config->kind == ROOST_WINDOW || filter->config->kind == ROOST_COUNTER;
 }
 
 static inline bool is_counter(const struct window *window)
 {
-    return window->base.config.kind == ROOST_COUNTER;
+    return window->base.config->kind == ROOST_COUNTER;
 }
 
 static inline bool window_grows(const struct window *window)
 {
-    return window->base.config.scalable;
+    return window->base.config->scalable;
 }
 
 static inline uint64_t level_length(const struct window *window, uint32_t level)
@@ -91,7 +92,7 @@ static inline uint64_t level_length(const struct window *window, uint32_t level)
 /* W: how long elements stay at least. */
 static inline uint64_t promised_window(const struct window *window)
 {
-    return window->slot_length * (window->base.config.past + 1);
+    return window->slot_length * (window->base.config->past + 1);
 }
 
 static inline uint64_t slot_end(const struct window *window, const struct slot *slot)
@@ -121,7 +122,7 @@ static inline uint64_t newest_start(const struct window *window)
 /* The part of the error rate that one slot may have. */
 static inline double slot_rate(const struct window *window)
 {
-    return window->base.config.fpr / (window->base.config.past + 2);
+    return window->base.config->fpr / (window->base.config->past + 2);
 }
 
 /* t, and the finest level, for so many past slots and a window of this length. */

@@ -13,7 +13,7 @@
 
 void window_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    const roost_config *config = &filter->config;
+    const roost_config *config = filter->config;
     write_varint(writer, config->window);
     write_byte(writer, (uint8_t)config->past);
     write_varint(writer, config->slot_bits);

@@ -58,8 +58,7 @@ bool growing_holds(const struct window *window, roost_hash hash, uint64_t time)
 
 uint64_t growing_bytes_beside(const struct window *window)
 {
-    return sizeof *window + window->tally.room * sizeof *window->tally.entries +
-           journal_bytes(&window->base.own_journal);
+    return sizeof *window + window->tally.room * sizeof *window->tally.entries + own_journal_bytes(&window->base);
 }
 
 static bool is_full_for(const struct window *window, uint64_t prefix, uint64_t slot)
@@ -244,9 +243,9 @@ static roost_status growing_open(roost_filter **filter, const roost_config *give
     window->slot_length = divide_up(config.window, config.past + 1);
     window->most = most_entries(&config);
     if (!entropy_number(&environment->entropy, &luck))
-        luck = random_next(&window->base.random);
-    roost_status status = recent_open(&window->recent, &window->base.environment, config.seed, config.past,
-                                      config.fingerprint_bits, luck);
+        luck = random_next(&window->own.random);
+    roost_status status =
+        recent_open(&window->recent, &window->own.environment, config.seed, config.past, config.fingerprint_bits, luck);
     if (status == ROOST_OK)
         *filter = &window->base;
     else
@@ -260,7 +259,7 @@ static void growing_close(roost_filter *filter)
     const roost_allocator allocator = filter->environment.allocator;
     recent_close(&window->recent);
     tally_release(&window->tally, &allocator);
-    journal_release(&filter->own_journal, &allocator);
+    release_journal(filter);
     memory_release(&allocator, window);
 }
 
@@ -268,7 +267,8 @@ static roost_status growing_clone(const roost_filter *filter, roost_filter **cop
 {
     const struct window *window = as_const_window(filter);
     roost_filter *made;
-    roost_status status = growing_open(&made, &filter->config, &filter->environment, NULL);
+    roost_status status =
+        growing_open(&made, filter->config, &((const struct whole_filter *)filter)->own.environment, NULL);
     if (status != ROOST_OK)
         return status;
     struct window *twin = as_window(made);
@@ -372,7 +372,7 @@ static roost_order growing_compare(const roost_filter *filter, const roost_filte
 static uint128 growing_digest(roost_filter *filter)
 {
     struct window *window = as_window(filter);
-    return tally_digest(&window->tally, filter->config.seed) + recent_digest(&window->recent);
+    return tally_digest(&window->tally, filter->config->seed) + recent_digest(&window->recent);
 }
 
 /* ---- report ---------------------------------------------------------------------------------------------------- */

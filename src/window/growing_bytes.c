@@ -17,8 +17,8 @@
 
 void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    write_varint(writer, filter->config.window);
-    write_byte(writer, (uint8_t)filter->config.past);
+    write_varint(writer, filter->config->window);
+    write_byte(writer, (uint8_t)filter->config->past);
 }
 
 /* Prefixes by the age of their slot, ascending: those of age a begin at `begin[a]`. */

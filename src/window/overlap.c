@@ -45,7 +45,7 @@ static bool filter_has(const struct window *window, uint64_t period, const uint6
 /* From the future down to the oldest past; early in time there are fewer. */
 static uint64_t oldest_filter(const struct window *window, uint64_t present)
 {
-    return present > window->base.config.past ? present - window->base.config.past : 0;
+    return present > window->base.config->past ? present - window->base.config->past : 0;
 }
 
 static bool any_filter_has(const struct window *window, const uint64_t *positions, uint32_t count, uint64_t present)
@@ -104,7 +104,7 @@ static double filter_rate(const struct window *window, uint64_t period)
         if (where == period || where + 1 == period)
             elements += held_by(&window->slots[i]);
     }
-    return bloom_rate(window->base.config.layout, window->geometry, elements);
+    return bloom_rate(window->base.config->layout, window->geometry, elements);
 }
 
 /* Equation 3. */
@@ -130,7 +130,7 @@ static double slots_rate(const struct window *window, uint64_t time)
     double right = 1;
     for (uint32_t i = 0; i < window->count; i++)
         if (is_remembered(window, &window->slots[i], time))
-            right *= 1 - bloom_rate(window->base.config.layout, window->geometry, held_by(&window->slots[i]));
+            right *= 1 - bloom_rate(window->base.config->layout, window->geometry, held_by(&window->slots[i]));
     return 1 - right;
 }
 

@@ -115,7 +115,7 @@ static void put_layout(const struct universe *universe, uint32_t replica, struct
         if (layout.stash >> i & 1)
             must(stash_insert(&filter->table.stash, allocator, universe->keys[i], 0), "memory");
         if (layout.model >> i & 1)
-            filter->sum += hash_number(filter->base.config.seed, universe->keys[i]);
+            filter->sum += hash_number(filter->base.config->seed, universe->keys[i]);
     }
 }
 
@@ -260,8 +260,8 @@ static void run_operation(struct universe *universe, struct visited *visited, st
     do {
         for (uint32_t i = 0; i < universe->replicas; i++)
             put_layout(universe, i, world.replicas[i]);
-        scratch_of(universe, replica)->base.random.script = script_answer;
-        scratch_of(universe, replica)->base.random.context = &script;
+        scratch_of(universe, replica)->own.random.script = script_answer;
+        scratch_of(universe, replica)->own.random.context = &script;
         uint32_t model = operation < 2 * universe->classes
                              ? run_add(universe, &world, replica, operation / 2, operation % 2)
                              : run_merge(universe, &world, replica, operation - 2 * universe->classes);

@@ -389,7 +389,7 @@ static void put_layout(struct universe *universe, uint32_t replica, const struct
     struct orcuckoo *filter = scratch_of(universe, replica);
     const struct layout *layout = &world->replicas[replica];
     filter->observed.sum = 0;
-    filter->observed.base.random.script = NULL;
+    filter->observed.own.random.script = NULL;
     put_causal(filter, layout->seen);
     put_actors(universe, replica, layout);
     put_slots(universe, filter, layout, world->classes);
@@ -512,7 +512,9 @@ static uint64_t state_hash(dots seen, dots live, uint64_t classes)
 static void check_decoded(const struct universe *universe, const roost_filter *filter, const roost_buffer *frame)
 {
     roost_filter *decoded;
-    must(roost_filter_decode(&decoded, frame->data, frame->size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_decode(&decoded, frame->data, frame->size, (roost_environment[]){whole_environment(filter)}) ==
+             ROOST_OK,
+         "decode");
     must(roost_filter_check(decoded) == ROOST_OK, "invariants after decode");
     must(roost_filter_equal(decoded, filter), "decode gives the state back");
     must(roost_filter_get_actor(decoded) == 0, "decode adopts no actor");
@@ -699,8 +701,8 @@ static void grow_messages(struct universe *universe)
 static void check_message(const struct universe *universe, const struct message *message)
 {
     roost_filter *decoded;
-    must(roost_filter_decode(&decoded, message->frame.data, message->frame.size, &universe->scratch[0]->environment) ==
-             ROOST_OK,
+    must(roost_filter_decode(&decoded, message->frame.data, message->frame.size,
+                             (roost_environment[]){whole_environment(universe->scratch[0])}) == ROOST_OK,
          "decode");
     struct layout layout = take_layout(universe, decoded, message->classes);
     must(layout.seen == message->seen && live_of(&layout) == message->live, "a frame says what the model says");
@@ -739,7 +741,8 @@ static void check_cursor(struct universe *universe, uint32_t from, const roost_c
     roost_info info;
     must(roost_filter_encode_delta(universe->scratch[from], &frame, &next, cursor) == ROOST_OK, "delta");
     must(!is_whole(&frame), "a cursor that was just handed out is known");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, &universe->scratch[from]->environment) == ROOST_OK,
+    must(roost_filter_decode(&decoded, frame.data, frame.size,
+                             (roost_environment[]){whole_environment(universe->scratch[from])}) == ROOST_OK,
          "decode");
     roost_filter_get_info(decoded, &info);
     must(info.dots == 0, "nothing has changed since");
@@ -985,7 +988,9 @@ static void restore_replica(struct universe *universe, struct world *next, const
     roost_buffer frame, bytes;
     must(roost_filter_encode(filter, &frame) == ROOST_OK && roost_filter_save_replica(filter, &bytes) == ROOST_OK,
          "save");
-    must(roost_filter_decode(&restored, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_decode(&restored, frame.data, frame.size, (roost_environment[]){whole_environment(filter)}) ==
+             ROOST_OK,
+         "decode");
     must(roost_filter_restore_replica(restored, bytes.data, bytes.size) == ROOST_OK, "restore");
     must(roost_filter_check(restored) == ROOST_OK, "invariants of a filter that was restored");
     must(roost_filter_get_actor(restored) == roost_filter_get_actor(filter) &&
@@ -1009,7 +1014,7 @@ static void restore(struct universe *universe, struct world *next, const struct 
     struct outcome outcome = {message->seen, message->live, world->classes | message->classes, false};
     roost_filter *decoded;
     must(roost_filter_decode(&decoded, message->frame.data, message->frame.size,
-                             &universe->scratch[replica]->environment) == ROOST_OK,
+                             (roost_environment[]){whole_environment(universe->scratch[replica])}) == ROOST_OK,
          "decode");
     must(roost_filter_check(decoded) == ROOST_OK, "invariants of what was decoded");
     take_newcomer(universe, next, replica, decoded, &outcome);
@@ -1112,14 +1117,14 @@ static void run_operation(struct universe *universe, const struct world *world, 
         if (uses_other(operation->verb))
             put_layout(universe, operation->other, world);
         put_layout(universe, replica, world);
-        scratch_of(universe, replica)->observed.base.random.script = script_answer;
-        scratch_of(universe, replica)->observed.base.random.context = &script;
+        scratch_of(universe, replica)->observed.own.random.script = script_answer;
+        scratch_of(universe, replica)->observed.own.random.context = &script;
         choose_hand(scratch_of(universe, replica), &script, operation->verb);
         struct world next = *world;
         perform(universe, &next, world, operation);
         forget_classes(universe, &next);
         universe->transitions++;
-        scratch_of(universe, replica)->observed.base.random.script = NULL;
+        scratch_of(universe, replica)->observed.own.random.script = NULL;
         if (!visit(universe, &next))
             continue;
         if (operation->verb < RESTORE)

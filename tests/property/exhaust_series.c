@@ -339,7 +339,9 @@ static roost_filter *through_bytes(const roost_filter *filter)
     roost_filter *decoded;
     roost_buffer frame;
     must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, (roost_environment[]){whole_environment(filter)}) ==
+             ROOST_OK,
+         "decode");
     roost_buffer_release(&frame);
     return decoded;
 }

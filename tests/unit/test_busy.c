@@ -111,7 +111,7 @@ static void nothing_is_lost(struct scenery *scene, roost_buffer *memory)
     seen.unequal += !exchange.result.equal;
     seen.wholes += exchange.types >> WHOLE & 1;
     if (exchange.types >> WHOLE & 1) /* no tree; or the peer does not know any more what it said; or that is shorter */
-        assert_true(is_window(a) || scene->responder->environment.journal || scene->grows);
+        assert_true(is_window(a) || scene->responder->environment.common->journal || scene->grows);
     seen.lost += exchange.types >> LOST & 1;
     roost_buffer_release(memory);
     *memory = exchange.memory;

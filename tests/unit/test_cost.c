@@ -366,7 +366,7 @@ static uint64_t own_bytes(const roost_filter *filter)
 {
     roost_info info;
     roost_filter_get_info(filter, &info);
-    return info.bytes_memory + (filter->config.kind == ROOST_BLOOM ? 0 : 8 * info.entries);
+    return info.bytes_memory + (filter->config->kind == ROOST_BLOOM ? 0 : 8 * info.entries);
 }
 
 /* LEAVES about every range of that width, which say that all positions are taken, or none. */
@@ -424,7 +424,7 @@ static void answer_leaves(roost_filter *filter, struct cost *cost, unsigned shif
     struct measured measured = measure(cost);
     roost_status status = roost_sync_reply(filter, &reply, NULL, message.data, message.size);
     if (full && shift == 16)
-        report(filter->config.scalable ? "leaves, growing" : "leaves", &measured, size);
+        report(filter->config->scalable ? "leaves, growing" : "leaves", &measured, size);
     assert_ok(status);
     assert_true(cost_is_fair(&measured, size, own));
     assert_true(measured_memory(&measured) <= (4 << 20) + 256 * size + 4 * own);

@@ -352,7 +352,7 @@ static void hostile_tallies_are_refused(void **state)
             for (size_t j = 0; j < cases[i].count; j++)
                 tally_write_entry(&body, &cases[i].entries[j]);
             bit_writer_init(&frame, counter->environment.allocator);
-            write_bytes(&frame, counter->config.scalable ? "Rost\2" : "Rost\1", 5);
+            write_bytes(&frame, counter->config->scalable ? "Rost\2" : "Rost\1", 5);
             write_byte(&frame, type);
             write_varint(&frame, body.buffer.size);
             write_bytes(&frame, body.buffer.data, body.buffer.size);

@@ -716,7 +716,7 @@ static void the_same_keys_take_their_room_once(void **state)
     assert_int_equal(accepted(filter, 500, 500), 500);
     assert_true(info_of(filter).elements == 1000 && info_of(filter).inserted == 1000);
     assert_int_equal(entries_of(filter), 1500);
-    assert_true(info_of(filter).promise_holds && info_of(filter).fpr_now <= filter->config.fpr);
+    assert_true(info_of(filter).promise_holds && info_of(filter).fpr_now <= filter->config->fpr);
     assert_ok(roost_filter_check(filter));
     roost_filter_free(filter);
 }
@@ -734,7 +734,7 @@ static void capacity_counts_elements(void **state)
             config.bucket_size = size;
             roost_filter *filter = added_apart(&config, crowds[i], N), *decoded = through_bytes(filter);
             roost_info info = info_of(filter);
-            assert_true(info.elements == N && info.promise_holds && info.fpr_now <= filter->config.fpr);
+            assert_true(info.elements == N && info.promise_holds && info.fpr_now <= filter->config->fpr);
             assert_int_equal(info.entries, crowds[i] * N);
             assert_int_equal(spread_of(filter) > 0, crowds[i] > 1);
             assert_true(info.bytes_memory < 20000 + 100 * info.entries);

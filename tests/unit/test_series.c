@@ -143,10 +143,10 @@ static double fullest_length(const roost_filter *filter)
         budget = as_const_growing_orcuckoo(filter)->budget;
     } else {
         counts = ((const struct growing_cuckoo *)filter)->table.counts;
-        budget_of(&budget, &filter->config);
+        budget_of(&budget, filter->config);
     }
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
-        uint64_t most = budget.capacity[length] * filter->config.writers;
+        uint64_t most = budget.capacity[length] * filter->config->writers;
         assert_true(counts[length] <= most);
         double part = most ? (double)counts[length] / (double)most : 0;
         fullest = part > fullest ? part : fullest;
@@ -163,11 +163,11 @@ static void assert_within_plan(const roost_filter *filter)
     }
     const struct series *series = as_const_series(filter);
     for (uint32_t i = 0; i < series->count; i++) {
-        if (filter->config.kind == ROOST_BLOOM)
+        if (filter->config->kind == ROOST_BLOOM)
             assert_true(quota_spent_in(&series->quota, i) <= allowance(filter, i));
         else if (series->tables[i])
             assert_true(series->table_kind->table.elements(series->tables[i]) <=
-                        allowance(filter, i) * filter->config.writers);
+                        allowance(filter, i) * filter->config->writers);
     }
 }
 
@@ -186,9 +186,9 @@ static void assert_model(struct world *world)
             if (copies)
                 assert_true(roost_filter_contains_hash(filter, hash));
             if (removable(filter))
-                assert_int_equal(roost_filter_count_hash(filter, hash), filter->config.multiset ? copies : copies > 0);
+                assert_int_equal(roost_filter_count_hash(filter, hash), filter->config->multiset ? copies : copies > 0);
         }
-        if (removable(filter) && filter->config.multiset)
+        if (removable(filter) && filter->config->multiset)
             assert_int_equal(entries_of(filter), live);
         else if (removable(filter))
             assert_true(info_of(filter).elements == (double)elements && entries_of(filter) >= live);
@@ -864,8 +864,8 @@ static void growth_ends_clearly(void **state)
 static const struct cuckoo_table *slots_of_table(const roost_filter *filter, uint32_t index)
 {
     const roost_filter *table = as_const_series(filter)->tables[index];
-    return filter->config.kind == ROOST_CUCKOO ? &((const struct gcuckoo *)table)->table
-                                               : &as_const_orcuckoo(table)->table;
+    return filter->config->kind == ROOST_CUCKOO ? &((const struct gcuckoo *)table)->table
+                                                : &as_const_orcuckoo(table)->table;
 }
 
 static int32_t spread_of(const roost_filter *filter)
@@ -1119,7 +1119,7 @@ static void assert_tables_refused(roost_filter *victim, uint64_t count, uint64_t
     write_bytes(&writer, table.buffer.data, table.buffer.size);
     for (uint64_t i = 0; i < last; i++)
         write_byte(&writer, 0);
-    if (victim->config.kind == ROOST_BLOOM)
+    if (victim->config->kind == ROOST_BLOOM)
         write_varint(&writer, 0);
     assert_refused(victim, writer.buffer.data, writer.buffer.size, 1);
     bit_writer_release(&writer);
@@ -1233,27 +1233,29 @@ static void lies_of_configurations_are_refused(void **state)
         roost_config config = series_config(number, 20);
         roost_cursor cursor;
         roost_filter *victim = victim_of(&config, &cursor), *liar = clone_of(victim);
-        const roost_config truth = liar->config;
+        const roost_config *own = liar->config, truth = *own;
+        roost_config told;
+        liar->config = &told;
         static const uint8_t nothing[] = {0, 0};
         for (int lie = 0;; lie++) {
             bool cuckoo = truth.kind != ROOST_BLOOM;
-            liar->config = truth;
+            told = truth;
             if (lie < 3)
-                liar->config.writers = lie == 0 ? 0 : lie == 1 ? 1025 : 21;
+                told.writers = lie == 0 ? 0 : lie == 1 ? 1025 : 21;
             else if (lie < 7)
-                liar->config.growth = lie == 3 ? 0 : lie == 4 ? 3 : lie == 5 ? 16 : 255;
+                told.growth = lie == 3 ? 0 : lie == 4 ? 3 : lie == 5 ? 16 : 255;
             else if (lie < 9)
-                liar->config.schedule = lie == 7 ? 0 : 3;
+                told.schedule = lie == 7 ? 0 : 3;
             else if (lie < 13)
-                liar->config.fpr = lie == 9 ? 0 : lie == 10 ? 1 : lie == 11 ? -0.5 : (double)NAN;
+                told.fpr = lie == 9 ? 0 : lie == 10 ? 1 : lie == 11 ? -0.5 : (double)NAN;
             else if (lie < 15)
-                liar->config.capacity = lie == 13 ? 0 : cuckoo ? UINT64_MAX : 1;
+                told.capacity = lie == 13 ? 0 : cuckoo ? UINT64_MAX : 1;
             else if (lie < 17)
-                liar->config.layout = lie == 15 ? (cuckoo ? 1 : 0) : 3;
+                told.layout = lie == 15 ? (cuckoo ? 1 : 0) : 3;
             else if (lie < 19)
-                liar->config.bucket_size = lie == 17 ? 3 : 16;
+                told.bucket_size = lie == 17 ? 3 : 16;
             else if (lie < 22)
-                liar->config.fingerprint_bits = lie == 19 ? 5 : lie == 20 ? 33 : 255;
+                told.fingerprint_bits = lie == 19 ? 5 : lie == 20 ? 33 : 255;
             else
                 break;
             roost_status decoded;
@@ -1265,16 +1267,16 @@ static void lies_of_configurations_are_refused(void **state)
         for (uint32_t bits = 6; bits <= 32 && truth.kind != ROOST_BLOOM; bits++)
             for (uint32_t writers = 1; writers <= 20; writers++) { /* whatever comes of it */
                 roost_status decoded;
-                liar->config = truth;
-                liar->config.fingerprint_bits = bits;
-                liar->config.writers = writers;
+                told = truth;
+                told.fingerprint_bits = bits;
+                told.writers = writers;
                 roost_buffer frame = frame_of(liar, nothing, 1, 1);
                 receive(victim, &frame, &decoded);
                 if (decoded == ROOST_OK && removable(liar))
                     assert_true(bits <= 28);
                 roost_buffer_release(&frame);
             }
-        liar->config = truth;
+        liar->config = own;
         FREE_ALL(victim, liar);
     }
 }
@@ -1523,7 +1525,7 @@ static roost_status call(enum call which, roost_filter *a, roost_filter *b, cons
         status = roost_filter_encode(a, &out);
         break;
     case DECODE:
-        status = roost_filter_decode(&made, frame->data, frame->size, &a->environment);
+        status = roost_filter_decode(&made, frame->data, frame->size, (roost_environment[]){whole_environment(a)});
         break;
     case CLONE:
         status = roost_filter_clone(a, &made);

@@ -99,7 +99,7 @@ static void make_backup(struct world *world, int at)
 static void save_and_restore(struct world *world, int at)
 {
     struct saved_replica saved = save_replica(world->filters[at]);
-    roost_environment environment = world->filters[at]->environment;
+    roost_environment environment = whole_environment(world->filters[at]);
     environment.journal = choose(world, 4) ? environment.journal : 1 + choose(world, 40);
     roost_filter_free(world->filters[at]);
     world->filters[at] = restore_replica(&saved, &environment, true);
@@ -828,12 +828,12 @@ static void find_collision(const roost_filter *filter, uint32_t *first, uint32_t
         uint64_t sum = 0;
         for (uint32_t rank = 0; rank < RANKS; rank++)
             if (set >> rank & 1)
-                sum += (uint64_t)hash_number(filter->config.seed, rank);
+                sum += (uint64_t)hash_number(filter->config->seed, rank);
         uint32_t digest = (uint32_t)(sum >> 32), *place = &seen[digest & ((1u << BITS) - 1)];
         uint64_t other = 0;
         for (uint32_t rank = 0; *place && rank < RANKS; rank++)
             if (*place >> rank & 1)
-                other += (uint64_t)hash_number(filter->config.seed, rank);
+                other += (uint64_t)hash_number(filter->config->seed, rank);
         if (*place && (uint32_t)(other >> 32) == digest) {
             *first = *place;
             *second = set;
