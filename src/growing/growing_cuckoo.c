@@ -76,28 +76,83 @@ static roost_status growing_resolve(roost_config *config)
 /* The first length with room. Other replicas may have filled some lengths and not others. */
 static void find_level(struct growing_cuckoo *growing)
 {
-    struct budget budget;
-    budget_of(&budget, growing->base.config);
+    const uint64_t *capacity = shared_of(growing)->budget.capacity;
+    uint64_t counts[MOST_LENGTH + 1];
     unsigned length = 0;
-    while (length <= MOST_LENGTH && growing->table.counts[length] >= budget.capacity[length])
+    set_counts(&growing->set, counts);
+    while (length <= MOST_LENGTH && counts[length] >= capacity[length])
         length++;
     growing->length = (uint8_t)length;
-    growing->room = length <= MOST_LENGTH ? budget.capacity[length] : 0;
-    growing->most_of_room = growing->room - growing->room / 8;
-    unsigned next = length + 1;
-    while (next < MOST_LENGTH && budget.capacity[next] == 0)
+    if (growing->set.in_table)
+        growing->set.table->coming = 0;
+}
+
+/* The length that comes next, if it is not much longer; 0 otherwise. */
+static uint8_t next_length(const struct growing_cuckoo *growing)
+{
+    const uint64_t *capacity = shared_of(growing)->budget.capacity;
+    unsigned next = growing->length + 1u;
+    while (next < MOST_LENGTH && capacity[next] == 0)
         next++;
-    growing->next_length = (uint8_t)(next <= length + 2 && next <= MOST_LENGTH ? next : 0);
-    growing->table.coming = 0;
+    return (uint8_t)(next <= growing->length + 2u && next <= MOST_LENGTH ? next : 0);
+}
+
+/* Once most of the present length is there, the table prepares for the next. */
+static void prepare_level(struct growing_cuckoo *growing)
+{
+    uint64_t capacity = shared_of(growing)->budget.capacity[growing->length];
+    if (growing->set.in_table && growing->set.table->coming == 0 &&
+        growing->set.table->counts[growing->length] >= capacity - capacity / 8)
+        growing->set.table->coming = next_length(growing);
+}
+
+/* Whether a writer who sees this may add no more prefixes of the length that is in use. */
+static bool is_level_full(const struct growing_cuckoo *growing)
+{
+    if (growing->length > MOST_LENGTH)
+        return true;
+    uint64_t capacity = shared_of(growing)->budget.capacity[growing->length];
+    return set_count(&growing->set) >= capacity && set_count_of(&growing->set, growing->length) >= capacity;
+}
+
+static struct shared *keep_shared(const roost_config *config, const roost_environment *environment)
+{
+    struct shared *shared = memory_allocate(&environment->allocator, sizeof *shared);
+    if (shared)
+        shared_init(shared, config, environment);
+    return shared;
+}
+
+static void close_shared(struct growing_cuckoo *growing)
+{
+    const struct shared *shared = shared_of(growing);
+    if (growing->keeps_shared)
+        memory_release(&growing->base.environment.allocator, (void *)(uintptr_t)shared);
+    else
+        shared_leave(shared);
 }
 
 static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
 {
-    struct growing_cuckoo *growing = memory_allocate(&environment->allocator, sizeof *growing);
-    if (!growing)
+    const struct shared *shared = shared_take(config, environment);
+    bool keeps = !shared;
+    if (keeps)
+        shared = keep_shared(config, environment);
+    if (!shared)
         return NULL;
-    init_base(&growing->base, &growing_cuckoo_kind, config, environment);
-    table_init(&growing->table, config->seed, environment);
+    struct growing_cuckoo *growing = memory_allocate(&environment->allocator, sizeof *growing);
+    if (!growing) {
+        close_shared(&(struct growing_cuckoo){
+            .base = {.config = &shared->config, .environment.allocator = environment->allocator},
+            .keeps_shared = keeps});
+        return NULL;
+    }
+    growing->base = (struct roost_filter){.kind = &growing_cuckoo_kind,
+                                          .config = &shared->config,
+                                          .environment = {environment->allocator, &shared->environment},
+                                          .journal = &no_journal,
+                                          .is_slim = true};
+    growing->keeps_shared = keeps;
     find_level(growing);
     return growing;
 }
@@ -118,17 +173,19 @@ static roost_status growing_open(roost_filter **filter, const roost_config *conf
 static void growing_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
-    table_release(&as_growing(filter)->table);
+    set_release(&as_growing(filter)->set, filter);
     release_journal(filter);
+    close_shared(as_growing(filter));
     memory_release(&allocator, filter);
 }
 
 static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)
 {
-    struct growing_cuckoo *twin = allocate(filter->config, &as_const_growing(filter)->own.environment);
-    roost_status status = twin ? table_copy(&twin->table, &as_const_growing(filter)->table) : ROOST_NO_MEMORY;
+    const roost_environment environment = whole_environment(filter);
+    struct growing_cuckoo *twin = allocate(filter->config, &environment);
+    roost_status status = twin ? set_copy(&twin->set, &twin->base, &as_const_growing(filter)->set) : ROOST_NO_MEMORY;
     if (status == ROOST_OK) {
-        find_level(twin);
+        twin->length = as_const_growing(filter)->length;
         *copy = &twin->base;
     } else if (twin)
         growing_close(&twin->base);
@@ -144,12 +201,12 @@ static roost_status growing_copy_open(const roost_filter *filter, roost_filter *
 
 static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
 {
-    return table_copy_some(&as_growing(filter)->table, &as_growing(copy)->table, effort, clean);
+    return set_copy_some(&as_growing(filter)->set, &as_growing(copy)->set, copy, effort, clean);
 }
 
 static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 {
-    roost_status status = table_copy_rest(&as_growing(filter)->table, &as_growing(copy)->table);
+    roost_status status = set_copy_rest(&as_growing(filter)->set, &as_growing(copy)->set, copy);
     if (status == ROOST_OK)
         find_level(as_growing(copy));
     return status;
@@ -157,35 +214,28 @@ static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 
 static bool growing_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
 {
-    if (place == 0)
-        journal_move(&own_part(filter)->journal, mover);
-    return table_move(&as_growing(filter)->table, mover, place);
+    if (place == 0 && filter->journal != &no_journal) {
+        filter->journal = memory_moved(mover, filter->journal);
+        journal_move(filter->journal, mover);
+    }
+    return set_move(&as_growing(filter)->set, mover, place);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
 {
-    if (growing->length > MOST_LENGTH || growing->table.counts[growing->length] >= growing->room) {
+    if (is_level_full(growing)) {
         find_level(growing);
         if (growing->length > MOST_LENGTH)
             return ROOST_FULL;
     }
-    if (growing->table.counts[growing->length] >= growing->most_of_room)
-        growing->table.coming = growing->next_length;
+    prepare_level(growing);
     uint64_t prefix = prefix_of(hash, growing->length);
-    roost_status status = table_add(&growing->table, prefix);
+    roost_status status = set_add(&growing->set, &growing->base, prefix);
     if (status == ROOST_OK)
         note(&growing->base, prefix_position(prefix), 0);
     return status;
-}
-
-static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
-{
-    if (count == 1)
-        *found = table_contains(&as_const_growing(filter)->table, hashes->high);
-    else
-        table_contains_many(&as_const_growing(filter)->table, found, hashes, count);
 }
 
 /* The first bits of what was added since a batch was looked up. Few of the others have the same. */
@@ -216,10 +266,10 @@ static roost_status growing_add(roost_filter *filter, bool *changed, size_t *don
     while (*done < count) {
         size_t some = count - *done < BATCH ? count - *done : BATCH;
         struct recent recent = {{0}, false};
-        growing_contains(filter, found, hashes + *done, some);
+        set_contains_many(&growing->set, found, hashes + *done, some);
         for (size_t i = 0; i < some; i++, ++*done) {
             uint64_t hash = hashes[*done].high;
-            bool is_new = !found[i] && !(is_recent(&recent, hash) && table_contains(&growing->table, hash));
+            bool is_new = !found[i] && !(is_recent(&recent, hash) && set_contains(&growing->set, hash));
             roost_status status = is_new ? add_hash(growing, hash) : ROOST_OK;
             if (status != ROOST_OK)
                 return status;
@@ -232,14 +282,18 @@ static roost_status growing_add(roost_filter *filter, bool *changed, size_t *don
     return ROOST_OK;
 }
 
+static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
+{
+    set_contains_many(&as_const_growing(filter)->set, found, hashes, count);
+}
+
 /* Of all levels up to the one that is in use. */
 static uint64_t growing_capacity(const roost_filter *filter)
 {
-    struct budget budget;
+    const struct budget *budget = &shared_of(as_const_growing(filter))->budget;
     uint64_t capacity = 0;
-    budget_of(&budget, filter->config);
     for (unsigned length = 0; length <= MOST_LENGTH && length <= as_const_growing(filter)->length; length++)
-        capacity += budget.capacity[length];
+        capacity += budget->capacity[length];
     return capacity;
 }
 
@@ -263,7 +317,7 @@ static uint64_t drop_known(const struct growing_cuckoo *growing, uint64_t *prefi
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < count; i++)
-        if (!table_covers(&growing->table, prefixes[i]))
+        if (!set_covers(&growing->set, prefixes[i]))
             prefixes[kept++] = prefixes[i];
     return kept;
 }
@@ -271,7 +325,7 @@ static uint64_t drop_known(const struct growing_cuckoo *growing, uint64_t *prefi
 /* Takes in a sorted list, none of which covers another or is covered: all of it, or nothing. */
 static roost_status take_in(struct growing_cuckoo *growing, bool *changed, const uint64_t *prefixes, uint64_t count)
 {
-    roost_status status = table_add_all(&growing->table, prefixes, count);
+    roost_status status = set_add_all(&growing->set, &growing->base, prefixes, count);
     if (status != ROOST_OK)
         return status;
     if (journal_is_on(growing->base.journal) && !journal_takes(growing->base.journal, count))
@@ -293,7 +347,7 @@ static uint64_t *list_new(const struct growing_cuckoo *growing, next_prefix *nex
     if (!list)
         return NULL;
     for (uint64_t prefix; (prefix = next(context)) != 0;) {
-        if (table_covers(&growing->table, prefix))
+        if (set_covers(&growing->set, prefix))
             continue;
         if (*count == room) {
             uint64_t *longer = memory_allocate(allocator, 2 * room * sizeof *list);
@@ -325,35 +379,39 @@ static roost_status take_in_source(struct growing_cuckoo *growing, bool *changed
 
 /* ---- lattice ----------------------------------------------------------------------------------------------------- */
 
+static bool are_equal(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
+{
+    return set_equals(&growing->set, &other->set, growing->base.config->seed);
+}
+
 static roost_status growing_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
-    struct table_stream stream = {.at = 0};
-    const struct prefix_table *table = &as_growing(filter)->table;
-    if (table_equals(table, &as_const_growing(other)->table))
+    struct set_stream stream;
+    if (are_equal(as_growing(filter), as_const_growing(other)))
         return ROOST_OK;
-    walk_begin(&stream.walk, &as_const_growing(other)->table, 0);
-    stream.walk.known = table;
-    roost_status status = take_in_source(as_growing(filter), changed, next_of_table, &stream, &stream.status);
-    walk_end(&stream.walk);
+    set_stream_begin(&stream, &as_const_growing(other)->set);
+    set_stream_skip(&stream, &as_growing(filter)->set);
+    roost_status status = take_in_source(as_growing(filter), changed, next_of_set, &stream, &stream.table.status);
+    set_stream_end(&stream);
     return status;
 }
 
 /* Whether the other covers all; -1 without memory. */
 static int is_included(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
 {
-    struct table_stream stream = {.at = 0};
+    struct set_stream stream;
     uint64_t prefix;
-    walk_begin(&stream.walk, &growing->table, 0);
-    stream.walk.known = &other->table;
-    while ((prefix = next_of_table(&stream)) != 0 && table_covers(&other->table, prefix))
+    set_stream_begin(&stream, &growing->set);
+    set_stream_skip(&stream, &other->set);
+    while ((prefix = next_of_set(&stream)) != 0 && set_covers(&other->set, prefix))
         continue;
-    walk_end(&stream.walk);
-    return stream.status != ROOST_OK ? -1 : prefix == 0;
+    set_stream_end(&stream);
+    return stream.table.status != ROOST_OK ? -1 : prefix == 0;
 }
 
 static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
 {
-    if (table_equals(&as_const_growing(filter)->table, &as_const_growing(other)->table))
+    if (are_equal(as_const_growing(filter), as_const_growing(other)))
         return ROOST_EQUAL;
     int before = is_included(as_const_growing(filter), as_const_growing(other));
     int after = is_included(as_const_growing(other), as_const_growing(filter));
@@ -364,7 +422,7 @@ static roost_order growing_compare(const roost_filter *filter, const roost_filte
 
 static uint128 growing_digest(roost_filter *filter)
 {
-    return as_growing(filter)->table.sum;
+    return set_sum(&as_growing(filter)->set, filter->config->seed);
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
@@ -375,11 +433,13 @@ static void growing_write_geometry(const roost_filter *filter, struct bit_writer
     (void)writer;
 }
 
-static struct prefix_census census_of(const struct prefix_table *table)
+static struct prefix_census census_of(const struct prefix_set *set)
 {
-    struct prefix_census census = {.count = table->count};
+    struct prefix_census census = {.count = set_count(set)};
+    uint64_t counts[MOST_LENGTH + 1];
+    set_counts(set, counts);
     for (unsigned length = MOST_LENGTH + 1; length-- > 0;)
-        if (table->counts[length]) {
+        if (counts[length]) {
             census.longest = census.longest ? census.longest : (uint8_t)length;
             census.shortest = (uint8_t)length;
         }
@@ -388,18 +448,17 @@ static struct prefix_census census_of(const struct prefix_table *table)
 
 static roost_status growing_write_state(const roost_filter *filter, struct bit_writer *writer)
 {
-    const struct prefix_table *table = &as_const_growing(filter)->table;
-    struct table_stream stream = {.at = 0};
-    walk_begin(&stream.walk, table, 0);
-    roost_status status =
-        write_prefixes(writer, census_of(table), next_of_table, &stream, &filter->environment.allocator);
-    walk_end(&stream.walk);
-    return stream.status != ROOST_OK ? stream.status : status;
+    const struct prefix_set *set = &as_const_growing(filter)->set;
+    struct set_stream stream;
+    set_stream_begin(&stream, set);
+    roost_status status = write_prefixes(writer, census_of(set), next_of_set, &stream, &filter->environment.allocator);
+    set_stream_end(&stream);
+    return stream.table.status != ROOST_OK ? stream.table.status : status;
 }
 
-static bool has_census(const struct prefix_table *table, struct prefix_census census)
+static bool has_census(const struct prefix_set *set, struct prefix_census census)
 {
-    struct prefix_census real = census_of(table);
+    struct prefix_census real = census_of(set);
     return real.count == census.count && real.shortest == census.shortest && real.longest == census.longest;
 }
 
@@ -410,14 +469,14 @@ static roost_status growing_read_state(roost_filter *filter, struct bit_reader *
     prefix_reader_begin(&prefixes, reader, &filter->environment.allocator);
     roost_status status = prefixes.status;
     if (status == ROOST_OK && prefixes.census.count > 0)
-        status = table_build(&growing->table, prefixes.census.count, next_of_reader, &prefixes);
+        status = set_build(&growing->set, filter, prefixes.census.count, next_of_reader, &prefixes);
     if (status == ROOST_OK)
         status = prefixes.status;
-    if (status == ROOST_OK && !has_census(&growing->table, prefixes.census))
+    if (status == ROOST_OK && !has_census(&growing->set, prefixes.census))
         status = ROOST_CORRUPT;
     prefix_reader_end(&prefixes);
     if (status != ROOST_OK)
-        table_release(&growing->table);
+        set_release(&growing->set, filter);
     find_level(growing);
     return status;
 }
@@ -481,25 +540,25 @@ static roost_status growing_cut(const roost_filter *filter, const struct causal_
                                 struct delta_sink *sink)
 {
     const roost_allocator *allocator = &filter->environment.allocator;
-    struct table_stream stream = {.at = 0};
+    struct set_stream stream;
     uint64_t at_once = bytes / BYTES_A_PLACE + 1, count = 1, *prefixes = memory_allocate(allocator, at_once * 8);
     roost_status status = prefixes ? ROOST_OK : ROOST_NO_MEMORY;
     (void)known;
-    walk_begin(&stream.walk, &as_const_growing(filter)->table, 0);
+    set_stream_begin(&stream, &as_const_growing(filter)->set);
     while (status == ROOST_OK && count > 0) {
         uint64_t prefix = 0;
-        for (count = 0; count < at_once && (prefix = next_of_table(&stream)) != 0; count++)
+        for (count = 0; count < at_once && (prefix = next_of_set(&stream)) != 0; count++)
             prefixes[count] = prefix;
         struct bit_writer writer;
         bit_writer_init(&writer, *allocator);
-        status = stream.status;
+        status = stream.table.status;
         if (status == ROOST_OK && count > 0)
             status = write_list(filter, &writer, prefixes, count);
         if (status == ROOST_OK && count > 0)
             status = sink->take(sink, &writer);
         bit_writer_release(&writer);
     }
-    walk_end(&stream.walk);
+    set_stream_end(&stream);
     memory_release(allocator, prefixes);
     return status;
 }
@@ -514,26 +573,26 @@ static bool growing_is_change(const roost_filter *filter, uint8_t table, struct 
 
 static uint64_t growing_extent(const roost_filter *filter)
 {
-    return UINT64_C(2) << census_of(&as_const_growing(filter)->table).longest;
+    return UINT64_C(2) << census_of(&as_const_growing(filter)->set).longest;
 }
 
 static roost_status growing_summarize(const roost_filter *filter, struct summary *summary,
                                       const struct causal_context *space)
 {
-    const struct prefix_table *table = &as_const_growing(filter)->table;
-    uint64_t *positions = memory_allocate(&filter->environment.allocator, (2 * table->count + 1) * sizeof *positions);
-    struct table_stream stream = {.at = 0};
+    const struct prefix_set *set = &as_const_growing(filter)->set;
+    uint64_t *positions = memory_allocate(&filter->environment.allocator, (2 * set_count(set) + 1) * sizeof *positions);
+    struct set_stream stream;
     uint64_t count = 0;
     (void)space;
     if (!positions)
         return ROOST_NO_MEMORY;
-    walk_begin(&stream.walk, table, 0);
-    for (uint64_t prefix; (prefix = next_of_table(&stream)) != 0;)
+    set_stream_begin(&stream, set);
+    for (uint64_t prefix; (prefix = next_of_set(&stream)) != 0;)
         positions[count++] = prefix_position(prefix);
-    walk_end(&stream.walk);
-    if (stream.status != ROOST_OK) {
+    set_stream_end(&stream);
+    if (stream.table.status != ROOST_OK) {
         memory_release(&filter->environment.allocator, positions);
-        return stream.status;
+        return stream.table.status;
     }
     summary_of_positions(summary, positions, count, growing_extent(filter), filter->config->seed);
     return ROOST_OK;
@@ -563,7 +622,7 @@ static roost_status growing_resolve_positions(roost_filter *filter, bool *change
 
 static uint64_t growing_bytes(const roost_filter *filter)
 {
-    return sizeof(struct growing_cuckoo) + as_const_growing(filter)->table.bytes + own_journal_bytes(filter);
+    return sizeof(struct growing_cuckoo) + set_bytes(&as_const_growing(filter)->set) + own_journal_bytes(filter);
 }
 
 /*
@@ -571,15 +630,17 @@ static uint64_t growing_bytes(const roost_filter *filter)
  * the probability that it is not covered, so that the part of hashes that is not falls by the factor 1 - 2^-L with each
  * element. The lengths come one after the other.
  */
-static double estimate_elements(const struct prefix_table *table)
+static double estimate_elements(const uint64_t counts[MOST_LENGTH + 1])
 {
     double free = 1, elements = 0;
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
-        double part = ldexp((double)table->counts[length], -(int)length);
-        if (part > 0 && part < free)
+        if (counts[length] == 0)
+            continue;
+        double part = ldexp((double)counts[length], -(int)length);
+        if (part < free)
             elements += log1p(-part / free) / log1p(-ldexp(1, -(int)length));
         else
-            elements += (double)table->counts[length];
+            elements += (double)counts[length];
         free -= part;
     }
     return elements;
@@ -587,18 +648,18 @@ static double estimate_elements(const struct prefix_table *table)
 
 static void growing_info(const roost_filter *filter, roost_info *info)
 {
-    const struct prefix_table *table = &as_const_growing(filter)->table;
-    struct budget budget;
-    budget_of(&budget, filter->config);
+    const struct prefix_set *set = &as_const_growing(filter)->set;
+    uint64_t counts[MOST_LENGTH + 1];
+    set_counts(set, counts);
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
-        info->fpr_now += ldexp((double)table->counts[length], -(int)length);
-        info->growth_limit += budget.capacity[length];
+        info->fpr_now += counts[length] ? ldexp((double)counts[length], -(int)length) : 0;
+        info->growth_limit += shared_of(as_const_growing(filter))->budget.capacity[length];
     }
-    info->entries = table->count;
-    info->shortest_prefix = census_of(table).shortest;
-    info->longest_prefix = census_of(table).longest;
-    info->elements = estimate_elements(table);
-    info->load = table_load(table);
+    info->entries = set_count(set);
+    info->shortest_prefix = census_of(set).shortest;
+    info->longest_prefix = census_of(set).longest;
+    info->elements = estimate_elements(counts);
+    info->load = set_load(set);
     info->promise_holds = info->fpr_now <= filter->config->fpr;
     info->bytes_memory = growing_bytes(filter);
     info->journal = journal_length(filter->journal);
@@ -606,7 +667,7 @@ static void growing_info(const roost_filter *filter, roost_info *info)
 
 static roost_status growing_check(const roost_filter *filter)
 {
-    return table_check(&as_const_growing(filter)->table) ? ROOST_OK : ROOST_CORRUPT;
+    return set_check(&as_const_growing(filter)->set) ? ROOST_OK : ROOST_CORRUPT;
 }
 
 const struct filter_kind growing_cuckoo_kind = {

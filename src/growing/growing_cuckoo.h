@@ -1,20 +1,22 @@
-/* The scalable cuckoo filter as one table of hash prefixes. `growing_cuckoo.c` has the essay. */
+/* The scalable cuckoo filter as one set of hash prefixes. `growing_cuckoo.c` has the essay. */
 #ifndef GROWING_GROWING_CUCKOO_H
 #define GROWING_GROWING_CUCKOO_H
 
-#include "budget.h"
-#include "table.h"
-#include "../filter/kind.h"
+#include "prefix_set.h"
+#include "shared.h"
 
+/* Small: servers have many of them. */
 struct growing_cuckoo {
-    struct roost_filter base;
-    struct filter_own own;
-    struct prefix_table table;
-    uint8_t length;        /* of the prefixes that are added at present; MOST_LENGTH + 1: it is full */
-    uint64_t room;         /* how many of them a writer may see before it goes on */
-    uint64_t most_of_room; /* from so many on, the table prepares for the length that comes next */
-    uint8_t next_length;
+    struct roost_filter base; /* slim: `config` and `environment` are those of a struct shared */
+    struct prefix_set set;
+    uint8_t length;    /* of the prefixes that are added at present; MOST_LENGTH + 1: it is full */
+    bool keeps_shared; /* for itself alone */
 };
+
+static inline const struct shared *shared_of(const struct growing_cuckoo *growing)
+{
+    return (const struct shared *)growing->base.config; /* its first member */
+}
 
 extern const struct filter_kind growing_cuckoo_kind;
 

@@ -80,13 +80,13 @@ static bool model_includes(const struct model *model, const struct model *other)
 
 static void assert_holds(const roost_filter *filter, const struct model *model)
 {
-    struct table_stream stream = {.at = 0};
+    struct set_stream stream;
     assert_ok(roost_filter_check(filter));
-    walk_begin(&stream.walk, &((const struct growing_cuckoo *)filter)->table, 0);
+    set_stream_begin(&stream, &((const struct growing_cuckoo *)filter)->set);
     for (uint32_t i = 0; i < model->count; i++)
-        assert_int_equal(next_of_table(&stream), model->prefixes[i]);
-    assert_int_equal(next_of_table(&stream), 0);
-    walk_end(&stream.walk);
+        assert_int_equal(next_of_set(&stream), model->prefixes[i]);
+    assert_int_equal(next_of_set(&stream), 0);
+    set_stream_end(&stream);
     for (int key = 0; key < KEYS; key++)
         assert_int_equal(roost_filter_contains_hash(filter, hashes[key]), model_contains(model, hashes[key].high));
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {

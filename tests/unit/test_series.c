@@ -136,13 +136,13 @@ static roost_filter *new_series(const roost_config *config)
 static double fullest_length(const roost_filter *filter)
 {
     struct budget budget;
-    const uint64_t *counts;
+    uint64_t counts[MOST_LENGTH + 1];
     double fullest = 0;
     if (removable(filter)) {
-        counts = as_const_growing_orcuckoo(filter)->table.counts;
+        memcpy(counts, as_const_growing_orcuckoo(filter)->table.counts, sizeof counts);
         budget = as_const_growing_orcuckoo(filter)->budget;
     } else {
-        counts = ((const struct growing_cuckoo *)filter)->table.counts;
+        set_counts(&((const struct growing_cuckoo *)filter)->set, counts);
         budget_of(&budget, filter->config);
     }
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {

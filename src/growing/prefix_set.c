@@ -1,0 +1,378 @@
+/*
+ * Few prefixes in little memory.
+ *
+ *     none        | 0 |                                16 bytes, which are part of the filter
+ *     one         | prefix |
+ *     2 to 128    | list |  ->  | p0 | p1 | p2 | p3 |  8 bytes each, room for 4, 8, 16, ... 128
+ *     more        | table | ->  struct prefix_table    (table.c) a kilobyte at least, then two or three bytes each
+ *
+ * A server may have millions of filters of a few elements each. In a list look-ups are binary searches: prefixes that do
+ * not cover each other are in the order of all hashes that they cover, so the only one that may cover a hash is the
+ * first one that ends at or after it.
+ *
+ * A set that has become a table stays one. All of this is layout: frames and digests are the same.
+ */
+#include "prefix_set.h"
+
+#include <string.h>
+
+#include "../base/hash.h"
+
+#define FEWEST_ROOM 4
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static const uint64_t *list_of(const struct prefix_set *set)
+{
+    return set->listed == 1 ? &set->only : set->list;
+}
+
+/* Places of a list; 0: it has no memory of its own. */
+static uint64_t room_for(uint64_t count)
+{
+    uint64_t room = FEWEST_ROOM;
+    while (room < count)
+        room *= 2;
+    return count > 1 ? room : 0;
+}
+
+/* The first that ends at or after this hash. */
+static unsigned find_end(const struct prefix_set *set, uint64_t hash)
+{
+    const uint64_t *list = list_of(set);
+    unsigned from = 0, to = set->listed;
+    while (from < to) {
+        unsigned middle = (from + to) / 2;
+        if (last_covered(list[middle]) < hash)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool list_contains(const struct prefix_set *set, uint64_t hash)
+{
+    unsigned place = find_end(set, hash);
+    return place < set->listed && covers_hash(list_of(set)[place], hash);
+}
+
+static bool list_covers(const struct prefix_set *set, uint64_t prefix)
+{
+    unsigned place = find_end(set, first_covered(prefix));
+    return place < set->listed && covers_prefix(list_of(set)[place], prefix);
+}
+
+/* Another list takes the place of this one. */
+static roost_status put_list(struct prefix_set *set, const roost_filter *owner, const uint64_t *prefixes,
+                             uint64_t count)
+{
+    const roost_allocator *allocator = &owner->environment.allocator;
+    uint64_t room = room_for(count), *list = NULL;
+    if (room * sizeof *list > owner->environment.common->memory_limit)
+        return ROOST_TOO_LARGE;
+    if (room) {
+        list = memory_allocate(allocator, room * sizeof *list);
+        if (!list)
+            return ROOST_NO_MEMORY;
+        memcpy(list, prefixes, count * sizeof *list);
+    }
+    uint64_t only = count == 1 ? *prefixes : 0;
+    set_release(set, owner);
+    if (room)
+        set->list = list;
+    else
+        set->only = only;
+    set->listed = (uint8_t)count;
+    return ROOST_OK;
+}
+
+/* The union of two sorted lists, without what is covered. Returns how many there are. */
+static uint64_t unite(uint64_t *all, const struct prefix_set *set, const uint64_t *prefixes, uint64_t count)
+{
+    const uint64_t *list = list_of(set);
+    uint64_t total = 0;
+    unsigned i = 0;
+    for (uint64_t j = 0; j < count; j++) {
+        while (i < set->listed && last_covered(list[i]) < first_covered(prefixes[j]))
+            all[total++] = list[i++];
+        while (i < set->listed && covers_prefix(prefixes[j], list[i]))
+            i++;
+        all[total++] = prefixes[j];
+    }
+    while (i < set->listed)
+        all[total++] = list[i++];
+    return total;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static struct prefix_table *new_table(const roost_filter *owner)
+{
+    const roost_environment environment = whole_environment(owner);
+    struct prefix_table *table = memory_allocate(&environment.allocator, sizeof *table);
+    if (table)
+        table_init(table, owner->config->seed, &environment);
+    return table;
+}
+
+static void free_table(struct prefix_table *table, const roost_filter *owner)
+{
+    table_release(table);
+    memory_release(&owner->environment.allocator, table);
+}
+
+static void put_table(struct prefix_set *set, const roost_filter *owner, struct prefix_table *table)
+{
+    set_release(set, owner);
+    set->table = table;
+    set->in_table = true;
+}
+
+static roost_status build_table(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
+                                void *context)
+{
+    struct prefix_table *table = new_table(owner);
+    if (!table)
+        return ROOST_NO_MEMORY;
+    roost_status status = table_build(table, count, next, context);
+    if (status == ROOST_OK)
+        put_table(set, owner, table);
+    else
+        free_table(table, owner);
+    return status;
+}
+
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
+
+void set_release(struct prefix_set *set, const roost_filter *owner)
+{
+    if (set->in_table)
+        free_table(set->table, owner);
+    else if (set->listed > 1)
+        memory_release(&owner->environment.allocator, set->list);
+    *set = (struct prefix_set){.only = 0};
+}
+
+bool set_contains(const struct prefix_set *set, uint64_t hash)
+{
+    return set->in_table ? table_contains(set->table, hash) : list_contains(set, hash);
+}
+
+void set_contains_many(const struct prefix_set *set, bool *found, const roost_hash *hashes, size_t count)
+{
+    if (set->in_table && count > 1) {
+        table_contains_many(set->table, found, hashes, count);
+        return;
+    }
+    if (set->in_table) {
+        *found = table_contains(set->table, hashes->high);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        found[i] = list_contains(set, hashes[i].high);
+}
+
+bool set_covers(const struct prefix_set *set, uint64_t prefix)
+{
+    return set->in_table ? table_covers(set->table, prefix) : list_covers(set, prefix);
+}
+
+roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, const uint64_t *prefixes, uint64_t count)
+{
+    if (count == 0)
+        return ROOST_OK;
+    if (set->in_table)
+        return table_add_all(set->table, prefixes, count);
+    const roost_allocator *allocator = &owner->environment.allocator;
+    uint64_t few[MOST_LISTED + 1], *all = few;
+    if (set->listed + count > MOST_LISTED + 1)
+        all = memory_allocate(allocator, (set->listed + count) * sizeof *all);
+    if (!all)
+        return ROOST_NO_MEMORY;
+    uint64_t total = unite(all, set, prefixes, count);
+    struct prefix_list list = {all, total};
+    roost_status status =
+        total <= MOST_LISTED ? put_list(set, owner, all, total) : build_table(set, owner, total, next_of_list, &list);
+    memory_release(allocator, all != few ? all : NULL);
+    return status;
+}
+
+/* Where the list has room, and nothing is covered. */
+static void insert(struct prefix_set *set, unsigned place, uint64_t prefix)
+{
+    memmove(set->list + place + 1, set->list + place, (set->listed - place) * sizeof *set->list);
+    set->list[place] = prefix;
+    set->listed++;
+}
+
+roost_status set_add(struct prefix_set *set, const roost_filter *owner, uint64_t prefix)
+{
+    if (set->in_table)
+        return table_add(set->table, prefix);
+    if (set->listed == 0) {
+        set->only = prefix;
+        set->listed = 1;
+        return ROOST_OK;
+    }
+    unsigned place = find_end(set, first_covered(prefix));
+    bool covers = place < set->listed && covers_prefix(prefix, list_of(set)[place]);
+    if (covers || room_for(set->listed) != room_for(set->listed + 1u))
+        return set_add_all(set, owner, &prefix, 1);
+    insert(set, place, prefix);
+    return ROOST_OK;
+}
+
+roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
+                       void *context)
+{
+    uint64_t list[MOST_LISTED], listed = 0;
+    if (count > MOST_LISTED)
+        return build_table(set, owner, count, next, context);
+    for (uint64_t prefix; (prefix = next(context)) != 0;) {
+        if (listed == MOST_LISTED)
+            return ROOST_CORRUPT;
+        list[listed++] = prefix;
+    }
+    return put_list(set, owner, list, listed);
+}
+
+uint64_t set_count_of(const struct prefix_set *set, unsigned length)
+{
+    uint64_t count = 0;
+    if (set->in_table)
+        return set->table->counts[length];
+    for (unsigned i = 0; i < set->listed; i++)
+        count += prefix_length(list_of(set)[i]) == length;
+    return count;
+}
+
+void set_counts(const struct prefix_set *set, uint64_t counts[MOST_LENGTH + 1])
+{
+    if (set->in_table) {
+        memcpy(counts, set->table->counts, sizeof set->table->counts);
+        return;
+    }
+    memset(counts, 0, (MOST_LENGTH + 1) * sizeof *counts);
+    for (unsigned i = 0; i < set->listed; i++)
+        counts[prefix_length(list_of(set)[i])]++;
+}
+
+uint128 set_sum(const struct prefix_set *set, uint64_t seed)
+{
+    uint128 sum = 0;
+    if (set->in_table)
+        return set->table->sum;
+    for (unsigned i = 0; i < set->listed; i++)
+        sum += hash_number(seed, list_of(set)[i]);
+    return sum;
+}
+
+bool set_equals(const struct prefix_set *set, const struct prefix_set *other, uint64_t seed)
+{
+    return set_count(set) == set_count(other) && set_sum(set, seed) == set_sum(other, seed);
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
+
+void set_stream_begin(struct set_stream *stream, const struct prefix_set *set)
+{
+    *stream = (struct set_stream){.in_table = set->in_table};
+    if (set->in_table)
+        walk_begin(&stream->table.walk, set->table, 0);
+    else
+        stream->list = (struct prefix_list){list_of(set), set->listed};
+}
+
+void set_stream_skip(struct set_stream *stream, const struct prefix_set *known)
+{
+    if (stream->in_table && known->in_table)
+        stream->table.walk.known = known->table;
+}
+
+uint64_t next_of_set(void *context)
+{
+    struct set_stream *stream = context;
+    return stream->in_table ? next_of_table(&stream->table) : next_of_list(&stream->list);
+}
+
+void set_stream_end(struct set_stream *stream)
+{
+    if (stream->in_table)
+        walk_end(&stream->table.walk);
+}
+
+/* ---- copies and moves -------------------------------------------------------------------------------------------- */
+
+roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set)
+{
+    if (!set->in_table)
+        return put_list(copy, owner, list_of(set), set->listed);
+    struct prefix_table *table = new_table(owner);
+    if (!table)
+        return ROOST_NO_MEMORY;
+    roost_status status = table_copy(table, set->table);
+    if (status == ROOST_OK)
+        put_table(copy, owner, table);
+    else
+        free_table(table, owner);
+    return status;
+}
+
+/* The set may have become a table since the copy began. */
+roost_status set_copy_some(struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner, uint64_t *effort,
+                           bool *clean)
+{
+    *clean = true;
+    if (!set->in_table)
+        return ROOST_OK;
+    if (!copy->in_table) {
+        struct prefix_table *table = new_table(owner);
+        if (!table)
+            return ROOST_NO_MEMORY;
+        put_table(copy, owner, table);
+    }
+    return table_copy_some(set->table, copy->table, effort, clean);
+}
+
+roost_status set_copy_rest(const struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner)
+{
+    return set->in_table ? table_copy_rest(set->table, copy->table) : set_copy(copy, owner, set);
+}
+
+bool set_move(struct prefix_set *set, const struct memory_mover *mover, uint64_t place)
+{
+    if (!set->in_table) {
+        if (set->listed > 1)
+            set->list = memory_moved(mover, set->list);
+        return false;
+    }
+    if (place == 0)
+        set->table = memory_moved(mover, set->table);
+    return table_move(set->table, mover, place);
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+uint64_t set_bytes(const struct prefix_set *set)
+{
+    return set->in_table ? sizeof *set->table + set->table->bytes : room_for(set->listed) * sizeof *set->list;
+}
+
+double set_load(const struct prefix_set *set)
+{
+    uint64_t room = room_for(set->listed);
+    if (set->in_table)
+        return table_load(set->table);
+    return set->listed ? (double)set->listed / (double)(room ? room : 1) : 0;
+}
+
+bool set_check(const struct prefix_set *set)
+{
+    if (set->in_table)
+        return table_check(set->table);
+    for (unsigned i = 1; i < set->listed; i++)
+        if (last_covered(list_of(set)[i - 1]) >= first_covered(list_of(set)[i]))
+            return false;
+    return set->listed <= MOST_LISTED;
+}
