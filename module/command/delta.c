@@ -19,8 +19,8 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return REDISMODULE_OK;
     roost_status status = roost_filter_encode_delta(target.filter->filter, &frame, &cursor, &cursor);
     if (status == ROOST_OK) {
-        if (!target.filter->replicated.incarnation)
-            target.filter->replicated = cursor; /* everything so far was replicated */
+        if (!extra_of(target.filter)->replicated.incarnation)
+            filter_value_extra(target.filter)->replicated = cursor; /* everything so far was replicated */
         RedisModule_ReplyWithArray(ctx, 2);
         reply_cursor(ctx, cursor);
         RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);

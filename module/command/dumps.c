@@ -228,7 +228,7 @@ static roost_status copy_some(struct dump_job *dump, struct filter_value *filter
     if (status == ROOST_OK)
         status = roost_copy_job_step(dump->copying, filter->filter, &done, PAGES_A_STEP);
     if (status != ROOST_OK || done)
-        filter->copier = NULL;
+        filter_value_extra(filter)->copier = NULL;
     if (status != ROOST_OK || !done)
         return status;
     dump->copy = roost_copy_job_finish(dump->copying);
@@ -244,10 +244,10 @@ static enum progress copy_step(RedisModuleCtx *ctx, struct dump_job *dump)
     bool waits = false;
     if (!key_job_open(ctx, &dump->job, &target, REDISMODULE_READ))
         dump->error = "STALE the key has changed while it was read";
-    else if (target.filter->copier && target.filter->copier != dump)
+    else if (extra_of(target.filter)->copier && extra_of(target.filter)->copier != dump)
         waits = true;
     else {
-        target.filter->copier = dump;
+        filter_value_extra(target.filter)->copier = dump;
         dump->status = copy_some(dump, target.filter);
     }
     target_close(&target);

@@ -19,7 +19,7 @@ int identity_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR only a primary tells identities");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
         return REDISMODULE_OK;
-    target.filter->identity = (uint64_t)identity;
+    filter_value_extra(target.filter)->identity = (uint64_t)identity;
     RedisModule_ReplicateVerbatim(ctx);
     target_close(&target);
     return reply_ok(ctx);

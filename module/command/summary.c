@@ -38,14 +38,12 @@ struct request {
 
 static sum128 part_of(const struct registry_entry *entry)
 {
-    size_t size;
     uint8_t digest[16];
     uint64_t generation = registry_generation_of(entry);
-    const char *key = RedisModule_StringPtrLen(entry->key, &size);
     if (!entry->value)
         return 0;
     sum128 sum = checksum_wide(SUM128_START, &entry->database, sizeof entry->database);
-    sum = checksum_wide(checksum_wide(sum, key, size), &generation, sizeof generation);
+    sum = checksum_wide(checksum_wide(sum, entry->key, entry->size), &generation, sizeof generation);
     entry->value->class->digest(entry->value, digest);
     return checksum_wide(sum, digest, sizeof digest);
 }
@@ -86,9 +84,14 @@ static void reply_value(RedisModuleCtx *ctx, struct value *value)
 }
 
 /* When the tombstone of a key was written; -1: it was dropped. */
-static long long time_of(const struct registry_entry *entry)
+static long long time_of(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
-    return entry->deleted ? (long long)tombstones_time(entry->database, entry->key) : entry->dropped ? -1 : 0;
+    if (!entry->deleted)
+        return entry->dropped ? -1 : 0;
+    RedisModuleString *key = RedisModule_CreateString(ctx, entry->key, entry->size);
+    long long time = (long long)tombstones_time(entry->database, key);
+    RedisModule_FreeString(ctx, key);
+    return time;
 }
 
 /* The sixth element says why the key holds nothing, if that is known; the seventh is the time of its tombstone. */
@@ -96,7 +99,7 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
 {
     RedisModule_ReplyWithArray(ctx, 7);
     RedisModule_ReplyWithLongLong(ctx, entry->database);
-    RedisModule_ReplyWithString(ctx, entry->key);
+    RedisModule_ReplyWithStringBuffer(ctx, entry->key, entry->size);
     RedisModule_ReplyWithLongLong(ctx, (long long)registry_generation_of(entry));
     if (entry->value) {
         reply_value(ctx, entry->value);
@@ -108,7 +111,7 @@ static void reply_entry(RedisModuleCtx *ctx, const struct registry_entry *entry)
         RedisModule_ReplyWithCString(ctx, "evicted");
     else
         RedisModule_ReplyWithNull(ctx);
-    RedisModule_ReplyWithLongLong(ctx, time_of(entry));
+    RedisModule_ReplyWithLongLong(ctx, time_of(ctx, entry));
 }
 
 /* What a link needs to begin: the key for ROOST.LINK, and the clock by which this server dates tombstones. */

@@ -278,9 +278,9 @@ static roost_environment reading_environment(struct merge_job *merge)
 /* Two jobs that copied one filter at the same time would make each other begin again. */
 static bool is_copied_by_another(struct filter_value *filter, const struct merge_job *merge)
 {
-    if (filter->copier && filter->copier != merge)
+    if (extra_of(filter)->copier && extra_of(filter)->copier != merge)
         return true;
-    filter->copier = merge;
+    filter_value_extra(filter)->copier = merge;
     return false;
 }
 
@@ -295,7 +295,7 @@ static roost_status copy_pages(struct merge_job *merge, struct filter_value *fil
     if (status == ROOST_OK)
         status = roost_copy_job_step(sources->copying, filter->filter, done, PAGES_A_STEP);
     if (*done || status != ROOST_OK)
-        filter->copier = NULL;
+        filter_value_extra(filter)->copier = NULL;
     return status;
 }
 

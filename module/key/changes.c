@@ -48,14 +48,14 @@ static void replicate_whole(struct target *target)
 static roost_status ready_to_replicate(struct target *target)
 {
     roost_cursor cursor;
-    return target->filter->replicated.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
+    return extra_of(target->filter)->replicated.incarnation ? ROOST_OK : filter_value_cursor(target->filter, &cursor);
 }
 
 /* Skips changes that were replicated in another form, so that the next delta does not repeat them. */
 static void advance_replicated(struct filter_value *filter)
 {
     roost_cursor cursor;
-    if (filter->replicated.incarnation)
+    if (extra_of(filter)->replicated.incarnation)
         (void)(filter_value_cursor(filter, &cursor) == ROOST_OK); /* otherwise the next change starts anew */
 }
 
@@ -63,10 +63,10 @@ static void advance_replicated(struct filter_value *filter)
 static bool replicate_delta(struct target *target)
 {
     struct filter_value *filter = target->filter;
-    roost_cursor sent = filter->replicated;
+    roost_cursor *replicated = &filter_value_extra(filter)->replicated, sent = *replicated;
     roost_buffer frame;
-    roost_status status = roost_filter_encode_delta(filter->filter, &frame, &filter->replicated, &filter->replicated);
-    bool unsent = memcmp(&sent, &filter->replicated, sizeof sent) != 0;
+    roost_status status = roost_filter_encode_delta(filter->filter, &frame, replicated, replicated);
+    bool unsent = memcmp(&sent, replicated, sizeof sent) != 0;
     if (status != ROOST_OK)
         RedisModule_Log(target->ctx, "warning", "a change cannot be replicated: %s", roost_status_text(status));
     else if (unsent)
@@ -153,7 +153,8 @@ static roost_status add_repeatably(struct target *target, bool *changed, size_t 
                                    RedisModuleString **items, size_t count)
 {
     if (!target->mirrored && filter_value_identify(target->filter))
-        RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name, (long long)target->filter->identity);
+        RedisModule_Replicate(target->ctx, "ROOST.IDENTITY", "sl", target->name,
+                              (long long)extra_of(target->filter)->identity);
     roost_status status = filter_value_add(target->filter, changed, done, keys, count);
     bool grew = any(changed, *done);
     if (target->mirrored || (grew && target->as_it_came && status == ROOST_OK)) {

@@ -8,8 +8,11 @@
 #include "registry.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "entry_index.h"
 
 #define SWEPT_AT_ONCE 2
 #define FEW           1024      /* entries of keys without a value are kept, and as many as there are other keys; */
@@ -20,10 +23,9 @@ struct registry registry;
 static struct registry_entry *next_swept;
 static struct registry_entry *last_found[FOUND]; /* one for each client that pages; NULL: none */
 static unsigned next_found;
-static RedisModuleDict *entries; /* by database and key */
-static uint64_t empty;           /* entries of keys without value and tombstone; */
-static uint64_t empty_deleted;   /* of keys without value, but with a tombstone */
-static bool incomplete;          /* there may be keys that have no entry */
+static uint64_t empty;         /* entries of keys without value and tombstone; */
+static uint64_t empty_deleted; /* of keys without value, but with a tombstone */
+static bool incomplete;        /* there may be keys that have no entry */
 static void (*wake)(void);
 static uint64_t (*deleted_below)(int database, const void *key, size_t size);
 
@@ -114,19 +116,9 @@ static bool is_orphan(const struct registry_entry *entry)
     return orphan;
 }
 
-/* Database and key in one; to be freed. */
-static uint8_t *full_key(int database, const void *key, size_t size)
-{
-    uint8_t *full = RedisModule_Alloc(sizeof database + size);
-    memcpy(full, &database, sizeof database);
-    memcpy(full + sizeof database, key, size);
-    return full;
-}
-
 static void free_entry(struct registry_entry *entry)
 {
     cut(entry);
-    RedisModule_FreeString(NULL, entry->key);
     RedisModule_Free(entry);
 }
 
@@ -138,11 +130,7 @@ static uint64_t *counter_of(const struct registry_entry *entry)
 
 static void drop(struct registry_entry *entry)
 {
-    size_t size;
-    const char *key = RedisModule_StringPtrLen(entry->key, &size);
-    uint8_t *full = full_key(entry->database, key, size);
-    RedisModule_DictDelC(entries, full, sizeof entry->database + size, NULL);
-    RedisModule_Free(full);
+    entry_index_remove(entry);
     take_out(entry);
     registry.digest -= entry->part;
     if (entry->removed)
@@ -186,8 +174,10 @@ static void registry_leave(struct value *value)
 static struct registry_entry *make_entry(int database, const void *key, size_t size)
 {
     sweep();
-    struct registry_entry *entry = RedisModule_Calloc(1, sizeof *entry);
-    entry->key = RedisModule_CreateString(NULL, key, size);
+    size_t bytes = offsetof(struct registry_entry, key) + size;
+    struct registry_entry *entry = RedisModule_Calloc(1, bytes > sizeof *entry ? bytes : sizeof *entry);
+    memcpy(entry->key, key, size);
+    entry->size = (uint32_t)size;
     entry->database = database;
     entry->removed = true;
     entry->deleted = deleted_below(database, key, size);
@@ -199,13 +189,11 @@ static struct registry_entry *make_entry(int database, const void *key, size_t s
 /* The entry of a key. If there is none: NULL, or a new one. */
 static struct registry_entry *entry_of(int database, const void *key, size_t size, bool make)
 {
-    uint8_t *full = full_key(database, key, size);
-    struct registry_entry *entry = RedisModule_DictGetC(entries, full, sizeof database + size, NULL);
+    struct registry_entry *entry = entry_index_find(database, key, size);
     if (!entry && make) {
         entry = make_entry(database, key, size);
-        RedisModule_DictSetC(entries, full, sizeof database + size, entry);
+        entry_index_add(entry);
     }
-    RedisModule_Free(full);
     return entry;
 }
 
@@ -286,7 +274,9 @@ void registry_touch(RedisModuleCtx *ctx, struct value *value, RedisModuleString 
 
 static bool is_at(const struct registry_entry *entry, RedisModuleString *key, int database)
 {
-    return entry->database == database && RedisModule_StringCompare(entry->key, key) == 0;
+    size_t size;
+    const char *bytes = RedisModule_StringPtrLen(key, &size);
+    return entry->database == database && entry->size == size && memcmp(entry->key, bytes, size) == 0;
 }
 
 void registry_arrive(RedisModuleCtx *ctx, struct value *value, RedisModuleString *key)
@@ -325,9 +315,7 @@ static void forget_all(void)
         following = entry->newer;
         free_entry(entry);
     }
-    if (entries)
-        RedisModule_FreeDict(NULL, entries);
-    entries = NULL;
+    entry_index_clear();
     registry.oldest = registry.newest = registry.stale = next_swept = NULL;
     memset(last_found, 0, sizeof last_found);
     registry.keys = registry.digest = empty = empty_deleted = 0;
@@ -341,8 +329,6 @@ void registry_restart(int database)
         forget_all();
     else
         forget_database(database);
-    if (!entries)
-        entries = RedisModule_CreateDict(NULL);
     if (getrandom(&registry.incarnation, sizeof registry.incarnation, 0) != sizeof registry.incarnation)
         registry.incarnation += 2;
     registry.incarnation |= 1;

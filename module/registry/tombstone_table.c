@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "module/base/key_hash.h"
+
 #define FIXED      10 /* bytes of a record before the size */
 #define LONG       1024
 #define MOST_DEPTH 30
@@ -72,20 +74,9 @@ static const uint8_t *read_record(struct tombstone *tombstone, const uint8_t *re
 
 /* ---- hashes ------------------------------------------------------------------------------------------------------ */
 
-/* Seeded, since an attacker may choose the keys. */
 static uint64_t hash_of(const struct tombstone_table *table, const uint8_t *key, size_t size)
 {
-    uint64_t hash = table->seed ^ size;
-    for (; size >= 8; size -= 8, key += 8) {
-        uint64_t word;
-        memcpy(&word, key, 8);
-        hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
-        hash ^= hash >> 32 ^ table->seed >> 7;
-    }
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ key[i]) * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
-    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return hash ^ hash >> 31;
+    return key_hash(table->seed, key, size);
 }
 
 static size_t place_in(unsigned depth, uint64_t hash)

@@ -37,12 +37,15 @@ static bool draw_random(void *bytes, size_t size)
     return true;
 }
 
-/* A scalable Bloom filter draws only for an actor or for a new journal. */
+/* Of the filter to which an addition is being made: then a scalable Bloom filter draws for its actor. (All filters have
+   the same environment, so that those with equal options can share it.) */
+static _Thread_local uint64_t spent_identity;
+
 static bool draw(void *context, void *bytes, size_t size)
 {
-    const struct filter_value *filter = context;
-    if (filter->spending && filter->identity && size == sizeof filter->identity) {
-        memcpy(bytes, &filter->identity, size);
+    (void)context;
+    if (spent_identity && size == sizeof spent_identity) {
+        memcpy(bytes, &spent_identity, size);
         return true;
     }
     return draw_random(bytes, size);
@@ -53,7 +56,7 @@ static roost_environment environment_of(struct filter_value *filter)
     return (roost_environment){.allocator = value_allocator(&filter->value),
                                .memory_limit = settings_machine_memory(),
                                .kicks = filter->shown.iterations > ROOST_DEFAULT_KICKS ? filter->shown.iterations : 0,
-                               .entropy = {.context = filter, .draw = draw},
+                               .entropy = {.draw = draw},
                                .journal = MOST_CHANGES,
                                .journal_part = PART_OF_MEMORY,
                                .most_moved = MOST_MOVED};
@@ -71,10 +74,22 @@ static struct value *filter_make(void)
     return &filter->value;
 }
 
+const struct filter_extra no_extra;
+
+struct filter_extra *filter_value_extra(struct filter_value *filter)
+{
+    if (!filter->extra) {
+        filter->extra = RedisModule_Calloc(1, sizeof *filter->extra);
+        filter->value.bytes += RedisModule_MallocSize(filter->extra);
+    }
+    return filter->extra;
+}
+
 static void filter_free(struct value *value)
 {
     struct filter_value *filter = (struct filter_value *)value;
     roost_filter_free(filter->filter);
+    RedisModule_Free(filter->extra);
     RedisModule_Free(filter);
 }
 
@@ -161,20 +176,22 @@ roost_status filter_value_open(struct filter_value **filter, const roost_merge_j
 
 bool filter_value_identify(struct filter_value *filter)
 {
-    if (!spends_shares(filter) || filter->identity)
+    uint64_t identity = 0;
+    if (!spends_shares(filter) || extra_of(filter)->identity)
         return false;
-    while (filter->identity == 0)
-        if (!draw_random(&filter->identity, sizeof filter->identity))
+    while (identity == 0)
+        if (!draw_random(&identity, sizeof identity))
             return false;
+    filter_value_extra(filter)->identity = identity;
     return true;
 }
 
 roost_status filter_value_add(struct filter_value *filter, bool *changed, size_t *done, const roost_bytes *keys,
                               size_t count)
 {
-    filter->spending = spends_shares(filter);
+    spent_identity = spends_shares(filter) ? extra_of(filter)->identity : 0;
     roost_status status = roost_filter_add_many(filter->filter, changed, done, keys, count);
-    filter->spending = false;
+    spent_identity = 0;
     for (size_t i = 0; i < *done; i++)
         filter->inserted += changed[i];
     return status;
@@ -220,7 +237,8 @@ uint64_t filter_value_capacity(const struct filter_value *filter)
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor)
 {
     roost_status status = roost_filter_get_cursor(filter->filter, cursor);
-    filter->replicated = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
+    if (status == ROOST_OK || filter->extra)
+        filter_value_extra(filter)->replicated = status == ROOST_OK ? *cursor : (roost_cursor){0, 0};
     return status;
 }
 
@@ -240,7 +258,7 @@ void filter_value_header(const struct filter_value *filter, uint8_t header[HEADE
     header_write(&place, filter->shown.iterations, 4);
     header_write(&place, WRITTEN << CHANGES_SHIFT | (filter->inserted_known ? INSERTED_KNOWN : 0), 4);
     header_write(&place, filter->inserted, 8);
-    header_write(&place, encodes_identity(filter, encoding) ? filter->identity : 0, 8);
+    header_write(&place, encodes_identity(filter, encoding) ? extra_of(filter)->identity : 0, 8);
     header_end(header, place, 0);
 }
 
@@ -261,7 +279,9 @@ static bool read_fields(struct filter_value *filter, const uint8_t *header)
     filter->shown.iterations = (uint32_t)header_read(&place, 4);
     uint64_t flags = header_read(&place, 4);
     filter->inserted = header_read(&place, 8);
-    filter->identity = header_read(&place, 8);
+    uint64_t identity = header_read(&place, 8);
+    if (identity)
+        filter_value_extra(filter)->identity = identity;
     filter->inserted_known = flags & INSERTED_KNOWN;
     uint64_t written = flags >> CHANGES_SHIFT;
     return (flags & ((1 << CHANGES_SHIFT) - 1)) <= INSERTED_KNOWN && written >= WRITTEN && written <= MOST_READ;
@@ -281,8 +301,8 @@ static roost_status filter_decode(struct value *value, const uint8_t *header, co
     value->limit = 0;
     if (status == ROOST_OK && !decided)
         status = check_grant(filter);
-    if (status == ROOST_OK && !encodes_identity(filter, encoding))
-        filter->identity = 0;
+    if (status == ROOST_OK && !encodes_identity(filter, encoding) && filter->extra)
+        filter->extra->identity = 0;
     return status;
 }
 
@@ -295,7 +315,8 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
     made->shown = filter->shown;
     made->inserted = filter->inserted;
     made->inserted_known = filter->inserted_known;
-    made->identity = encodes_identity(filter, ENCODE_COPY) ? filter->identity : 0;
+    if (encodes_identity(filter, ENCODE_COPY))
+        filter_value_extra(made)->identity = extra_of(filter)->identity;
     made->value.limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(made);
     roost_status status = roost_copy_job_new(&copying, filter->filter, &environment);

@@ -29,22 +29,35 @@ struct shown {
     uint32_t iterations;
 };
 
+/* What few filters need. */
+struct filter_extra {
+    uint64_t identity;
+    roost_cursor replicated;
+    const void *copier; /* the job that copies it, or NULL; job/merging.c */
+};
+
+/* Small: servers have many of them. */
 struct filter_value {
     struct value value;
     roost_filter *filter;
-    struct shown shown;
+    struct filter_extra *extra; /* NULL: all zero */
+    uint64_t object;            /* a number that no other filter has while the server runs */
     uint64_t inserted;
+    struct shown shown;
     bool inserted_known;
-    uint64_t identity;
-    bool spending; /* an addition is being made: a request for entropy is for an actor */
-    roost_cursor replicated;
-    uint64_t object;    /* a number that no other filter has while the server runs */
-    const void *copier; /* the job that copies it, or NULL; job/merging.c */
 };
 
 extern const struct value_class filter_class;
 
 typedef bool filter_test(const struct filter_value *filter);
+
+/* To read, and to change; the second allocates it. */
+extern const struct filter_extra no_extra;
+static inline const struct filter_extra *extra_of(const struct filter_value *filter)
+{
+    return filter->extra ? filter->extra : &no_extra;
+}
+struct filter_extra *filter_value_extra(struct filter_value *filter);
 
 static inline const roost_config *config_of(const struct filter_value *filter)
 {

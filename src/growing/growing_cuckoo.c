@@ -63,14 +63,7 @@ static roost_status growing_resolve(roost_config *config)
     config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
     config->layout = 0;
     config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
-    if (config->multiset || !growing_is_resolved(config))
-        return ROOST_INVALID;
-    struct budget budget;
-    budget_of(&budget, config);
-    for (unsigned length = 0; length <= MOST_LENGTH; length++)
-        if (budget.capacity[length])
-            return ROOST_OK;
-    return ROOST_INVALID;
+    return !config->multiset && growing_is_resolved(config) ? ROOST_OK : ROOST_INVALID;
 }
 
 /* The first length with room. Other replicas may have filled some lengths and not others. */
@@ -157,10 +150,17 @@ static struct growing_cuckoo *allocate(const roost_config *config, const roost_e
     return growing;
 }
 
-static roost_status growing_open(roost_filter **filter, const roost_config *config,
-                                 const roost_environment *environment, struct bit_reader *geometry)
+static void growing_close(roost_filter *filter)
 {
-    (void)geometry;
+    const roost_allocator allocator = filter->environment.allocator;
+    set_release(&as_growing(filter)->set, filter);
+    release_journal(filter);
+    close_shared(as_growing(filter));
+    memory_release(&allocator, filter);
+}
+
+static roost_status open_any(roost_filter **filter, const roost_config *config, const roost_environment *environment)
+{
     if (sizeof(struct growing_cuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct growing_cuckoo *growing = allocate(config, environment);
@@ -170,13 +170,15 @@ static roost_status growing_open(roost_filter **filter, const roost_config *conf
     return ROOST_OK;
 }
 
-static void growing_close(roost_filter *filter)
+static roost_status growing_open(roost_filter **filter, const roost_config *config,
+                                 const roost_environment *environment, struct bit_reader *geometry)
 {
-    const roost_allocator allocator = filter->environment.allocator;
-    set_release(&as_growing(filter)->set, filter);
-    release_journal(filter);
-    close_shared(as_growing(filter));
-    memory_release(&allocator, filter);
+    roost_status status = open_any(filter, config, environment);
+    if (status != ROOST_OK || geometry || as_growing(*filter)->length <= MOST_LENGTH)
+        return status;
+    growing_close(*filter); /* a new filter to which nothing can be added */
+    *filter = NULL;
+    return ROOST_INVALID;
 }
 
 static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)
@@ -196,7 +198,7 @@ static roost_status growing_copy_open(const roost_filter *filter, roost_filter *
                                       const roost_environment *environment)
 {
     *copy = NULL;
-    return growing_open(copy, filter->config, environment, NULL);
+    return open_any(copy, filter->config, environment);
 }
 
 static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
