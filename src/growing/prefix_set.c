@@ -237,6 +237,12 @@ roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64
     return put_list(set, owner, list, listed);
 }
 
+roost_status set_use_table(struct prefix_set *set, const roost_filter *owner)
+{
+    struct prefix_list list = {list_of(set), set->listed};
+    return set->in_table ? ROOST_OK : build_table(set, owner, set->listed, next_of_list, &list);
+}
+
 uint64_t set_count_of(const struct prefix_set *set, unsigned length)
 {
     uint64_t count = 0;

@@ -33,6 +33,9 @@ roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, cons
 roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
                        void *context);
 
+/* As if there were too many for a list; for tests. */
+roost_status set_use_table(struct prefix_set *set, const roost_filter *owner);
+
 /* How many there are; of one length; of each. */
 static inline uint64_t set_count(const struct prefix_set *set)
 {

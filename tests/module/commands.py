@@ -56,6 +56,31 @@ def test_growth_as_clients_see_it():
             assert sum(s("BF.MEXISTS", rate, *range(100000, 120000))) <= 20000 * float(rate) + 3
 
 
+def test_small_filters_are_small():
+    """A server may have millions of filters of a few items: 400 bytes each, all in all."""
+    count = 6000
+    with server() as s:
+        def used():
+            return s.client.info("memory")["used_memory"]
+
+        def make(*command):
+            with s.client.pipeline(transaction=False) as pipe:
+                for i in range(count):
+                    pipe.execute_command(command[0], f"key:{i:07}", *command[1:])
+                pipe.execute()
+
+        for command in ("BF.ADD", "x"), ("BF.RESERVE", "0.01", 1000), ("BF.ADD", "y"):
+            make(*command), s("FLUSHALL", "SYNC")  # buffers have their size now
+            before = used()
+            make(*command)
+            assert used() - before < 400 * count, (command, (used() - before) / count)
+            assert s("MEMORY", "USAGE", "key:0000007") < 300
+            s("FLUSHALL", "SYNC")
+        for items, most in (10, 450), (100, 1400):
+            s("BF.MADD", "key", *range(items))
+            assert s("MEMORY", "USAGE", "key") < most, items
+
+
 # ROOST.DUMP of BF.RESERVE k 0.01 4 EXPANSION 3, BF.MADD k 0 1 ... 9, by version 0.2.0
 OF_AN_EARLIER_VERSION = [bytes.fromhex(chunk) for chunk in (
     "526b6579010100000000000000000000030000000000000000000000010001000a000000000000009a3c4457f6062b877d0000000000000067ef20ea44c7489c",
