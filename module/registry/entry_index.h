@@ -2,7 +2,7 @@
 #ifndef MODULE_REGISTRY_ENTRY_INDEX_H
 #define MODULE_REGISTRY_ENTRY_INDEX_H
 
-#include "registry.h"
+#include "registry_entry.h"
 
 /* NULL: there is none. */
 struct registry_entry *entry_index_find(int database, const void *key, size_t size);
