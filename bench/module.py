@@ -147,15 +147,15 @@ def holding(s):
 
 def small_keys(s, count=1000000):
     """A million keys of one item each: made, saved and loaded; seconds of the main thread, beside the smallest native value."""
-    print(f"\n{f'{count:,} keys of one item':36}{'us to make':>12}{'s to save and load':>20}")
+    print(f"\n{f'{count:,} keys of one item':36}{'us to make':>12}{'s to save and load':>20}{'bytes':>8}")
     for command in ("SET", "key:__rand_int__", "x"), ("BF.ADD", "key:__rand_int__", "x"):
-        s("FLUSHALL")
-        before = processor(s)
+        s("FLUSHALL", "SYNC")
+        before, empty = processor(s), s.client.info("memory")["used_memory"]
         subprocess.run(["redis-benchmark", "-s", s.path, "-n", str(count), "-r", "1000000000", "-P", "64", "-c", "1", "-q", *command],
                        capture_output=True, check=True)
-        made = processor(s)
+        made, size = processor(s), (s.client.info("memory")["used_memory"] - empty) / s("DBSIZE")
         s("DEBUG", "RELOAD")
-        print(f"{command[0]:36}{(made - before) * 1e6 / count:12.2f}{processor(s) - made:20.2f}")
+        print(f"{command[0]:36}{(made - before) * 1e6 / count:12.2f}{processor(s) - made:20.2f}{size:8.0f}")
 
 
 if __name__ == "__main__":

@@ -161,16 +161,13 @@ bool set_contains(const struct prefix_set *set, uint64_t hash)
 
 void set_contains_many(const struct prefix_set *set, bool *found, const roost_hash *hashes, size_t count)
 {
-    if (set->in_table && count > 1) {
+    if (count == 1)
+        *found = set_contains(set, hashes->high);
+    else if (set->in_table)
         table_contains_many(set->table, found, hashes, count);
-        return;
-    }
-    if (set->in_table) {
-        *found = table_contains(set->table, hashes->high);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        found[i] = list_contains(set, hashes[i].high);
+    else
+        for (size_t i = 0; i < count; i++)
+            found[i] = list_contains(set, hashes[i].high);
 }
 
 bool set_covers(const struct prefix_set *set, uint64_t prefix)

@@ -46,6 +46,7 @@ def test_growth_as_clients_see_it():
             assert added < 1020
             info = s.client.bf().info(f"grown-{expansion}")
             assert (info.capacity, info.filterNum, info.insertedNum, info.expansionRate) == (capacity, filters, 1000, expansion)
+            assert s("BF.MADD", f"grown-{expansion}", "a", "a", "b", "a", "b") == [1, 0, 1, 0, 0], "twice in one command"
         assert s("ROOST.MERGESTORE", "all", *(f"grown-{expansion}" for expansion in (1, 2, 3, 7, 32768))) == b"OK"
         for rate, kind in ("0.9", b"cuckoo"), ("0.000001", b"cuckoo"), ("1e-9", b"bloom"):
             s("BF.RESERVE", rate, rate, 50000)
