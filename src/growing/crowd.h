@@ -33,4 +33,12 @@ static inline bool crowd_contains(const struct crowd *crowd, uint64_t hash)
     return false;
 }
 
+/* A table gets one when it needs one; false without memory. A table without one has NULL there. */
+bool crowd_open(struct crowd **crowd, const roost_allocator *allocator);
+void crowd_free(struct crowd **crowd, const roost_allocator *allocator);
+/* In place of what the copy has. False without memory. */
+bool crowd_copy(struct crowd **copy, const struct crowd *crowd, const roost_allocator *allocator);
+/* The struct itself stays: segments point to it. */
+void crowd_move(struct crowd *crowd, const struct memory_mover *mover);
+
 #endif

@@ -605,7 +605,7 @@ static void growing_info(const roost_filter *base, roost_info *info)
 static roost_status growing_check(const roost_filter *base)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
-    return table_check(&filter->table) && observed_is_sound(&filter->observed) ? ROOST_OK : ROOST_CORRUPT;
+    return tagged_check(&filter->table) && observed_is_sound(&filter->observed) ? ROOST_OK : ROOST_CORRUPT;
 }
 
 const struct filter_kind growing_orcuckoo_kind = {

@@ -23,8 +23,7 @@
 
 #include <string.h>
 
-#include "table_parts.h"
-#include "tagged.h"
+#include "crowd.h"
 #include "../base/hash.h"
 
 /* ---- look-ups ---------------------------------------------------------------------------------------------------- */
@@ -284,7 +283,7 @@ static bool cut_segment(struct prefix_table *table, const struct segment *segmen
     start |= UINT64_C(1) << (64 - depth);
     halves[1] = new_segment(table, start, depth, entries, high, segment->sum - sum);
     memory_release(&table->allocator, entries);
-    if (halves[0] && halves[1] && (!table->tagged || tagged_take_crowd(table, segment, halves, 2)))
+    if (halves[0] && halves[1] && (!table->tagged || table->take_crowd(table, segment, halves, 2)))
         return true;
     free_segment(table, segment_of(halves[0]));
     free_segment(table, segment_of(halves[1]));
@@ -624,11 +623,12 @@ void table_release(struct prefix_table *table)
 {
     if (table->root)
         free_directory(table, table->root);
-    crowd_free(table);
+    crowd_free(&table->crowd, &table->allocator);
     *table = (struct prefix_table){.seed = table->seed,
                                    .most_bytes = table->most_bytes,
                                    .target = table->target,
                                    .tagged = table->tagged,
+                                   .take_crowd = table->take_crowd,
                                    .allocator = table->allocator,
                                    .random = table->random};
 }
@@ -679,7 +679,7 @@ static void copy_counts(struct prefix_table *copy, const struct prefix_table *ta
 
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)
 {
-    if (!crowd_copy(copy, table))
+    if (!crowd_copy(&copy->crowd, table->crowd, &copy->allocator))
         return ROOST_NO_MEMORY;
     if (table->root) {
         copy->root = copy_directory(copy, table->root);
@@ -965,7 +965,7 @@ static bool cut_like(struct prefix_table *copy, const struct directory *original
 
 static roost_status copy_segment(struct prefix_table *copy, node *place, struct segment *segment)
 {
-    if (segment->crowd && !crowd_open(copy))
+    if (segment->crowd && !crowd_open(&copy->crowd, &copy->allocator))
         return ROOST_NO_MEMORY;
     struct segment *twin = segment_copy(segment, &copy->allocator);
     if (!twin)
@@ -1016,7 +1016,7 @@ roost_status table_copy_rest(const struct prefix_table *table, struct prefix_tab
 {
     if (!table->root)
         return ROOST_OK;
-    if (!crowd_copy(copy, table))
+    if (!crowd_copy(&copy->crowd, table->crowd, &copy->allocator))
         return ROOST_NO_MEMORY;
     node last = 0, last_copy = 0;
     for (uint64_t i = 0; i < segments_of(table->root); i++) {
@@ -1054,7 +1054,7 @@ bool table_move(struct prefix_table *table, const struct memory_mover *mover, ui
     if (!root)
         return false;
     if (place == 0) {
-        crowd_move(table, mover);
+        crowd_move(table->crowd, mover);
         root = table->root = memory_moved(mover, root);
         root->upper = memory_moved(mover, root->upper);
         root->lower = memory_moved(mover, root->lower);
@@ -1120,16 +1120,20 @@ static uint64_t check_directory(const struct prefix_table *table, const struct d
     return bytes;
 }
 
+bool directory_is_sound(const struct prefix_table *table)
+{
+    bool sound = true;
+    return !table->root || (check_directory(table, table->root, &sound) == table->bytes && sound);
+}
+
 bool table_check(const struct prefix_table *table)
 {
     bool sound = true, more = true;
     struct table_walk walk;
     uint64_t counts[MOST_LENGTH + 1] = {0}, count = 0;
     uint128 sum = 0;
-    if (table->root && check_directory(table, table->root, &sound) != table->bytes)
+    if (!directory_is_sound(table))
         return false;
-    if (table->tagged)
-        return sound && tagged_check(table);
     walk_begin(&walk, table, 0);
     roost_status status = ROOST_OK;
     while (sound && (status = walk_next(&walk, &more)) == ROOST_OK && more)

@@ -5,31 +5,7 @@
 #ifndef GROWING_TABLE_H
 #define GROWING_TABLE_H
 
-#include "segment.h"
-#include "roost/filter.h"
-
-struct directory;
-
-struct prefix_table {
-    struct directory *root;           /* NULL: nothing was ever added */
-    uint64_t count;                   /* of prefixes */
-    uint64_t counts[MOST_LENGTH + 1]; /* of each length */
-    uint128 sum;                      /* of the hashes of all prefixes, under `seed` */
-    uint64_t seed;
-    uint64_t bytes; /* of memory */
-    uint64_t most_bytes;
-    uint32_t copy_job; /* number of the latest (table_copy_some) */
-    uint32_t target;   /* prefixes of a segment, on average; small in tests */
-    uint8_t longest;   /* prefix that ever was in the table */
-    uint8_t coming;    /* prefixes of this length will soon be added: segments that are made have room for them */
-    bool tagged;       /* tagged.h says what is different then */
-    struct crowd *crowd;
-    uint64_t reserved; /* entries that have room there, whatever becomes of memory */
-    roost_allocator allocator;
-    struct random_source random;
-};
-
-#define SEGMENT_TARGET 2048
+#include "directory.h"
 
 void table_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment);
 void table_release(struct prefix_table *table); /* which can be used again, empty */

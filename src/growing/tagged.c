@@ -21,53 +21,13 @@
 
 #include <string.h>
 
-#include "table_parts.h"
+#include "crowd.h"
 #include "../base/hash.h"
 
 /* Prefixes that span more segments than 2 to this go to the crowd, so that no entry costs more than a few rebuilds. */
 #define MOST_SPANNED_BITS 3
 
 /* ---- the crowd --------------------------------------------------------------------------------------------------- */
-
-bool crowd_open(struct prefix_table *table)
-{
-    if (!table->crowd) {
-        table->crowd = memory_allocate(&table->allocator, sizeof *table->crowd);
-        if (table->crowd)
-            table->crowd->stash.tagged = true;
-    }
-    return table->crowd != NULL;
-}
-
-void crowd_free(struct prefix_table *table)
-{
-    if (table->crowd)
-        stash_release(&table->crowd->stash, &table->allocator);
-    memory_release(&table->allocator, table->crowd);
-    table->crowd = NULL;
-}
-
-bool crowd_copy(struct prefix_table *copy, const struct prefix_table *table)
-{
-    if (!table->crowd)
-        return true;
-    if (!crowd_open(copy))
-        return false;
-    stash_release(&copy->crowd->stash, &copy->allocator);
-    copy->crowd->lengths = table->crowd->lengths;
-    return stash_copy(&copy->crowd->stash, &table->crowd->stash, &copy->allocator);
-}
-
-/* The struct itself stays: segments point to it. */
-void crowd_move(struct prefix_table *table, const struct memory_mover *mover)
-{
-    if (!table->crowd)
-        return;
-    struct stash *stash = &table->crowd->stash;
-    stash->nodes = memory_moved(mover, stash->nodes);
-    stash->by_class = memory_moved(mover, stash->by_class);
-    stash->by_entry = memory_moved(mover, stash->by_entry);
-}
 
 uint64_t tagged_crowd(const struct prefix_table *table)
 {
@@ -113,7 +73,8 @@ static void count_in_crowd(struct prefix_table *table, uint64_t prefix, bool joi
 
 static bool join_crowd(struct prefix_table *table, struct prefix_entry entry)
 {
-    if (!crowd_open(table) || !stash_insert(&table->crowd->stash, &table->allocator, entry.prefix, entry.tag))
+    if (!crowd_open(&table->crowd, &table->allocator) ||
+        !stash_insert(&table->crowd->stash, &table->allocator, entry.prefix, entry.tag))
         return false;
     table->crowd->lengths |= UINT64_C(1) << prefix_length(entry.prefix);
     count_in_crowd(table, entry.prefix, true);
@@ -173,11 +134,11 @@ static void settle(struct prefix_table *table, struct segment *segment, const st
     table->bytes += segment_bytes(segment);
 }
 
-bool tagged_take_crowd(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count)
+static bool take_crowd(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count)
 {
     uint64_t pending = pending_of(successors, count);
-    if (pending &&
-        (!crowd_open(table) || !stash_reserve(&table->crowd->stash, &table->allocator, pending + table->reserved)))
+    if (pending && (!crowd_open(&table->crowd, &table->allocator) ||
+                    !stash_reserve(&table->crowd->stash, &table->allocator, pending + table->reserved)))
         return false;
     for (unsigned i = 0; i < count; i++)
         settle(table, segment_of(successors[i]), old);
@@ -246,6 +207,7 @@ void tagged_init(struct prefix_table *table, uint64_t seed, const roost_environm
 {
     table_init(table, seed, environment);
     table->tagged = true;
+    table->take_crowd = take_crowd;
 }
 
 static void count_entry(struct prefix_table *table, uint64_t prefix, bool first)
@@ -285,7 +247,7 @@ static bool rebuild_one(struct prefix_table *table, struct segment *old, struct 
     node successor = successor_of(table, old, entry);
     if (!successor)
         return false;
-    if (table->bytes - segment_bytes(old) > table->most_bytes || !tagged_take_crowd(table, old, &successor, 1)) {
+    if (table->bytes - segment_bytes(old) > table->most_bytes || !take_crowd(table, old, &successor, 1)) {
         free_segment(table, segment_of(successor));
         return false;
     }
@@ -458,7 +420,7 @@ roost_status tagged_reserve(struct prefix_table *table, uint64_t count)
         return ROOST_TOO_LARGE;
     if (!table->root && table_begin(table, 1) != ROOST_OK)
         return ROOST_NO_MEMORY;
-    if (!crowd_open(table) || !stash_reserve(&table->crowd->stash, &table->allocator, count))
+    if (!crowd_open(&table->crowd, &table->allocator) || !stash_reserve(&table->crowd->stash, &table->allocator, count))
         return ROOST_NO_MEMORY;
     table->reserved = count;
     return ROOST_OK;
@@ -468,7 +430,7 @@ void tagged_release_reserve(struct prefix_table *table)
 {
     table->reserved = 0;
     if (table->crowd && table->crowd->stash.count == 0)
-        crowd_free(table);
+        crowd_free(&table->crowd, &table->allocator);
 }
 
 void tagged_make_room(struct prefix_table *table, uint64_t entries)
@@ -577,7 +539,7 @@ bool tagged_check(const struct prefix_table *table)
     uint64_t count = 0, counts[MOST_LENGTH + 1] = {0};
     if (!table->root)
         return table->count == 0 && !tagged_crowd(table);
-    if (!crowd_is_sound(table))
+    if (!directory_is_sound(table) || !crowd_is_sound(table))
         return false;
     for (uint32_t some; (some = tagged_next(table, &walk, entries)) > 0; count += some)
         for (uint32_t i = 0; i < some; i++)

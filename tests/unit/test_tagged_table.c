@@ -38,7 +38,7 @@ static void assert_same(const struct prefix_table *table, const struct model *mo
     struct tagged_walk walk = {0};
     struct prefix_entry entries[TAGGED_AT_ONCE];
     uint32_t total = 0;
-    assert_true(table_check(table));
+    assert_true(tagged_check(table));
     assert_int_equal(table->count, model->count);
     memset(seen, 0, sizeof seen);
     for (uint32_t count; (count = tagged_next(table, &walk, entries)) > 0; total += count)

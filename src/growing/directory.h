@@ -1,10 +1,38 @@
-/* Inside the table: what its files share. `table.c` has the essay. */
-#ifndef GROWING_TABLE_PARTS_H
-#define GROWING_TABLE_PARTS_H
+/*
+ * The segments of a table in the order of their hashes, and the directory that finds them: what tables with and without
+ * tags have in common. `table.c` has the essay.
+ */
+#ifndef GROWING_DIRECTORY_H
+#define GROWING_DIRECTORY_H
 
-#include "crowd.h"
 #include "search.h"
-#include "table.h"
+#include "roost/filter.h"
+
+struct crowd;
+
+struct prefix_table {
+    struct directory *root;           /* NULL: nothing was ever added */
+    uint64_t count;                   /* of prefixes */
+    uint64_t counts[MOST_LENGTH + 1]; /* of each length */
+    uint128 sum;                      /* of the hashes of all prefixes, under `seed` */
+    uint64_t seed;
+    uint64_t bytes; /* of memory */
+    uint64_t most_bytes;
+    uint32_t copy_job; /* number of the latest (table_copy_some) */
+    uint32_t target;   /* prefixes of a segment, on average; small in tests */
+    uint8_t longest;   /* prefix that ever was in the table */
+    uint8_t coming;    /* prefixes of this length will soon be added: segments that are made have room for them */
+    bool tagged;       /* tagged.h says what is different then */
+    struct crowd *crowd;
+    /* Of a table with tags: the entries of a segment that are in the crowd become those of its successors, and what found no
+       slot in these joins them. False, and nothing changed, without memory. */
+    bool (*take_crowd)(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count);
+    uint64_t reserved; /* entries that have room there, whatever becomes of memory */
+    roost_allocator allocator;
+    struct random_source random;
+};
+
+#define SEGMENT_TARGET 2048
 
 /* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
 #define MOST_IN_SEGMENT 4
@@ -28,8 +56,6 @@ static inline uint64_t range_end(uint64_t start, unsigned depth)
     return depth ? start | UINT64_MAX >> (depth & 63) : UINT64_MAX; /* it is below 64, which analyzers do not see */
 }
 
-/* ---- table.c ---- */
-
 struct directory *new_directory(struct prefix_table *table, unsigned base, uint64_t segments);
 void free_directory(struct prefix_table *table, struct directory *directory);
 /* Children for all places, with these entries, in order. */
@@ -44,14 +70,7 @@ void grow_directory(struct prefix_table *table, struct directory *directory);
 /* An empty table gets so many segments. */
 roost_status table_begin(struct prefix_table *table, uint64_t segments);
 
-/* ---- tagged.c: only for tables with tags, but for crowd_free, which does nothing to others ---- */
-
-/* The entries of a segment that are in the crowd become those of its successors, and what found no slot in these joins
-   them. False, and nothing changed, without memory. */
-bool tagged_take_crowd(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count);
-bool crowd_open(struct prefix_table *table);
-void crowd_free(struct prefix_table *table);
-bool crowd_copy(struct prefix_table *copy, const struct prefix_table *table);
-void crowd_move(struct prefix_table *table, const struct memory_mover *mover);
+/* Proves the invariants of the directory and of each segment. */
+bool directory_is_sound(const struct prefix_table *table);
 
 #endif
