@@ -22,6 +22,7 @@ struct prefix_table {
     uint32_t target;   /* prefixes of a segment, on average; small in tests */
     uint8_t longest;   /* prefix that ever was in the table */
     uint8_t coming;    /* prefixes of this length will soon be added: segments that are made have room for them */
+    bool dense;        /* segments that are made at present need little room: table_build */
     bool tagged;       /* tagged.h says what is different then */
     struct crowd *crowd;
     /* Of a table with tags: the entries of a segment that are in the crowd become those of its successors, and what found no

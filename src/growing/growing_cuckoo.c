@@ -340,42 +340,63 @@ static roost_status take_in(struct growing_cuckoo *growing, bool *changed, const
     return ROOST_OK;
 }
 
-/* All that a source has and the filter does not cover, in order; NULL without memory. */
-static uint64_t *list_new(const struct growing_cuckoo *growing, next_prefix *next, void *context, uint64_t *count)
+/* A list that grows. */
+struct longer_list {
+    uint64_t *prefixes, count, room;
+};
+
+static bool append(struct longer_list *list, uint64_t prefix, const roost_allocator *allocator)
 {
-    const roost_allocator *allocator = &growing->base.environment.allocator;
-    uint64_t room = 1024, *list = memory_allocate(allocator, room * sizeof *list);
-    *count = 0;
-    if (!list)
-        return NULL;
-    for (uint64_t prefix; (prefix = next(context)) != 0;) {
-        if (set_covers(&growing->set, prefix))
-            continue;
-        if (*count == room) {
-            uint64_t *longer = memory_allocate(allocator, 2 * room * sizeof *list);
-            if (longer)
-                memcpy(longer, list, room * sizeof *list);
-            memory_release(allocator, list);
-            if (!longer)
-                return NULL;
-            list = longer;
-            room *= 2;
-        }
-        list[(*count)++] = prefix;
+    if (list->count == list->room) {
+        uint64_t room = list->room ? 2 * list->room : 1024;
+        uint64_t *longer = memory_allocate(allocator, room * sizeof *longer);
+        if (!longer)
+            return false;
+        if (list->count)
+            memcpy(longer, list->prefixes, list->count * sizeof *longer);
+        memory_release(allocator, list->prefixes);
+        list->prefixes = longer;
+        list->room = room;
     }
-    return list;
+    list->prefixes[list->count++] = prefix;
+    return true;
+}
+
+/* All that a source has and the filter does not cover, in order. To be released, also after a failure. About how many
+   come from the source decides how they are looked up. */
+static roost_status list_new(const struct growing_cuckoo *growing, struct longer_list *list, next_prefix *next,
+                             void *context, uint64_t about)
+{
+    const struct prefix_set *set = &growing->set;
+    const bool in_order = set->in_table && about >= set->table->count / 4;
+    roost_status status = ROOST_OK;
+    struct cover_cursor cursor = {.at = 0};
+    if (in_order)
+        cover_begin(&cursor, set->table);
+    for (uint64_t prefix; status == ROOST_OK && (prefix = next(context)) != 0;) {
+        bool covered = false;
+        if (in_order)
+            status = cover_next(&cursor, prefix, &covered);
+        else
+            covered = set_covers(set, prefix);
+        if (status == ROOST_OK && !covered && !append(list, prefix, &growing->base.environment.allocator))
+            status = ROOST_NO_MEMORY;
+    }
+    if (in_order)
+        cover_end(&cursor);
+    return status;
 }
 
 static roost_status take_in_source(struct growing_cuckoo *growing, bool *changed, next_prefix *next, void *context,
-                                   const roost_status *status_of_source)
+                                   uint64_t about, const roost_status *status_of_source)
 {
-    uint64_t count, *list = list_new(growing, next, context, &count);
-    if (!list)
-        return ROOST_NO_MEMORY;
-    roost_status status = *status_of_source;
+    struct longer_list list = {0};
+    roost_status status = list_new(growing, &list, next, context, about);
     if (status == ROOST_OK)
-        status = take_in(growing, changed, list, count);
-    memory_release(&growing->base.environment.allocator, list);
+        status = *status_of_source;
+    if (status == ROOST_OK)
+        status = take_in(growing, changed, list.prefixes, list.count);
+    memory_release(&growing->base.environment.allocator, list.prefixes);
     return status;
 }
 
@@ -393,7 +414,8 @@ static roost_status growing_merge(roost_filter *filter, bool *changed, const roo
         return ROOST_OK;
     set_stream_begin(&stream, &as_const_growing(other)->set);
     set_stream_skip(&stream, &as_growing(filter)->set);
-    roost_status status = take_in_source(as_growing(filter), changed, next_of_set, &stream, &stream.table.status);
+    roost_status status = take_in_source(as_growing(filter), changed, next_of_set, &stream,
+                                         set_count(&as_const_growing(other)->set), &stream.table.status);
     set_stream_end(&stream);
     return status;
 }
@@ -402,13 +424,23 @@ static roost_status growing_merge(roost_filter *filter, bool *changed, const roo
 static int is_included(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
 {
     struct set_stream stream;
-    uint64_t prefix;
+    struct cover_cursor cursor = {.at = 0};
+    const bool in_order = other->set.in_table && set_count(&growing->set) >= other->set.table->count / 4;
+    bool covered = true;
+    roost_status status = ROOST_OK;
     set_stream_begin(&stream, &growing->set);
     set_stream_skip(&stream, &other->set);
-    while ((prefix = next_of_set(&stream)) != 0 && set_covers(&other->set, prefix))
-        continue;
+    if (in_order)
+        cover_begin(&cursor, other->set.table);
+    for (uint64_t prefix; status == ROOST_OK && covered && (prefix = next_of_set(&stream)) != 0;)
+        if (in_order)
+            status = cover_next(&cursor, prefix, &covered);
+        else
+            covered = set_covers(&other->set, prefix);
     set_stream_end(&stream);
-    return stream.table.status != ROOST_OK ? -1 : prefix == 0;
+    if (in_order)
+        cover_end(&cursor);
+    return status != ROOST_OK || stream.table.status != ROOST_OK ? -1 : covered;
 }
 
 static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
@@ -524,13 +556,15 @@ static roost_status growing_merge_delta(roost_filter *filter, bool *changed, str
     prefix_reader_begin(&prefixes, reader, &filter->environment.allocator);
     roost_status status = prefixes.status;
     if (status == ROOST_OK && prefixes.census.count > 0) {
-        uint64_t count, *list = list_new(as_growing(filter), next_of_reader, &prefixes, &count);
-        status = !list ? ROOST_NO_MEMORY : prefixes.status;
+        struct longer_list list = {0};
+        status = list_new(as_growing(filter), &list, next_of_reader, &prefixes, prefixes.census.count);
+        if (status == ROOST_OK)
+            status = prefixes.status;
         if (status == ROOST_OK && reader_bits_left(reader) != 0)
             status = ROOST_CORRUPT;
         if (status == ROOST_OK)
-            status = take_in(as_growing(filter), changed, list, count);
-        memory_release(&filter->environment.allocator, list);
+            status = take_in(as_growing(filter), changed, list.prefixes, list.count);
+        memory_release(&filter->environment.allocator, list.prefixes);
     } else if (status == ROOST_OK && reader_bits_left(reader) != 0)
         status = ROOST_CORRUPT;
     prefix_reader_end(&prefixes);

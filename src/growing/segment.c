@@ -47,8 +47,9 @@
 #define MOST_KICKS 48
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE 1024
-/* Of 1,024 slots so many may be in use when a segment is made. */
-#define MOST_LOAD 840
+/* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
+#define MOST_LOAD  840
+#define DENSE_LOAD 930
 /* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
 #define MOST_STAGED 1024
 /* Places into which the prefixes of a segment are counted to list them. */
@@ -105,9 +106,9 @@ static void shape_tags(struct segment *segment, unsigned width)
         segment->block_count += (uint16_t)divide_up(segment->buckets, segment->tags.per_block);
 }
 
-static bool holds(const struct segment *segment, uint64_t entries)
+static bool holds(const struct segment *segment, uint64_t entries, bool dense)
 {
-    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * MOST_LOAD;
+    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (dense ? DENSE_LOAD : MOST_LOAD);
 }
 
 /* The next larger size: small tables have one block that is not of full size yet. */
@@ -711,14 +712,14 @@ static uint64_t count_slots(struct segment *shape, const struct prefix_entry *en
 struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
                             const roost_allocator *allocator, struct random_source *random)
 {
-    unsigned bytes = FULL_BLOCK / 16, blocks = 1;
+    unsigned bytes = (FULL_BLOCK + 8) / 16 - 8, blocks = 1;
     do {
         struct segment planned = {.depth = shape.depth,
                                   .start = shape.start,
                                   .block_bytes = (uint16_t)bytes,
                                   .number_bits = shape.number_bits};
-        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count) ||
-            !holds(&planned, count_slots(&planned, entries, count)))
+        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.dense) ||
+            !holds(&planned, count_slots(&planned, entries, count), shape.dense))
             continue;
         shape_tags(&planned, shape.tag_width);
         struct segment *segment = allocate_like(&planned, allocator);

@@ -185,6 +185,7 @@ struct segment_shape {
     uint8_t tag_width;   /* bits; 0: without tags */
     uint8_t number_bits; /* of these */
     uint8_t longest;     /* prefix that it takes */
+    bool dense;          /* nothing need follow soon: fewer slots stay free */
 };
 
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags

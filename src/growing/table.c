@@ -163,8 +163,10 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
 {
     unsigned longest = longest_of(entries, count);
     longest = longest > table->coming ? longest : table->coming;
-    struct segment_shape shape = {
-        .start = start, .depth = (uint8_t)depth, .longest = (uint8_t)(longest > depth ? longest : depth)};
+    struct segment_shape shape = {.start = start,
+                                  .depth = (uint8_t)depth,
+                                  .longest = (uint8_t)(longest > depth ? longest : depth),
+                                  .dense = table->dense};
     if (table->tagged)
         shape_for_tags(&shape, entries, count);
     struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
@@ -761,6 +763,47 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     return ROOST_OK;
 }
 
+void cover_begin(struct cover_cursor *cursor, const struct prefix_table *table)
+{
+    *cursor = (struct cover_cursor){.at = 0};
+    walk_begin(&cursor->walk, table, 0);
+}
+
+void cover_end(struct cover_cursor *cursor)
+{
+    walk_end(&cursor->walk);
+}
+
+static roost_status cover_segment(struct cover_cursor *cursor, uint64_t hash)
+{
+    const struct segment *segment = find(cursor->walk.table, hash);
+    if (!make_room(&cursor->walk, segment_most(segment) + 1))
+        return ROOST_NO_MEMORY;
+    cursor->walk.count = segment_list(segment, cursor->walk.entries, cursor->walk.scratch);
+    cursor->end = range_end(segment->start, segment->depth);
+    cursor->at = 0;
+    return ROOST_OK;
+}
+
+/* Entries are disjoint, so only the first that does not end before the prefix can cover it. */
+roost_status cover_next(struct cover_cursor *cursor, uint64_t prefix, bool *covered)
+{
+    const uint64_t hash = first_covered(prefix);
+    *covered = false;
+    if (!cursor->walk.table->root)
+        return ROOST_OK;
+    if (!cursor->walk.entries || hash > cursor->end) {
+        roost_status status = cover_segment(cursor, hash);
+        if (status != ROOST_OK)
+            return status;
+    }
+    const struct prefix_entry *entries = cursor->walk.entries;
+    while (cursor->at < cursor->walk.count && last_covered(entries[cursor->at].prefix) < hash)
+        cursor->at++;
+    *covered = cursor->at < cursor->walk.count && covers_prefix(entries[cursor->at].prefix, prefix);
+    return ROOST_OK;
+}
+
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 /* What comes next, for ranges one after the other. */
@@ -839,7 +882,9 @@ roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix
     if (!table->root)
         return ROOST_NO_MEMORY;
     supply.ahead = next(context);
+    table->dense = true;
     roost_status status = build_root(table, &supply);
+    table->dense = false;
     memory_release(&table->allocator, supply.entries);
     if (status != ROOST_OK)
         table_release(table);
