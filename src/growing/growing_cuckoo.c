@@ -95,7 +95,7 @@ static void prepare_level(struct growing_cuckoo *growing)
 {
     uint64_t capacity = shared_of(growing)->budget.capacity[growing->length];
     if (growing->set.in_table && growing->set.table->coming == 0 &&
-        growing->set.table->counts[growing->length] >= capacity - capacity / 8)
+        growing->set.table->counts[growing->length] >= capacity - capacity / 8 * 3)
         growing->set.table->coming = next_length(growing);
 }
 
