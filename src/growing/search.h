@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "segment.h"
+#include "slots.h"
 
 /* A segment, or with the lowest bit set a directory. */
 typedef uintptr_t node;

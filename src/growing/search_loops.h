@@ -13,6 +13,7 @@
 #define GROWING_SEARCH_LOOPS_H
 
 #include "search_row.h"
+#include "segment.h"
 
 static ALWAYS_INLINE bool begin_search(struct row *row, size_t i, uint64_t hash)
 {
