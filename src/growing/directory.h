@@ -6,6 +6,7 @@
 #define GROWING_DIRECTORY_H
 
 #include "search.h"
+#include "segment.h"
 #include "roost/filter.h"
 
 struct crowd;
