@@ -30,8 +30,10 @@
  *
  * - Work ends only with equal digests. A round does the first of probe, seed, exchange and sync that applies (round.c).
  *   Seeding raises a region to the highest generation, and there are finitely many generations once clients pause.
- *   Deltas move cursors forward to the cursor that the source has reported. When there is nothing left after any cursor
- *   and digests still differ, no cursor is trusted, and a sync compares the two values.
+ *   Deltas move cursors forward to the cursor that the source has reported. A cursor that the source's journal no longer
+ *   reaches is given up for all regions, and a sync takes its place. When there is nothing left after any cursor and
+ *   digests still differ, no cursor is trusted, and a sync compares the two values. What a region refused is tried again
+ *   by the first round that begins after a pause, however busy the key is.
  *
  * The only way to lose a change silently is a cursor that is too far: the changes before it are never requested.
  * Cursors come only from replies (work.c), each for one incarnation of the source and one of the destination. A server
@@ -133,8 +135,10 @@ static void pump(void *context)
     while (has_room(engine) && (work = schedule_first(&engine->schedule)) && work->due <= now) {
         schedule_put(&engine->schedule, work, NEVER);
         engine->running++;
-        if (now >= work->retry)
+        if (now >= work->retry) {
             work_forget_refusals(work);
+            work->retry = 0;
+        }
         round_begin(work);
     }
     arm(engine);
@@ -330,7 +334,7 @@ static void round_over(struct work *work)
     } else {
         note_behind(work, true);
         work->refusals = work->full ? work->refusals : 0;
-        if (work_any_refusal(work) && work->retry <= now)
+        if (work_any_refusal(work) && !work->retry) /* one that came due during this round is left to the next */
             work->retry = next_retry(work, now);
         schedule(engine, work, next_round(work, now));
     }
@@ -356,7 +360,7 @@ static void clocks_set(struct engine *engine)
     for (struct work *work = engine->works; work; work = work->after) {
         if (!work_any_ahead(work))
             continue;
-        work->retry = 0;
+        work->retry = now_of(engine);
         wake(engine, work);
     }
 }
@@ -492,7 +496,7 @@ static void release(struct region *region)
     region->withholds = false;
     rows_each(&engine->rows, release_row, &release);
     for (struct work *work = engine->works; work; work = work->after)
-        if (work->full & one_region(region->index) && !work->running && release.left > 0) {
+        if (work->full & one_region(region->index) && release.left > 0) {
             release.left--;
             work->retry = now;
             schedule(engine, work, now);

@@ -198,9 +198,13 @@ static void push_to_all(struct transfer *transfer, roost_bytes frame)
 
 /* ---- pull -------------------------------------------------------------------------------------------------------- */
 
-/* The journal does not go back so far: a sync is needed. */
+/* The journal does not go back so far: a sync is needed. A cursor that is not of the past is wrong, and says nothing
+   about others. */
 static void drop_cursors(struct transfer *transfer)
 {
+    roost_cursor now = transfer->view.cursor;
+    if (transfer->since.incarnation == now.incarnation && transfer->since.sequence < now.sequence)
+        work_lost(transfer->work, transfer->source, transfer->since);
     for (unsigned region = 0; region < transfer->work->regions; region++)
         if (has(transfer->destinations, region))
             *work_pair(transfer->work, transfer->source, region) = (struct pair){0};

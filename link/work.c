@@ -14,6 +14,10 @@
  * b or later, then C has everything that A had at a. So regions that were synced in a chain soon know their cursors for
  * each other.
  *
+ * A true statement need not be of use: a region's journal is bounded, and changes since an early cursor are then not to
+ * be had. Other pairs may have that cursor, too, or an earlier one, and would pass it on again. So a cursor that is lost
+ * is forgotten in all pairs of its region, and is not taken again.
+ *
  * What the link pushes to a region enters its journal and would come back with the next delta. So the range of the
  * journal that a push wrote (a span) is remembered together with the regions that have its changes, and deltas for
  * those regions leave it out:
@@ -85,10 +89,17 @@ static bool is_further(const struct pair *pair, roost_cursor at, roost_cursor cu
            (pair->cursor.sequence == cursor.sequence && pair->at.sequence > at.sequence);
 }
 
+static bool is_lost(const struct work *work, unsigned source, roost_cursor cursor)
+{
+    const roost_cursor *lost = &work->of[source].lost;
+    return cursor.incarnation == lost->incarnation && cursor.sequence <= lost->sequence;
+}
+
 static void note_pair(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor)
 {
     struct pair *pair = work_pair(work, source, destination);
-    if (source == destination || !at.incarnation || !cursor.incarnation || !is_further(pair, at, cursor))
+    if (source == destination || !at.incarnation || !cursor.incarnation || !is_further(pair, at, cursor) ||
+        is_lost(work, source, cursor))
         return;
     note_incarnation(work, destination, at.incarnation);
     *pair = (struct pair){cursor, at};
@@ -104,6 +115,17 @@ void work_has_until(struct work *work, unsigned source, unsigned destination, ro
         if (pair->at.incarnation == cursor.incarnation && pair->at.sequence <= cursor.sequence &&
             pair->cursor.incarnation == work->row->views[other].cursor.incarnation)
             note_pair(work, other, destination, at, pair->cursor);
+    }
+}
+
+void work_lost(struct work *work, unsigned source, roost_cursor cursor)
+{
+    if (!is_lost(work, source, cursor))
+        work->of[source].lost = cursor;
+    for (unsigned destination = 0; destination < work->regions; destination++) {
+        struct pair *pair = work_pair(work, source, destination);
+        if (is_lost(work, source, pair->cursor))
+            *pair = (struct pair){0};
     }
 }
 

@@ -32,6 +32,7 @@ struct spans {
 struct of_region {
     uint64_t behind_since; /* since when it lacks changes; 0: it does not */
     uint64_t incarnation;  /* in which it has the spans that it is in the `known_by` of */
+    roost_cursor lost;     /* its journal does not reach back to this cursor and earlier ones */
     uint32_t reports;      /* how often summaries mentioned the key */
     uint32_t complaint;    /* a hash of the last message about it */
     region_set conflicts;  /* regions that refuse its value, and it theirs */
@@ -68,7 +69,7 @@ struct work {
 
     region_set full;   /* regions without memory for what they lack */
     uint32_t refusals; /* for lack of memory, in a row */
-    uint64_t retry;    /* when refused commands are tried again */
+    uint64_t retry;    /* when refused commands are tried again; 0: that is decided at the end of the round */
 
     unsigned regions;
     struct spans *spans; /* one for each region, allocated when first needed */
@@ -90,6 +91,9 @@ bool work_knows(struct work *work, unsigned source, unsigned destination);
 void work_has_until(struct work *work, unsigned source, unsigned destination, roost_cursor at, roost_cursor cursor);
 /* The same for a state with this generation and digest, whichever region reported it. */
 void work_has_all(struct work *work, unsigned destination, roost_cursor at, uint64_t generation, roost_digest digest);
+
+/* The journal of the region does not reach back to this cursor: no pair has it, or an earlier one, from now on. */
+void work_lost(struct work *work, unsigned source, roost_cursor cursor);
 
 /* Regions whose views agree have all of each other's changes. */
 void work_compare(struct work *work);
