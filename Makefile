@@ -127,10 +127,11 @@ repro: all
 
 exhaust: all
 	@packaging/dependencies check
-	@packaging/compile build tests/exhaust tests/exhaust-dots tests/exhaust-series
+	@packaging/compile build tests/exhaust tests/exhaust-dots tests/exhaust-series tests/exhaust-prefixes
 	@build/tests/exhaust --deep
 	@build/tests/exhaust-dots --deep
 	@build/tests/exhaust-series --deep
+	@build/tests/exhaust-prefixes --deep
 
 fuzzers:
 	@packaging/dependencies check

@@ -363,13 +363,16 @@ static unsigned shortest_in_slots(const struct growing_orcuckoo *filter)
     return filter->table.count ? highest_bit(filter->table.count) + 3 : 0;
 }
 
+/* The same, after that of the last addition. */
 static unsigned length_with_room(struct growing_orcuckoo *filter)
 {
-    if (!has_room(filter, filter->length)) {
-        unsigned length = first_with_room(filter, shortest_in_slots(filter));
-        filter->length = (uint8_t)(length <= MOST_LENGTH ? length : first_with_room(filter, 0));
-    }
-    return filter->length;
+    if (has_room(filter, filter->length))
+        return filter->length;
+    unsigned length = first_with_room(filter, shortest_in_slots(filter));
+    length = length <= MOST_LENGTH ? length : first_with_room(filter, 0);
+    if (length <= MOST_LENGTH)
+        filter->length = (uint8_t)length;
+    return length;
 }
 
 /* The prefix of a new entry, where these entries cover its hash; 0: the filter is full. */

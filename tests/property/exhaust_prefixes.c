@@ -1,0 +1,889 @@
+/*
+ * A tiny universe of filters that grow by longer prefixes, exhausted with the real code: two or three replicas with room
+ * for one or two prefixes of each length, so that they soon need several lengths; a few elements, of which some share
+ * their first bits, so that the prefix of one covers another at one length and not at the next; segments of one entry, so
+ * that the table is cut, prefixes become too short for their segments, and some span several of them; every addition,
+ * removal, merge and delta, delivered at once, late, twice or never, in every order, to a given depth.
+ *
+ *     exhaust-prefixes [--deep | --shallow]
+ *
+ * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
+ * unseen, live or dead; for a filter without removal, for every length and element whether a prefix of at most this length
+ * covers the element. What an operation must do follows from the row alone, and from the length that the replica used
+ * last: which prefix an addition gets, what it takes the place of, what a removal takes with it. A delta is what changed
+ * in the row since the last one. A world is the rows of all replicas, of the cursors and of the message that is on its
+ * way; the walk goes depth first, on real filters, and turns back where it meets a world that it has seen with as much
+ * depth left.
+ *
+ * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes and
+ * digest are a function of the row, and different for different rows; each two replicas merged, both ways and through
+ * bytes, are the larger row; compare is the order of the rows; no length has more different prefixes than its writers may
+ * add, and nobody more than the budget; no addition hides an element that was there.
+ *
+ * What is left out: kicks, of which tables so small need none (tests/unit/test_tagged_table.c), restarts.
+ */
+#include <string.h>
+
+#include "exhaustive.h"
+#include "growing/growing_cuckoo.h"
+#include "growing/growing_orcuckoo.h"
+#include "growing/table_parts.h"
+
+enum {
+    MOST_REPLICAS = 3,
+    LENGTHS = 4,
+    KEYS = 4,
+    COUNTERS = 6, /* additions of one replica */
+    JOURNAL = 64,
+    NONE = LENGTHS,
+};
+enum standing { UNSEEN, LIVE, DEAD };
+
+/* What a replica has, or a delta says: merge is the larger of each byte. */
+struct row {
+    uint8_t dots[MOST_REPLICAS][COUNTERS];
+    uint8_t covered[LENGTHS][KEYS]; /* without removal: by a prefix of this length or a shorter one */
+};
+
+struct message {
+    roost_buffer frame;
+    struct row row;
+};
+
+/* All of it tells worlds apart. */
+struct facts {
+    struct row rows[MOST_REPLICAS];
+    struct row told[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
+    struct row message;
+    uint8_t element[MOST_REPLICAS][COUNTERS]; /* of each dot */
+    uint8_t length[MOST_REPLICAS][COUNTERS];  /* the same, which of the lengths */
+    uint8_t last[MOST_REPLICAS];              /* length that a replica chose, NONE at first */
+};
+
+struct world {
+    struct facts facts;
+    roost_filter *filters[MOST_REPLICAS];
+    roost_cursor cursors[MOST_REPLICAS][MOST_REPLICAS];
+    const struct message *message;
+};
+
+struct setting {
+    const char *name;
+    roost_kind kind;
+    bool multiset, deltas;
+    uint32_t replicas, keys, writers;
+    uint8_t lengths[LENGTHS], room[LENGTHS]; /* 0: those that the configuration comes to */
+    uint32_t target, segments;               /* entries of a segment; how many segments there are at first */
+    uint32_t depth, deep;
+};
+
+struct universe {
+    const struct setting *setting;
+    roost_config config;
+    unsigned lengths[LENGTHS];
+    uint64_t room[LENGTHS];
+    roost_hash hashes[KEYS];
+    struct hash_set worlds, rows, frames, pairs;
+    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut;
+    uint64_t drawn; /* whose actor is drawn next */
+};
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void row_merge(struct row *row, const struct row *other)
+{
+    uint8_t *bytes = (uint8_t *)row;
+    const uint8_t *others = (const uint8_t *)other;
+    for (size_t i = 0; i < sizeof *row; i++)
+        bytes[i] = bytes[i] > others[i] ? bytes[i] : others[i];
+}
+
+static bool row_lacks(const struct row *row, const struct row *other)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < sizeof *row; i++)
+        lacks |= ((const uint8_t *)row)[i] < ((const uint8_t *)other)[i];
+    return lacks;
+}
+
+static bool removable(const struct universe *universe)
+{
+    return universe->setting->kind == ROOST_ORCUCKOO;
+}
+
+/* Whether two elements have one prefix of this length. */
+static bool share(const struct universe *universe, uint32_t length, uint32_t key, uint32_t other)
+{
+    unsigned bits = universe->lengths[length];
+    return prefix_of(universe->hashes[key].high, bits) == prefix_of(universe->hashes[other].high, bits);
+}
+
+static bool is_first_of_prefix(const struct universe *universe, uint32_t length, uint32_t key)
+{
+    for (uint32_t other = 0; other < key; other++)
+        if (share(universe, length, key, other))
+            return false;
+    return true;
+}
+
+static void cover(const struct universe *universe, struct row *row, uint32_t length, uint32_t key)
+{
+    for (uint32_t longer = length; longer < LENGTHS; longer++)
+        for (uint32_t other = 0; other < universe->setting->keys; other++)
+            row->covered[longer][other] |= share(universe, length, key, other);
+}
+
+/* Live dots whose prefix has this length and covers the element; without removal, whether there is such a prefix. */
+static uint32_t copies_in(const struct universe *universe, const struct facts *facts, const struct row *row,
+                          uint32_t length, uint32_t key)
+{
+    uint32_t copies = row->covered[length][key] && (length == 0 || !row->covered[length - 1][key]);
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            copies += row->dots[r][c] == LIVE && facts->length[r][c] == length &&
+                      share(universe, length, facts->element[r][c], key);
+    return copies;
+}
+
+static uint32_t copies_of(const struct universe *universe, const struct facts *facts, const struct row *row,
+                          uint32_t key)
+{
+    uint32_t copies = 0;
+    for (uint32_t length = 0; length < LENGTHS; length++)
+        copies += copies_in(universe, facts, row, length, key);
+    return copies;
+}
+
+/* Different prefixes of a length. */
+static uint32_t prefixes_of(const struct universe *universe, const struct facts *facts, const struct row *row,
+                            uint32_t length)
+{
+    uint32_t prefixes = 0;
+    for (uint32_t key = 0; key < universe->setting->keys; key++)
+        prefixes += is_first_of_prefix(universe, length, key) && copies_in(universe, facts, row, length, key) > 0;
+    return prefixes;
+}
+
+static uint32_t entries_of(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    uint32_t entries = 0;
+    for (uint32_t length = 0; length < LENGTHS && !removable(universe); length++)
+        entries += prefixes_of(universe, facts, row, length);
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            entries += row->dots[r][c] == LIVE;
+    return entries;
+}
+
+/* Of a set: prefixes that no shorter one covers. */
+static uint32_t elements_of(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    uint32_t elements = 0;
+    for (uint32_t length = 0; length < LENGTHS; length++)
+        for (uint32_t key = 0; key < universe->setting->keys; key++) {
+            bool before = !is_first_of_prefix(universe, length, key);
+            for (uint32_t shorter = 0; shorter < length; shorter++)
+                before |= copies_in(universe, facts, row, shorter, key) > 0;
+            elements += !before && copies_in(universe, facts, row, length, key) > 0;
+        }
+    return elements;
+}
+
+static struct row row_since(const struct universe *universe, const struct facts *facts, const struct row *now,
+                            const struct row *then)
+{
+    struct row since = {0};
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            since.dots[r][c] = now->dots[r][c] != then->dots[r][c] ? now->dots[r][c] : UNSEEN;
+    for (uint32_t length = 0; length < LENGTHS && !removable(universe); length++)
+        for (uint32_t key = 0; key < universe->setting->keys; key++)
+            if (copies_in(universe, facts, now, length, key) && !copies_in(universe, facts, then, length, key))
+                cover(universe, &since, length, key);
+    return since;
+}
+
+/* ---- which prefix an addition gets ------------------------------------------------------------------------------- */
+
+static bool has_room(const struct universe *universe, const struct facts *facts, const struct row *row, uint32_t length)
+{
+    return prefixes_of(universe, facts, row, length) < universe->room[length];
+}
+
+static uint32_t first_with_room(const struct universe *universe, const struct facts *facts, const struct row *row,
+                                unsigned bits)
+{
+    uint32_t length = 0;
+    while (length < LENGTHS && (universe->lengths[length] < bits || !has_room(universe, facts, row, length)))
+        length++;
+    return length;
+}
+
+/* The longest that is there and may stay; that of the last addition; the first that is not too short; the first. */
+static uint32_t length_for(const struct universe *universe, struct facts *facts, uint32_t replica, uint32_t key)
+{
+    const struct row *row = &facts->rows[replica];
+    uint32_t entries = entries_of(universe, facts, row);
+    for (uint32_t length = LENGTHS; length-- > 0 && removable(universe);)
+        if (copies_in(universe, facts, row, length, key) > 0 &&
+            prefixes_of(universe, facts, row, length) <= universe->room[length])
+            return length;
+    if (!removable(universe))
+        return first_with_room(universe, facts, row, 0);
+    uint32_t last = facts->last[replica];
+    if (last != NONE && has_room(universe, facts, row, last))
+        return last;
+    uint32_t length = first_with_room(universe, facts, row, entries ? highest_bit(entries) + 3 : 0);
+    length = length < LENGTHS ? length : first_with_room(universe, facts, row, 0);
+    if (length < LENGTHS)
+        facts->last[replica] = (uint8_t)length;
+    return length;
+}
+
+/* ---- filters beside rows ----------------------------------------------------------------------------------------- */
+
+static uint64_t actor_id(uint32_t replica)
+{
+    return replica + 1;
+}
+
+static bool draw_actor(void *context, void *bytes, size_t size)
+{
+    memcpy(bytes, &((struct universe *)context)->drawn, size);
+    return true;
+}
+
+static struct prefix_table *table_of(const struct universe *universe, roost_filter *filter)
+{
+    return removable(universe) ? &as_growing_orcuckoo(filter)->table : &((struct growing_cuckoo *)filter)->table;
+}
+
+static enum standing standing_in(const struct universe *universe, const struct observed *filter,
+                                 const struct facts *facts, uint32_t replica, uint32_t counter)
+{
+    if (!causal_contains(&filter->causal, actor_id(replica), counter))
+        return UNSEEN;
+    uint64_t hash = universe->hashes[facts->element[replica][counter - 1]].high;
+    uint64_t prefix = prefix_of(hash, universe->lengths[facts->length[replica][counter - 1]]);
+    struct entry entry = {actors_find(&filter->actors, actor_id(replica)), counter, prefix_position(prefix)};
+    return filter->store->holds(filter, entry) ? LIVE : DEAD;
+}
+
+/* One prefix of a filter without removal, which is one that the model knows. */
+static void cover_by(const struct universe *universe, struct row *row, uint64_t prefix)
+{
+    for (uint32_t length = 0; length < LENGTHS; length++)
+        for (uint32_t key = 0; key < universe->setting->keys; key++)
+            if (prefix == prefix_of(universe->hashes[key].high, universe->lengths[length])) {
+                cover(universe, row, length, key);
+                return;
+            }
+    must(false, "no prefix that nobody added");
+}
+
+/* What the filter says of all dots and prefixes that the model knows. */
+static struct row read_row(const struct universe *universe, const struct facts *facts, const roost_filter *filter)
+{
+    struct row row = {0};
+    for (uint32_t r = 0; r < MOST_REPLICAS && removable(universe); r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            row.dots[r][c] = (uint8_t)standing_in(universe, as_const_observed(filter), facts, r, c + 1);
+    if (removable(universe))
+        return row;
+    struct table_walk walk;
+    bool more = true;
+    walk_begin(&walk, &((const struct growing_cuckoo *)filter)->table, 0);
+    while (walk_next(&walk, &more) == ROOST_OK && more)
+        for (uint64_t i = 0; i < walk.count; i++)
+            cover_by(universe, &row, walk.entries[i].prefix);
+    walk_end(&walk);
+    return row;
+}
+
+static void must_count(const struct universe *universe, const struct facts *facts, const struct row *row,
+                       const roost_filter *filter)
+{
+    uint32_t entries = entries_of(universe, facts, row), dots = 0;
+    roost_info info;
+    roost_filter_get_info(filter, &info);
+    for (size_t i = 0; i < sizeof row->dots; i++)
+        dots += ((const uint8_t *)row->dots)[i] != UNSEEN;
+    must(info.entries == entries, "no entry that nobody made");
+    if (!removable(universe))
+        return;
+    must(info.dots == dots, "no dot that nobody made");
+    must((uint32_t)(info.elements + 0.5) == (universe->setting->multiset ? entries : elements_of(universe, facts, row)),
+         "elements are counted once");
+}
+
+static void must_agree(const struct universe *universe, const struct facts *facts, const struct row *row,
+                       const roost_filter *filter)
+{
+    struct row real = read_row(universe, facts, filter);
+    must(roost_filter_check(filter) == ROOST_OK, "the invariants");
+    must(memcmp(&real, row, sizeof real) == 0, "the filter is what the model says");
+    for (uint32_t key = 0; key < universe->setting->keys; key++) {
+        uint32_t copies = copies_of(universe, facts, row, key);
+        must(roost_filter_contains_hash(filter, universe->hashes[key]) == (copies > 0), "contains");
+        if (removable(universe))
+            must(roost_filter_count_hash(filter, universe->hashes[key]) ==
+                     (universe->setting->multiset ? copies : copies > 0),
+                 "count");
+    }
+    must_count(universe, facts, row, filter);
+}
+
+/* Budgets that no order of events may overdraw. */
+static void must_keep_promise(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    const struct setting *setting = universe->setting;
+    for (uint32_t length = 0; length < LENGTHS; length++) {
+        /* A delta that skips the one before it may bring an addition without the removals before it. */
+        for (uint32_t r = 0; r < MOST_REPLICAS && !setting->deltas; r++) {
+            struct row own = {0};
+            memcpy(own.dots[r], row->dots[r], sizeof own.dots[r]);
+            must(prefixes_of(universe, facts, &own, length) <= universe->room[length],
+                 "nobody has more prefixes of a length than the budget");
+        }
+        if (setting->replicas <= setting->writers && (!setting->deltas || !removable(universe)))
+            must(prefixes_of(universe, facts, row, length) <= universe->room[length] * setting->writers,
+                 "nor are there more than the writers may add");
+    }
+}
+
+/* ---- laws of a world --------------------------------------------------------------------------------------------- */
+
+static uint64_t frame_hash(const roost_filter *filter)
+{
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    uint64_t hash = checksum_bytes(frame.data, frame.size);
+    roost_buffer_release(&frame);
+    return hash;
+}
+
+/* A table that is empty gets its segments again. */
+static roost_filter *prepared(const struct universe *universe, roost_filter *filter)
+{
+    struct prefix_table *table = table_of(universe, filter);
+    table->target = universe->setting->target;
+    if (universe->setting->segments)
+        tagged_make_room(table, universe->setting->segments * universe->setting->target);
+    return filter;
+}
+
+static roost_filter *copy_of(const struct universe *universe, const roost_filter *filter)
+{
+    roost_filter *copy;
+    must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
+    return prepared(universe, copy);
+}
+
+static roost_filter *through_bytes(const roost_filter *filter)
+{
+    roost_filter *decoded;
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    roost_buffer_release(&frame);
+    return decoded;
+}
+
+/* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */
+static uint64_t row_hash(const struct universe *universe, const struct facts *facts, const struct row *row)
+{
+    struct {
+        struct row row;
+        uint64_t prefixes[MOST_REPLICAS][COUNTERS];
+    } all = {.row = *row};
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            if (row->dots[r][c] == LIVE)
+                all.prefixes[r][c] =
+                    prefix_of(universe->hashes[facts->element[r][c]].high, universe->lengths[facts->length[r][c]]);
+    return checksum_bytes(&all, sizeof all);
+}
+
+static void must_have_one_form(struct universe *universe, const struct facts *facts, const struct row *row,
+                               roost_filter *filter)
+{
+    roost_filter *decoded = through_bytes(filter);
+    roost_digest digest = roost_filter_digest(filter), again = roost_filter_digest(decoded);
+    struct {
+        uint64_t row, frame;
+        roost_digest digest;
+    } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
+    must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
+    must_agree(universe, facts, row, decoded);
+    set_add(&universe->rows, &pair.row, sizeof pair.row);
+    set_add(&universe->frames, &pair.frame, sizeof pair.frame);
+    set_add(&universe->pairs, &pair, sizeof pair);
+    roost_filter_free(decoded);
+}
+
+static void merge_bytes(roost_filter *filter, const roost_filter *other)
+{
+    roost_buffer frame;
+    must(roost_filter_encode(other, &frame) == ROOST_OK, "encode");
+    must(roost_filter_merge_frame(filter, NULL, frame.data, frame.size) == ROOST_OK, "merge of a frame");
+    roost_buffer_release(&frame);
+}
+
+static void must_merge(struct universe *universe, const struct world *world, uint32_t a, uint32_t b)
+{
+    const struct facts *facts = &world->facts;
+    struct row both = facts->rows[a];
+    row_merge(&both, &facts->rows[b]);
+    roost_filter *ab = copy_of(universe, world->filters[a]), *ba = through_bytes(world->filters[b]);
+    roost_filter *framed = copy_of(universe, world->filters[a]);
+    roost_order order, expected = (row_lacks(&facts->rows[a], &facts->rows[b]) ? ROOST_BEFORE : 0) |
+                                  (row_lacks(&facts->rows[b], &facts->rows[a]) ? ROOST_AFTER : 0);
+    bool changed;
+    must(roost_filter_compare(world->filters[a], &order, world->filters[b]) == ROOST_OK && order == expected,
+         "compare is the order of the rows");
+    must(roost_filter_merge(ab, &changed, world->filters[b]) == ROOST_OK, "merge");
+    must(changed == row_lacks(&facts->rows[a], &facts->rows[b]), "merge tells what is new");
+    must(roost_filter_merge(ba, NULL, world->filters[a]) == ROOST_OK, "merge");
+    merge_bytes(framed, world->filters[b]);
+    must_agree(universe, facts, &both, ab);
+    must_keep_promise(universe, facts, &both);
+    must(frame_hash(ab) == frame_hash(ba) && frame_hash(ab) == frame_hash(framed), "merge is commutative");
+    must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
+    roost_filter_free(ab);
+    roost_filter_free(ba);
+    roost_filter_free(framed);
+}
+
+static void must_hold(struct universe *universe, const struct world *world, uint32_t changed)
+{
+    must_have_one_form(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
+    must_keep_promise(universe, &world->facts, &world->facts.rows[changed]);
+    for (uint32_t other = 0; other < universe->setting->replicas; other++)
+        if (other != changed)
+            must_merge(universe, world, changed, other);
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+/* The very same replica, once more. */
+static roost_filter *twin_of(const struct universe *universe, const roost_filter *filter)
+{
+    roost_filter *twin = copy_of(universe, filter);
+    roost_buffer replica;
+    must(roost_filter_save_replica(filter, &replica) == ROOST_OK, "save");
+    must(roost_filter_restore_replica(twin, replica.data, replica.size) == ROOST_OK, "restore");
+    roost_buffer_release(&replica);
+    return twin;
+}
+
+/* Live dots that cover the element die, from this length on; returns how many. */
+static uint32_t kill(const struct universe *universe, const struct facts *facts, struct row *row, uint32_t key,
+                     uint32_t from)
+{
+    uint32_t killed = 0;
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            if (row->dots[r][c] == LIVE && facts->length[r][c] >= from &&
+                share(universe, facts->length[r][c], facts->element[r][c], key)) {
+                row->dots[r][c] = DEAD;
+                killed++;
+            }
+    return killed;
+}
+
+static uint32_t next_counter(const struct row *row, uint32_t replica)
+{
+    uint32_t counter = 0;
+    while (counter < COUNTERS && row->dots[replica][counter] != UNSEEN)
+        counter++;
+    return counter;
+}
+
+static void add_dot(struct universe *universe, struct world *world, uint32_t replica, uint32_t key, uint32_t length)
+{
+    struct facts *facts = &world->facts;
+    struct row *row = &facts->rows[replica];
+    uint32_t counter = next_counter(row, replica);
+    roost_dot dot;
+    must(roost_filter_add_dot_hash(world->filters[replica], &dot, universe->hashes[key]) == ROOST_OK, "add");
+    must(dot.actor == actor_id(replica) && dot.counter == counter + 1, "the dot of an addition");
+    if (!universe->setting->multiset)
+        universe->supersedings += kill(universe, facts, row, key, length) > 0;
+    row->dots[replica][counter] = LIVE;
+    facts->element[replica][counter] = (uint8_t)key;
+    facts->length[replica][counter] = (uint8_t)length;
+}
+
+/* Budgets by hand end with the last length; those of a configuration go on where the model ends. */
+static bool must_be_full(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    bool changed;
+    if (!universe->setting->lengths[0])
+        return false;
+    must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_FULL,
+         "an addition without room is refused");
+    universe->full++;
+    return true;
+}
+
+static bool add(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    struct row *row = &world->facts.rows[replica];
+    bool changed, was[KEYS];
+    for (uint32_t other = 0; other < universe->setting->keys; other++)
+        was[other] = copies_of(universe, &world->facts, row, other) > 0;
+    universe->drawn = actor_id(replica);
+    if (!removable(universe) && was[key]) {
+        must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && !changed,
+             "what is there is not added again");
+        return true;
+    }
+    if (removable(universe) && next_counter(row, replica) == COUNTERS)
+        return false;
+    uint32_t length = length_for(universe, &world->facts, replica, key);
+    if (length == NONE)
+        return must_be_full(universe, world, replica, key);
+    universe->longer += length > 0;
+    if (removable(universe)) {
+        add_dot(universe, world, replica, key, length);
+    } else {
+        must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && changed,
+             "add");
+        cover(universe, row, length, key);
+    }
+    for (uint32_t other = 0; other < universe->setting->keys; other++)
+        must(!was[other] || copies_of(universe, &world->facts, row, other) > 0, "an addition hides nothing");
+    return true;
+}
+
+static bool take(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    bool changed;
+    must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
+    uint32_t killed = kill(universe, &world->facts, &world->facts.rows[replica], key, 0);
+    must(changed == (killed > 0), "remove tells whether there was anything");
+    universe->removed += killed > 0;
+    return true;
+}
+
+/* The longest prefix goes first, then the smallest dot. */
+static bool take_one(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    const struct facts *facts = &world->facts;
+    struct row *row = &world->facts.rows[replica];
+    uint8_t *chosen = NULL;
+    uint32_t longest = 0;
+    bool changed;
+    for (uint32_t r = 0; r < MOST_REPLICAS; r++)
+        for (uint32_t c = 0; c < COUNTERS; c++)
+            if (row->dots[r][c] == LIVE && share(universe, facts->length[r][c], facts->element[r][c], key) &&
+                (!chosen || facts->length[r][c] > longest)) {
+                chosen = &row->dots[r][c];
+                longest = facts->length[r][c];
+            }
+    must(roost_filter_remove_one_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
+    must(changed == (chosen != NULL), "remove_one takes one");
+    if (chosen)
+        *chosen = DEAD;
+    universe->removed += changed;
+    return true;
+}
+
+/* A dot that somebody made, by its own element or by the next one. */
+static bool take_dot(struct universe *universe, struct world *world, uint32_t replica, uint32_t choice)
+{
+    const struct facts *facts = &world->facts;
+    uint32_t r = choice / 2 / COUNTERS, c = choice / 2 % COUNTERS;
+    uint8_t *standing = &world->facts.rows[replica].dots[r][c];
+    uint32_t key = (facts->element[r][c] + choice % 2) % universe->setting->keys;
+    bool covers = share(universe, facts->length[r][c], facts->element[r][c], key), changed;
+    if (*standing != LIVE)
+        return false;
+    must(roost_filter_remove_dot_hash(world->filters[replica], &changed, universe->hashes[key],
+                                      (roost_dot){actor_id(r), c + 1}) == ROOST_OK,
+         "remove");
+    must(changed == covers, "remove_dot takes the dot of an element that its prefix covers");
+    *standing = covers ? DEAD : LIVE;
+    universe->removed += changed;
+    return true;
+}
+
+static bool take_message(struct universe *universe, struct world *world, uint32_t replica,
+                         const struct message *message)
+{
+    struct row *row = &world->facts.rows[replica];
+    bool changed;
+    must(roost_filter_merge_frame(world->filters[replica], &changed, message->frame.data, message->frame.size) ==
+             ROOST_OK,
+         "a delta is taken in");
+    must(changed == row_lacks(row, &message->row), "and tells what is new");
+    row_merge(row, &message->row);
+    universe->delivered++;
+    return true;
+}
+
+static struct message delta_for(const struct universe *universe, struct world *world, uint32_t from, uint32_t to)
+{
+    struct row *told = &world->facts.told[from][to];
+    struct message message = {.row = row_since(universe, &world->facts, &world->facts.rows[from], told)};
+    roost_cursor *cursor = &world->cursors[from][to];
+    must(roost_filter_encode_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
+    *told = world->facts.rows[from];
+    return message;
+}
+
+static bool merge(struct universe *universe, struct world *world, uint32_t replica, uint32_t from)
+{
+    must(roost_filter_merge(world->filters[replica], NULL, world->filters[from]) == ROOST_OK, "merge");
+    row_merge(&world->facts.rows[replica], &world->facts.rows[from]);
+    universe->merged++;
+    return true;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+enum operation { ADD, REMOVE, REMOVE_ONE, REMOVE_DOT, MERGE, DELIVER, TELL, SEND, OPERATIONS };
+
+static uint32_t choices_of(const struct universe *universe, const struct world *world, enum operation operation)
+{
+    switch (operation) {
+    case ADD:
+        return universe->setting->keys;
+    case REMOVE:
+        return removable(universe) ? universe->setting->keys : 0;
+    case REMOVE_ONE:
+        return universe->setting->multiset ? universe->setting->keys : 0;
+    case REMOVE_DOT:
+        return removable(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
+    case DELIVER:
+        return world->message != NULL;
+    case MERGE:
+        return universe->setting->replicas;
+    default:
+        return universe->setting->deltas ? universe->setting->replicas : 0;
+    }
+}
+
+static void explore(struct universe *universe, const struct world *world, uint32_t depth);
+
+/* The filters of the world that are not the parent's are ours to free. */
+static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
+{
+    struct {
+        struct facts facts;
+        uint32_t depth;
+    } seen = {world->facts, 0};
+    bool unseen = set_add(&universe->worlds, &seen, sizeof seen);
+    universe->transitions++;
+    must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
+    if (unseen)
+        must_hold(universe, world, changed);
+    for (uint32_t more = depth; more < universe->setting->deep; more++) {
+        seen.depth = more + 1; /* a world is worth another visit with more depth left */
+        if (!set_add(&universe->worlds, &seen, sizeof seen))
+            return;
+    }
+    if (depth > 0)
+        explore(universe, world, depth);
+}
+
+/* A delta of one replica, which arrives at once or stays on its way. */
+static void send(struct universe *universe, const struct world *parent, uint32_t from, uint32_t to, bool at_once,
+                 uint32_t depth)
+{
+    struct world world = *parent;
+    world.filters[from] = twin_of(universe, parent->filters[from]);
+    struct message message = delta_for(universe, &world, from, to);
+    if (at_once) {
+        world.filters[to] = twin_of(universe, parent->filters[to]);
+        take_message(universe, &world, to, &message);
+    } else {
+        world.message = &message;
+        world.facts.message = message.row;
+    }
+    visit(universe, &world, at_once ? to : from, depth);
+    roost_filter_free(world.filters[from]);
+    if (at_once)
+        roost_filter_free(world.filters[to]);
+    roost_buffer_release(&message.frame);
+}
+
+static uint64_t directory_size(const struct universe *universe, roost_filter *filter)
+{
+    const struct prefix_table *table = table_of(universe, filter);
+    return table->root ? segments_of(table->root) : 0;
+}
+
+static void operate(struct universe *universe, const struct world *parent, enum operation operation, uint32_t replica,
+                    uint32_t choice, uint32_t depth)
+{
+    if ((operation == MERGE || operation == TELL || operation == SEND) && choice == replica)
+        return;
+    if (operation == TELL || operation == SEND) {
+        send(universe, parent, replica, choice, operation == TELL, depth);
+        return;
+    }
+    struct world world = *parent;
+    world.filters[replica] = twin_of(universe, parent->filters[replica]);
+    uint64_t segments = directory_size(universe, world.filters[replica]);
+    bool done = operation == ADD          ? add(universe, &world, replica, choice)
+                : operation == REMOVE     ? take(universe, &world, replica, choice)
+                : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
+                : operation == REMOVE_DOT ? take_dot(universe, &world, replica, choice)
+                : operation == MERGE      ? merge(universe, &world, replica, choice)
+                                          : take_message(universe, &world, replica, world.message);
+    universe->cut += segments && directory_size(universe, world.filters[replica]) > segments;
+    if (done)
+        visit(universe, &world, replica, depth);
+    roost_filter_free(world.filters[replica]);
+}
+
+static void explore(struct universe *universe, const struct world *world, uint32_t depth)
+{
+    for (uint32_t replica = 0; replica < universe->setting->replicas; replica++)
+        for (uint32_t operation = 0; operation < OPERATIONS; operation++)
+            for (uint32_t choice = 0; choice < choices_of(universe, world, operation); choice++)
+                operate(universe, world, operation, replica, choice, depth - 1);
+}
+
+/* ---- the universe ------------------------------------------------------------------------------------------------ */
+
+/* The second is apart; the third is one with the first up to the first length, and the fourth up to the second. */
+static void choose_elements(struct universe *universe)
+{
+    const uint64_t hash = UINT64_C(0x53219876fedcba31), first = UINT64_C(1) << 63;
+    const uint64_t apart[KEYS] = {0, first, first >> universe->lengths[0], first >> universe->lengths[1]};
+    for (uint32_t key = 0; key < KEYS; key++)
+        universe->hashes[key] = (roost_hash){UINT64_C(0x123456789abcdef1) + key, hash ^ apart[key]};
+    must(!share(universe, 0, 0, 1) && share(universe, 0, 0, 2) && !share(universe, 1, 0, 2) &&
+             share(universe, 1, 0, 3) && !share(universe, 2, 0, 3),
+         "elements that only longer prefixes tell apart");
+}
+
+static void choose_lengths(struct universe *universe, const roost_filter *filter)
+{
+    const struct setting *setting = universe->setting;
+    struct budget budget;
+    uint32_t count = 0;
+    if (removable(universe))
+        budget = as_const_growing_orcuckoo(filter)->budget;
+    else
+        budget_of(&budget, roost_filter_get_config(filter));
+    for (unsigned bits = 0; bits <= MOST_LENGTH && count < LENGTHS && !setting->lengths[0]; bits++)
+        if (budget.capacity[bits]) {
+            universe->lengths[count] = bits;
+            universe->room[count++] = budget.capacity[bits];
+        }
+    for (uint32_t i = 0; i < LENGTHS && setting->lengths[0]; i++) {
+        universe->lengths[i] = setting->lengths[i];
+        universe->room[i] = setting->room[i];
+    }
+}
+
+static roost_filter *open_filter(struct universe *universe)
+{
+    roost_environment environment = {.journal = JOURNAL, .entropy = {universe, draw_actor}};
+    roost_filter *filter;
+    must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
+    if (universe->setting->lengths[0]) {
+        struct budget *budget = &as_growing_orcuckoo(filter)->budget;
+        *budget = (struct budget){{0}};
+        for (uint32_t i = 0; i < LENGTHS; i++)
+            budget->capacity[universe->setting->lengths[i]] = universe->setting->room[i];
+    }
+    return prepared(universe, filter);
+}
+
+static void universe_open(struct universe *universe, const struct setting *setting)
+{
+    *universe = (struct universe){.setting = setting, .drawn = 1};
+    universe->config = roost_config_default();
+    universe->config.kind = setting->kind;
+    universe->config.multiset = setting->multiset;
+    universe->config.scalable = true;
+    universe->config.capacity = 1;
+    universe->config.writers = setting->writers;
+    universe->config.growth = 1;
+    universe->config.schedule = ROOST_HALVING;
+    universe->config.fpr = 1.0 / 16;
+    roost_filter *filter = open_filter(universe);
+    choose_lengths(universe, filter);
+    roost_filter_free(filter);
+    choose_elements(universe);
+}
+
+static struct world first_world(struct universe *universe)
+{
+    struct world world = {0};
+    memset(world.facts.last, NONE, sizeof world.facts.last);
+    for (uint32_t r = 0; r < universe->setting->replicas; r++) {
+        world.filters[r] = open_filter(universe);
+        universe->drawn = 100 + r; /* of the journal */
+        for (uint32_t to = 0; to < universe->setting->replicas && universe->setting->deltas; to++) {
+            struct message nothing = delta_for(universe, &world, r, to);
+            roost_buffer_release(&nothing.frame);
+        }
+    }
+    return world;
+}
+
+static const struct setting settings[] = {
+    /* name, kind, multiset, deltas, replicas, keys, writers, lengths, room, target, segments, depth, deep */
+    {"set", ROOST_ORCUCKOO, false, false, 2, 3, 2, {0}, {0}, 2048, 0, 5, 7},
+    {"set", ROOST_ORCUCKOO, false, false, 3, 3, 2, {0}, {0}, 1, 0, 4, 6},
+    {"set of short prefixes", ROOST_ORCUCKOO, false, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 1, 1}, 1, 0, 5, 7},
+    {"set of prefixes that span", ROOST_ORCUCKOO, false, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 2, 1}, 1, 32, 4, 6},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 2, {4, 6, 7, 8}, {1, 1, 0, 0}, 1, 0, 5, 6},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 3, 1, {0}, {0}, 1, 0, 4, 5},
+    {"multiset", ROOST_ORCUCKOO, true, false, 2, 3, 1, {0}, {0}, 2, 0, 5, 7},
+    {"multiset of short prefixes", ROOST_ORCUCKOO, true, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 0, 0}, 1, 0, 4, 6},
+    {"multiset of prefixes that span", ROOST_ORCUCKOO, true, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 1, 1}, 1, 256, 3, 4},
+    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 3, 1, {4, 6, 7, 8}, {1, 1, 1, 1}, 1, 16, 4, 5},
+    {"without removal", ROOST_CUCKOO, false, false, 2, 4, 1, {0}, {0}, 1, 0, 7, 9},
+    {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6},
+};
+
+static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_longer, total_full, total_cut;
+
+static void run_setting(const struct setting *setting, const char *form)
+{
+    static struct universe universe;
+    uint32_t depth = depth_of(form, setting->depth, setting->deep);
+    universe_open(&universe, setting);
+    struct world world = first_world(&universe);
+    explore(&universe, &world, depth);
+    must(universe.rows.count == universe.pairs.count && universe.frames.count == universe.pairs.count,
+         "one state, one frame, one digest");
+    printf("ok - prefixes: %s, %u replicas, %u writers, segments of %u, depth %u: %zu states, %llu transitions\n",
+           setting->name, setting->replicas, setting->writers, setting->target, depth, universe.rows.count,
+           (unsigned long long)universe.transitions);
+    fflush(stdout);
+    total_merged += universe.merged;
+    total_delivered += universe.delivered;
+    total_removed += universe.removed;
+    total_superseded += universe.supersedings;
+    total_longer += universe.longer;
+    total_full += universe.full;
+    total_cut += universe.cut;
+    for (uint32_t r = 0; r < setting->replicas; r++)
+        roost_filter_free(world.filters[r]);
+    free(universe.worlds.hashes);
+    free(universe.rows.hashes);
+    free(universe.frames.hashes);
+    free(universe.pairs.hashes);
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        run_setting(&settings[i], argc > 1 ? argv[1] : "");
+    must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
+             total_longer > 1000 && total_full > 10 && total_cut > 1000,
+         "the walk did real work");
+    printf("ok - prefixes: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu longer prefixes, %llu "
+           "refusals, %llu segments cut: every law held\n",
+           (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
+           (unsigned long long)total_superseded, (unsigned long long)total_longer, (unsigned long long)total_full,
+           (unsigned long long)total_cut);
+    return 0;
+}
