@@ -271,7 +271,7 @@ static size_t next_entries(const struct observed *filter, struct entry_walk *wal
 static void limit_table(struct growing_orcuckoo *filter)
 {
     uint64_t limit = filter->observed.base.environment.common->memory_limit;
-    uint64_t rest = observed_bytes(&filter->observed) - tagged_bytes(&filter->table);
+    uint64_t rest = observed_bytes(&filter->observed) - filter->table.bytes;
     filter->table.most_bytes = limit > rest ? limit - rest : 0;
 }
 

@@ -285,7 +285,8 @@ static bool cut_segment(struct prefix_table *table, const struct segment *segmen
     start |= UINT64_C(1) << (64 - depth);
     halves[1] = new_segment(table, start, depth, entries, high, segment->sum - sum);
     memory_release(&table->allocator, entries);
-    if (halves[0] && halves[1] && (!table->tagged || table->take_crowd(table, segment, halves, 2)))
+    bool fits = halves[0] && halves[1] && table->bytes - segment_bytes(segment) <= table->most_bytes;
+    if (fits && (!table->tagged || table->take_crowd(table, segment, halves, 2)))
         return true;
     free_segment(table, segment_of(halves[0]));
     free_segment(table, segment_of(halves[1]));

@@ -47,6 +47,12 @@ uint64_t tagged_bytes_with(const struct prefix_table *table, uint64_t more)
     return tagged_bytes(table) - stash_bytes(stash) + stash_bytes_with(stash, more) + sizeof *table->crowd;
 }
 
+/* Whether there may be so many more in the crowd. What it takes already is not among the bytes that have a limit. */
+static bool crowd_may_grow(const struct prefix_table *table, uint64_t more)
+{
+    return table->bytes + tagged_bytes_with(table, more) - tagged_bytes(table) <= table->most_bytes;
+}
+
 static void extend_bounds(struct segment *segment, uint64_t prefix)
 {
     uint64_t first = first_covered(prefix), last = last_covered(prefix);
@@ -322,7 +328,7 @@ static roost_status put(struct prefix_table *table, struct prefix_entry entry, b
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
     bool first = is_first || !has_prefix(segment, entry.prefix);
     if (!put_in_segment(table, segment, entry)) {
-        if (!table->reserved && tagged_bytes_with(table, 1) > table->most_bytes)
+        if (!table->reserved && !crowd_may_grow(table, 1))
             return ROOST_TOO_LARGE;
         if (!join_crowd(table, entry))
             return ROOST_NO_MEMORY;
@@ -416,7 +422,7 @@ void tagged_shrink(struct prefix_table *table, uint64_t prefix)
 
 roost_status tagged_reserve(struct prefix_table *table, uint64_t count)
 {
-    if (tagged_bytes_with(table, count) > table->most_bytes)
+    if (!crowd_may_grow(table, count))
         return ROOST_TOO_LARGE;
     if (!table->root && table_begin(table, 1) != ROOST_OK)
         return ROOST_NO_MEMORY;
