@@ -39,7 +39,7 @@ static bool draw_random(void *bytes, size_t size)
 
 /* Of the filter to which an addition is being made: then a scalable Bloom filter draws for its actor. (All filters have
    the same environment, so that those with equal options can share it.) */
-static _Thread_local uint64_t spent_identity;
+static uint64_t spent_identity; /* of the main thread, which makes all additions */
 
 static bool draw(void *context, void *bytes, size_t size)
 {
