@@ -90,7 +90,7 @@ def configuration(frame):
     if grows:
         at = read_varint(frame, at)[1] + 2
     if prefixes:
-        return frame[begin:at], seed ^ 0x526f6f7374
+        return frame[begin:at + (kind == 3)], seed ^ 0x526f6f7374  # with dots: a byte for sets and multisets
     if kind in (6, 7):
         at = read_varint(frame, at)[1] + 1
     at += {2: 0, 3: 1 if grows else 2}.get(kind, 0)
