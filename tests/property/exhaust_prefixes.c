@@ -393,9 +393,11 @@ static roost_filter *through_bytes(const roost_filter *filter)
 static uint64_t row_hash(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
     struct {
-        struct row row;
         uint64_t prefixes[MOST_REPLICAS][COUNTERS];
-    } all = {.row = *row};
+        struct row row;
+    } all;
+    memset(&all, 0, sizeof all);
+    all.row = *row;
     for (uint32_t r = 0; r < MOST_REPLICAS; r++)
         for (uint32_t c = 0; c < COUNTERS; c++)
             if (row->dots[r][c] == LIVE)
@@ -669,20 +671,13 @@ static void explore(struct universe *universe, const struct world *world, uint32
 /* The filters of the world that are not the parent's are ours to free. */
 static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
 {
-    struct {
-        struct facts facts;
-        uint32_t depth;
-    } seen = {world->facts, 0};
-    bool unseen = set_add(&universe->worlds, &seen, sizeof seen);
+    bool met = set_meet(&universe->worlds, &world->facts, sizeof world->facts);
     universe->transitions++;
     must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    if (unseen)
+    if (!met)
         must_hold(universe, world, changed);
-    for (uint32_t more = depth; more < universe->setting->deep; more++) {
-        seen.depth = more + 1; /* a world is worth another visit with more depth left */
-        if (!set_add(&universe->worlds, &seen, sizeof seen))
-            return;
-    }
+    if (set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
+        return;
     if (depth > 0)
         explore(universe, world, depth);
 }
@@ -829,16 +824,16 @@ static struct world first_world(struct universe *universe)
 
 static const struct setting settings[] = {
     /* name, kind, multiset, deltas, replicas, keys, writers, lengths, room, target, segments, depth, deep */
-    {"set", ROOST_ORCUCKOO, false, false, 2, 3, 2, {0}, {0}, 2048, 0, 5, 7},
+    {"set", ROOST_ORCUCKOO, false, false, 2, 4, 2, {0}, {0}, 2048, 0, 4, 7},
     {"set", ROOST_ORCUCKOO, false, false, 3, 3, 2, {0}, {0}, 1, 0, 4, 6},
-    {"set of short prefixes", ROOST_ORCUCKOO, false, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 1, 1}, 1, 0, 5, 7},
+    {"set of short prefixes", ROOST_ORCUCKOO, false, false, 2, 3, 2, {4, 5, 7, 9}, {1, 1, 1, 1}, 1, 0, 5, 7},
     {"set of prefixes that span", ROOST_ORCUCKOO, false, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 2, 1}, 1, 32, 4, 6},
-    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 2, {4, 6, 7, 8}, {1, 1, 0, 0}, 1, 0, 5, 6},
-    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 3, 1, {0}, {0}, 1, 0, 4, 5},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 2, {4, 6, 9, 11}, {1, 1, 0, 0}, 1, 0, 4, 6},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 3, 1, {0}, {0}, 1, 0, 3, 5},
     {"multiset", ROOST_ORCUCKOO, true, false, 2, 3, 1, {0}, {0}, 2, 0, 5, 7},
     {"multiset of short prefixes", ROOST_ORCUCKOO, true, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 0, 0}, 1, 0, 4, 6},
     {"multiset of prefixes that span", ROOST_ORCUCKOO, true, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 1, 1}, 1, 256, 3, 4},
-    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 3, 1, {4, 6, 7, 8}, {1, 1, 1, 1}, 1, 16, 4, 5},
+    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 3, 1, {4, 6, 9, 11}, {1, 1, 1, 1}, 1, 16, 4, 5},
     {"without removal", ROOST_CUCKOO, false, false, 2, 4, 1, {0}, {0}, 1, 0, 7, 9},
     {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6},
 };

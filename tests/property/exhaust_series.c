@@ -617,21 +617,13 @@ static void explore(struct universe *universe, const struct world *world, uint32
 /* The filters of the world that are not the parent's are ours to free. */
 static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
 {
-    struct {
-        struct facts facts;
-        uint32_t depth;
-    } seen = {world->facts, 0};
-    bool unseen = set_add(&universe->worlds, &seen, sizeof seen);
+    bool met = set_meet(&universe->worlds, &world->facts, sizeof world->facts);
     universe->transitions++;
     must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    if (unseen)
+    if (!met)
         must_hold(universe, world, changed);
-    seen.depth = depth + 1; /* a world is worth another visit with more depth left */
-    for (uint32_t more = depth; more < universe->setting->deep; more++) {
-        seen.depth = more + 1;
-        if (!set_add(&universe->worlds, &seen, sizeof seen))
-            return;
-    }
+    if (set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
+        return;
     if (depth > 0)
         explore(universe, world, depth);
 }

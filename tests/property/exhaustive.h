@@ -98,6 +98,24 @@ static inline bool set_add(struct hash_set *set, const void *bytes, size_t size)
     return set_put(set, hash ? hash : 1);
 }
 
+/* A walk that goes depth first: whether it met a world before, with any depth left. */
+static inline bool set_meet(struct hash_set *set, const void *world, size_t size)
+{
+    uint64_t met[2] = {checksum_bytes(world, size), 0};
+    return !set_add(set, met, sizeof met);
+}
+
+/* The same with at least so much depth left: with more a world is worth another visit. */
+static inline bool set_meet_with(struct hash_set *set, const void *world, size_t size, uint32_t depth)
+{
+    uint64_t met[2] = {checksum_bytes(world, size), depth + 1};
+    if (!set_add(set, met, sizeof met))
+        return true;
+    while (--met[1] > 0 && set_add(set, met, sizeof met))
+        ;
+    return false;
+}
+
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* A hash that falls into this place. */
