@@ -25,7 +25,7 @@
  * removals of what was never added, or of all copies; one error in 2^13 is enough.
  *
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
- * shortest, but leaves out those that have become too short for the table (segment.c), whose entries cost a rebuild.
+ * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
  *
  * Bytes: entries are in the order of their dots (../filter/observed_bytes.c). As dots are made, lengths seldom change, so
  * classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.

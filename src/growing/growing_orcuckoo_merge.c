@@ -178,6 +178,7 @@ static roost_status change_copy(struct merge *merge)
     const roost_environment *environment = &merge->filter->observed.own.environment;
     tagged_init(&merge->copy, merge->filter->observed.base.config->seed, environment);
     merge->copy.target = merge->filter->table.target;
+    merge->copy.copy_job = merge->filter->table.copy_job;
     roost_status status = table_copy(&merge->copy, &merge->filter->table);
     for (uint64_t i = 0; i < merge->removed.count && status == ROOST_OK; i++)
         tagged_drop(&merge->copy, prefix_entry_of(merge->removed.entries[i]));

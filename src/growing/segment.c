@@ -31,8 +31,9 @@
  * the segment has plenty of them is spilled: it goes to a sorted list that look-ups search when the slots have nothing,
  * and that is empty unless somebody chose the keys.
  *
- * What the list of short prefixes names is not in slots, and what is in slots and covered by that list is index: without tags nothing else
- * can be covered; with tags, index slots have the tag 0.
+ * What the list of short prefixes names is not in slots, and what is in slots and covered by that list is index, since
+ * nothing else can be covered. Segments with tags have no such list: their short prefixes are in the crowd of the table
+ * (tagged.c), as is what finds no slot.
  */
 #include "segment.h"
 
@@ -143,6 +144,7 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
         return NULL;
     *segment = *shape;
     segment->used = segment->prefixes = segment->short_count = segment->spill_count = segment->spill_room = 0;
+    segment->copied_by = 0;
     segment->short_room = shape->short_count;
     segment->shorts = NULL;
     segment->spill = NULL;
@@ -387,33 +389,6 @@ static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
     return count;
 }
 
-/* A slot of this very content, in the home bucket or in the other one. */
-static bool find_same(const struct segment *segment, uint32_t home, uint64_t slot, uint64_t tag, struct kick *place)
-{
-    for (unsigned i = 0; i < SLOTS; i++) {
-        *place = (struct kick){home, i};
-        if (slot_at(segment, home, i) == slot && tag_at(segment, home, i) == tag)
-            return true;
-    }
-    if (!is_movable(segment, slot))
-        return false;
-    uint32_t other = way_out(segment, home, slot);
-    slot |= in_other_bucket(segment);
-    for (unsigned i = 0; i < SLOTS; i++) {
-        *place = (struct kick){other, i};
-        if (slot_at(segment, other, i) == slot && tag_at(segment, other, i) == tag)
-            return true;
-    }
-    return false;
-}
-
-/* With tags short prefixes may cover each other, and share slots of the index. */
-static bool has_index_slot(const struct segment *segment, uint32_t home, uint64_t slot)
-{
-    struct kick place;
-    return find_same(segment, home, slot, 0, &place);
-}
-
 /* Those that cannot move go first, when their home buckets have room, and the others later. */
 static bool index_short(struct segment *segment, uint64_t prefix, bool movable, struct random_source *random)
 {
@@ -424,8 +399,7 @@ static bool index_short(struct segment *segment, uint64_t prefix, bool movable, 
             continue;
         uint64_t slot = index_slot(segment, piece);
         uint32_t home = piece.from >> OFFSET_BITS;
-        if (is_movable(segment, slot) != movable || (segment->tags.width && has_index_slot(segment, home, slot)) ||
-            put_if_room(segment, home, slot, 0))
+        if (is_movable(segment, slot) != movable || put_if_room(segment, home, slot, 0))
             continue;
         if (!movable || segment->buckets == 1)
             return false;
@@ -483,7 +457,7 @@ static bool is_covered_by_short(const struct segment *segment, uint64_t prefix)
 bool spill_contains(const struct segment *segment, uint64_t hash)
 {
     if (segment->crowd)
-        return crowd_contains(segment->crowd, hash);
+        return hash >= segment->crowd_low && hash <= segment->crowd_high && crowd_contains(segment->crowd, hash);
     uint32_t next = first_not_below(segment->spill, segment->spill_count, hash);
     return (next < segment->spill_count && covers_hash(segment->spill[next], hash)) ||
            (next > 0 && covers_hash(segment->spill[next - 1], hash));
@@ -679,9 +653,21 @@ static bool place_all(struct segment *segment, const struct prefix_entry *entrie
     return place_late(segment, entries, late, late_count, random, allocator);
 }
 
+static bool spill_shorts(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
+                         const roost_allocator *allocator)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (is_short(segment, entries[i].prefix) && !segment_spill(segment, entries[i], allocator))
+            return false;
+    return true;
+}
+
 static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
                  struct random_source *random, const roost_allocator *allocator)
 {
+    if (segment->tags.width)
+        return spill_shorts(segment, entries, count, allocator) &&
+               place_all(segment, entries, count, random, allocator);
     for (uint64_t i = 0; i < count && segment->shorts; i++)
         if (is_short(segment, entries[i].prefix))
             segment->shorts[segment->short_count++] = entries[i];
@@ -691,7 +677,7 @@ static bool fill(struct segment *segment, const struct prefix_entry *entries, ui
         for (uint32_t i = 0; i < segment->short_count; i++)
             if (!index_short(segment, segment->shorts[i].prefix, movable, random))
                 return false;
-    bool staged = segment->slots.width <= 32 && segment->buckets <= MOST_STAGED && !segment->tags.width;
+    bool staged = segment->slots.width <= 32 && segment->buckets <= MOST_STAGED;
     return staged ? place_staged(segment, entries, count, random, allocator)
                   : place_all(segment, entries, count, random, allocator);
 }
@@ -719,7 +705,7 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
                                   .block_bytes = (uint16_t)bytes,
                                   .number_bits = shape.number_bits};
         if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.dense) ||
-            !holds(&planned, count_slots(&planned, entries, count), shape.dense))
+            (!shape.tag_width && !holds(&planned, count_slots(&planned, entries, count), shape.dense)))
             continue;
         shape_tags(&planned, shape.tag_width);
         struct segment *segment = allocate_like(&planned, allocator);
@@ -743,10 +729,7 @@ static uint64_t drop_index(const struct segment *segment, struct prefix_entry *e
         entries[kept] = entries[i];
         if (__builtin_expect(entries[i].prefix << segment->depth << segment->place_bits != UINT64_C(1) << 63, 1))
             kept++;
-        else if (segment->tags.width) {
-            uint32_t slot = decoded_slot(entries[i]);
-            kept += tag_at(segment, slot / SLOTS, slot % SLOTS) != 0;
-        } else
+        else
             kept += !is_covered_by_short(segment, entries[i].prefix);
     }
     return kept;
@@ -853,9 +836,6 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
                                           unpack_tag(tag, segment->number_bits)};
         }
     }
-    for (uint32_t i = 0; i < segment->short_count && count < most; i++)
-        if (covers_hash(segment->shorts[i].prefix, hash))
-            entries[count++] = segment->shorts[i];
     return count;
 }
 
@@ -887,82 +867,15 @@ static bool find_entry(const struct segment *segment, struct prefix_entry entry,
             find_in_bucket(segment, place.other, place.slot | in_other_bucket(segment), wanted, found));
 }
 
-/* Among the short ones: the first that is not before it. */
-static uint32_t short_place(const struct segment *segment, struct prefix_entry entry)
-{
-    uint32_t low = 0, high = segment->short_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (is_before(segment->shorts[middle], entry))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool segment_holds(const struct segment *segment, struct prefix_entry entry)
 {
     struct kick found;
-    if (!is_short(segment, entry.prefix))
-        return find_entry(segment, entry, &found);
-    uint32_t place = short_place(segment, entry);
-    return place < segment->short_count && segment->shorts[place].prefix == entry.prefix &&
-           (!entry.tag || segment->shorts[place].tag == entry.tag);
-}
-
-/* Whether some short prefix needs this piece of the index. */
-static bool is_piece_in_use(const struct segment *segment, struct offsets wanted)
-{
-    for (uint32_t i = 0; i < segment->short_count; i++) {
-        struct offsets rest = offsets_of(segment, segment->shorts[i].prefix), piece;
-        if (wanted.from < rest.from || wanted.to > rest.to)
-            continue;
-        for (; rest.from < rest.to && rest.from <= wanted.from; rest.from = piece.to) {
-            piece = first_piece(rest);
-            if (piece.from == wanted.from && piece.to == wanted.to)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* After a short prefix has gone: the slots that only its look-ups needed. */
-static void clear_index(struct segment *segment, uint64_t prefix)
-{
-    struct offsets rest = offsets_of(segment, prefix), piece;
-    for (; rest.from < rest.to; rest.from = piece.to) {
-        struct kick place;
-        piece = first_piece(rest);
-        if (is_unused(segment, piece) || is_piece_in_use(segment, piece))
-            continue;
-        if (find_same(segment, piece.from >> OFFSET_BITS, index_slot(segment, piece), 0, &place)) {
-            set_slot(segment, place.bucket, place.index, 0, 0);
-            segment->used--;
-        }
-    }
-}
-
-static bool drop_short(struct segment *segment, struct prefix_entry entry)
-{
-    uint32_t place = short_place(segment, entry);
-    if (place == segment->short_count || segment->shorts[place].prefix != entry.prefix ||
-        segment->shorts[place].tag != entry.tag)
-        return false;
-    segment->short_count--;
-    segment->prefixes--;
-    memmove(segment->shorts + place, segment->shorts + place + 1,
-            (segment->short_count - place) * sizeof *segment->shorts);
-    if (!segment_holds(segment, (struct prefix_entry){entry.prefix, 0}))
-        clear_index(segment, entry.prefix);
-    return true;
+    return find_entry(segment, entry, &found);
 }
 
 bool segment_drop(struct segment *segment, struct prefix_entry entry)
 {
     struct kick found;
-    if (is_short(segment, entry.prefix))
-        return drop_short(segment, entry);
     if (!find_entry(segment, entry, &found))
         return false;
     set_slot(segment, found.bucket, found.index, 0, 0);
@@ -974,7 +887,7 @@ bool segment_drop(struct segment *segment, struct prefix_entry entry)
 bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag)
 {
     struct kick found;
-    if (is_short(segment, entry.prefix) || !segment_takes_tag(segment, tag) || !find_entry(segment, entry, &found))
+    if (!segment_takes_tag(segment, tag) || !find_entry(segment, entry, &found))
         return false;
     packed_set(bucket_in(segment, segment->tags, found.bucket), segment->tags.width, found.index,
                pack_tag(tag, segment->number_bits));
@@ -992,13 +905,6 @@ uint32_t segment_next(const struct segment *segment, uint32_t *position, struct 
                 entries[count++] = (struct prefix_entry){prefix_in_slot(segment, inverse, *position, slot),
                                                          unpack_tag(tag, segment->number_bits)};
         }
-    if (*position == segment->buckets)
-        *position += 1 + segment->short_count;
-    /* From the last to the first: those that were returned may be dropped, and then the others stay where they are. */
-    for (; *position > segment->buckets + 1u && count < 64; --*position) {
-        entries[count] = segment->shorts[*position - segment->buckets - 2];
-        count += begins_here(segment, entries[count].prefix);
-    }
     return count;
 }
 
@@ -1088,6 +994,6 @@ bool segment_check(const struct segment *segment)
     if (used != segment->used || !shorts_are_sorted(segment))
         return false;
     return segment->tags.width
-               ? !segment->spill && !segment->crowd == !segment->spill_count
+               ? !segment->spill && !segment->short_count && !segment->crowd == !segment->spill_count
                : is_sorted(segment->spill, segment->spill_count) && segment->spill_count <= segment->spill_room;
 }

@@ -75,8 +75,8 @@ bool segment_holds(const struct segment *segment, struct prefix_entry entry);
 bool segment_drop(struct segment *segment, struct prefix_entry entry);
 /* Another tag in place of one that is in a slot. False if it is not, or if there is no room for the new one. */
 bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag);
-/* Some entries from a position on, which moves; 0 at the end. Those that began before the segment are left out. Entries that
-   were returned may be dropped in between. `entries` has room for 64. */
+/* Some entries from a position on, which moves; 0 at the end. Entries that were returned may be dropped in between.
+   `entries` has room for 64. */
 uint32_t segment_next(const struct segment *segment, uint32_t *position, struct prefix_entry *entries);
 
 /* ---- segments without tags ---- */

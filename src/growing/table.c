@@ -318,10 +318,19 @@ static void cut_next(struct prefix_table *table, struct directory *directory)
     advance_split(table, directory);
 }
 
+/* Whether the next segment may be cut: its halves together are seldom much larger. */
+static bool has_memory_to_cut(const struct prefix_table *table, const struct directory *directory)
+{
+    node next = directory->upper[directory->split];
+    uint64_t more = (directory->lower ? 0 : places_bytes(directory->depth + 1u)) +
+                    (is_nested(next) ? 0 : segment_bytes(segment_of(next)));
+    return table->bytes + more <= table->most_bytes;
+}
+
 void grow_directory(struct prefix_table *table, struct directory *directory)
 {
     if (directory->count > segments_of(directory) * table->target &&
-        directory->base + directory->depth + 1 < MOST_LENGTH)
+        directory->base + directory->depth + 1 < MOST_LENGTH && has_memory_to_cut(table, directory))
         cut_next(table, directory);
 }
 
@@ -629,6 +638,7 @@ void table_release(struct prefix_table *table)
     crowd_free(&table->crowd, &table->allocator);
     *table = (struct prefix_table){.seed = table->seed,
                                    .most_bytes = table->most_bytes,
+                                   .copy_job = table->copy_job,
                                    .target = table->target,
                                    .tagged = table->tagged,
                                    .take_crowd = table->take_crowd,
@@ -1027,8 +1037,10 @@ roost_status table_copy_some(struct prefix_table *table, struct prefix_table *co
 {
     roost_status status = ROOST_OK;
     *clean = true;
-    if (!table->root)
+    if (!table->root) {
+        table_release(copy);
         return ROOST_OK;
+    }
     if (copy->root && segments_of(copy->root) > segments_of(table->root)) { /* it was built anew */
         free_directory(copy, copy->root);
         copy->root = NULL;

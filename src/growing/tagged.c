@@ -5,12 +5,13 @@
  *     slots      as without tags       a look-up reads nothing else
  *     tags       a lane of their own   as wide as those of the segment need (segment.h)
  *
- * Unlike the table without tags this one is changed an entry at a time, and an entry can be dropped without memory:
- * slots are cleared, and so are those that served look-ups of a short prefix only (segment.c).
+ * Unlike the table without tags this one is changed an entry at a time, and an entry can be dropped without memory.
  *
  * What finds no slot goes to a crowd beside the table (crowd.h): further copies of one element than its two buckets
- * have slots, keys beyond what a segment may hold, and whatever is put while there is no memory to rebuild a segment.
- * Each segment counts how many entries of the crowd have something in its range. Entries of the crowd stay there until
+ * have slots, keys beyond what a segment may hold, prefixes that end before the slots of their segment begin, and
+ * whatever is put while there is no memory to rebuild a segment. So what is in slots never spans two segments, and has
+ * no index (segment.c): prefixes are far longer than the table needs, and short ones come from strangers, any number of
+ * them, or are few. Each segment counts how many entries of the crowd have something in its range. Entries of the crowd stay there until
  * they are dropped. So a table with tags needs no nested directories, and with room in the crowd that was reserved
  * before, an entry can be put without fail.
  *
@@ -23,9 +24,6 @@
 
 #include "crowd.h"
 #include "../base/hash.h"
-
-/* Prefixes that span more segments than 2 to this go to the crowd, so that no entry costs more than a few rebuilds. */
-#define MOST_SPANNED_BITS 3
 
 /* ---- the crowd --------------------------------------------------------------------------------------------------- */
 
@@ -53,11 +51,22 @@ static bool crowd_may_grow(const struct prefix_table *table, uint64_t more)
     return table->bytes + tagged_bytes_with(table, more) - tagged_bytes(table) <= table->most_bytes;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void extend_bounds(struct segment *segment, uint64_t prefix)
 {
-    uint64_t first = first_covered(prefix), last = last_covered(prefix);
-    segment->crowd_low = segment->spill_count && segment->crowd_low < first ? segment->crowd_low : first;
-    segment->crowd_high = segment->spill_count && segment->crowd_high > last ? segment->crowd_high : last;
+    uint64_t first = larger(first_covered(prefix), segment->start);
+    uint64_t last = smaller(last_covered(prefix), range_end(segment->start, segment->depth));
+    segment->crowd_low = segment->spill_count ? smaller(segment->crowd_low, first) : first;
+    segment->crowd_high = segment->spill_count ? larger(segment->crowd_high, last) : last;
 }
 
 /* One entry of the crowd more, or fewer, in every segment in which it has something. */
@@ -106,8 +115,8 @@ static void inherit_crowd(const struct prefix_table *table, const struct segment
     bool none = old->crowd_low > end || old->crowd_high < heir->start;
     heir->spill_count = none ? 0 : all ? old->spill_count : count_crowd_of(table, heir);
     heir->crowd = heir->spill_count ? table->crowd : NULL;
-    heir->crowd_low = old->crowd_low;
-    heir->crowd_high = old->crowd_high;
+    heir->crowd_low = larger(old->crowd_low, heir->start);
+    heir->crowd_high = smaller(old->crowd_high, end);
 }
 
 /* Entries of which a segment says that they are still to join the crowd. */
@@ -129,7 +138,7 @@ static void settle(struct prefix_table *table, struct segment *segment, const st
     segment->spill_count = segment->spill_room = 0;
     if (old->crowd)
         inherit_crowd(table, old, segment);
-    for (uint32_t i = 0; i < count; i++) { /* what spans several segments is short, and found its slots */
+    for (uint32_t i = 0; i < count; i++) { /* which were in slots, or would have been: none spans another segment */
         stash_insert(stash, &table->allocator, pending[i].prefix, pending[i].tag);
         table->crowd->lengths |= UINT64_C(1) << prefix_length(pending[i].prefix);
         extend_bounds(segment, pending[i].prefix);
@@ -261,51 +270,12 @@ static bool rebuild_one(struct prefix_table *table, struct segment *old, struct 
     return true;
 }
 
-/* How many segments a prefix has something in. */
-static uint64_t count_spanned(const struct prefix_table *table, uint64_t prefix)
-{
-    uint64_t count = 1;
-    for (uint64_t hash = first_covered(prefix);; count++) {
-        const struct segment *segment = find_segment(table->root, hash);
-        uint64_t end = range_end(segment->start, segment->depth);
-        if (end >= last_covered(prefix))
-            return count;
-        hash = end + 1;
-    }
-}
-
-/* Rebuilds all segments that a prefix spans, or none. */
-static bool rebuild_spanned(struct prefix_table *table, struct prefix_entry entry, uint64_t count)
-{
-    node *successors = memory_allocate(&table->allocator, count * sizeof *successors);
-    uint64_t hash = first_covered(entry.prefix), made = 0;
-    bool done = successors != NULL;
-    for (; done && made < count; made++) {
-        const struct segment *old = find_segment(table->root, hash);
-        successors[made] = successor_of(table, old, entry);
-        done = successors[made] != 0 && segment_of(successors[made])->spill_count == 0;
-        if (!successors[made])
-            break;
-        hash = range_end(old->start, old->depth) + 1;
-    }
-    done &= made == count && table->bytes <= table->most_bytes;
-    for (uint64_t i = 0; i < made; i++) {
-        if (!done) {
-            free_segment(table, segment_of(successors[i]));
-            continue;
-        }
-        struct segment *old = find_segment(table->root, segment_of(successors[i])->start);
-        settle(table, segment_of(successors[i]), old);
-        take_place(table, old, successors[i]);
-    }
-    memory_release(&table->allocator, successors);
-    return done;
-}
-
 /* Into the segment as it is, or a larger one. */
 static bool put_in_segment(struct prefix_table *table, struct segment *segment, struct prefix_entry entry)
 {
     unsigned length = prefix_length(entry.prefix);
+    if (length < (unsigned)segment->depth + segment->place_bits)
+        return false; /* what is short joins the crowd */
     if (segment_takes(segment, length) && segment_takes_tag(segment, entry.tag)) {
         if (segment_put(segment, entry, &table->random)) {
             segment->copied_by = 0;
@@ -317,10 +287,7 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
     }
     if (segment_most(segment) >= (uint64_t)MOST_IN_SEGMENT * table->target)
         return false;
-    if (length + MOST_SPANNED_BITS < segment->depth)
-        return false;
-    uint64_t spanned = length < segment->depth ? count_spanned(table, entry.prefix) : 1;
-    return spanned == 1 ? rebuild_one(table, segment, entry) : rebuild_spanned(table, entry, spanned);
+    return rebuild_one(table, segment, entry);
 }
 
 static roost_status put(struct prefix_table *table, struct prefix_entry entry, bool is_first)
@@ -351,23 +318,14 @@ roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry en
     return status == ROOST_OK ? put(table, entry, true) : status;
 }
 
-/* From all segments in which it has something. */
-static bool drop_from_segments(struct prefix_table *table, struct prefix_entry entry)
+static bool drop_from_segment(struct prefix_table *table, struct prefix_entry entry)
 {
-    bool dropped = false;
-    for (uint64_t hash = first_covered(entry.prefix);;) {
-        struct segment *segment = find_segment(table->root, hash);
-        bool here = segment_drop(segment, entry);
-        if (here) {
-            owner_of(table, hash)->count--;
-            segment->copied_by = 0;
-        }
-        dropped |= here;
-        uint64_t end = range_end(segment->start, segment->depth);
-        if (!dropped || end >= last_covered(entry.prefix))
-            return dropped;
-        hash = end + 1;
-    }
+    struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
+    if (!segment_drop(segment, entry))
+        return false;
+    owner_of(table, segment->start)->count--;
+    segment->copied_by = 0;
+    return true;
 }
 
 static bool leave_crowd(struct prefix_table *table, struct prefix_entry entry)
@@ -387,7 +345,7 @@ static bool leave_crowd(struct prefix_table *table, struct prefix_entry entry)
 
 bool tagged_drop(struct prefix_table *table, struct prefix_entry entry)
 {
-    if (!table->root || (!drop_from_segments(table, entry) && !leave_crowd(table, entry)))
+    if (!table->root || (!drop_from_segment(table, entry) && !leave_crowd(table, entry)))
         return false;
     const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
     table->count--;
@@ -413,6 +371,8 @@ void tagged_shrink(struct prefix_table *table, uint64_t prefix)
         table_release(table);
         return;
     }
+    if (table->crowd && table->crowd->stash.count == 0 && !table->reserved)
+        crowd_free(&table->crowd, &table->allocator);
     struct segment *segment = find_segment(table->root, first_covered(prefix));
     if (segment->block_count > 2 && segment->used < (uint32_t)segment->buckets * SLOTS / 4)
         rebuild_one(table, segment, (struct prefix_entry){0});
@@ -422,6 +382,8 @@ void tagged_shrink(struct prefix_table *table, uint64_t prefix)
 
 roost_status tagged_reserve(struct prefix_table *table, uint64_t count)
 {
+    if (count == 0) /* removals are taken at the limit of memory, too */
+        return ROOST_OK;
     if (!crowd_may_grow(table, count))
         return ROOST_TOO_LARGE;
     if (!table->root && table_begin(table, 1) != ROOST_OK)

@@ -206,7 +206,7 @@ static size_t world_bytes(const struct universe *universe)
 
 static bool visit(struct universe *universe, const struct world *world)
 {
-    if (!set_add(&universe->worlds, world, world_bytes(universe)))
+    if (!hash_set_add(&universe->worlds, world, world_bytes(universe)))
         return false;
     if (universe->last)
         return true;
@@ -538,11 +538,11 @@ static void check_bytes(struct universe *universe, roost_filter *filter, uint64_
         universe->state_count++;
         memcpy(tagged, tag, 1);
         memcpy(tagged + 1, digest.bytes, sizeof digest.bytes);
-        must(set_add(&universe->combinations, tagged, sizeof tagged), "different models have different digests");
+        must(hash_set_add(&universe->combinations, tagged, sizeof tagged), "different models have different digests");
         tagged[0] = 'f';
         memset(tagged + 1, 0, sizeof digest.bytes);
         memcpy(tagged + 1, &sum, sizeof sum);
-        must(set_add(&universe->combinations, tagged, sizeof tagged), "different models have different bytes");
+        must(hash_set_add(&universe->combinations, tagged, sizeof tagged), "different models have different bytes");
         check_decoded(universe, filter, &frame);
     }
     must(known->frame == sum, "equal models have equal bytes");
@@ -573,7 +573,7 @@ static void check_layout(struct universe *universe, roost_filter *filter, const 
     memcpy(shape.slots, layout->slots, sizeof shape.slots);
     memcpy(shape.stash, layout->stash, sizeof shape.stash);
     shape.classes = classes_of(classes, shape.live);
-    if (!set_add(&universe->layouts, &shape, sizeof shape))
+    if (!hash_set_add(&universe->layouts, &shape, sizeof shape))
         return;
     must(roost_filter_check(filter) == ROOST_OK, "invariants");
     check_classes(universe, filter, shape.live, classes);
@@ -656,7 +656,7 @@ static void check_world(struct universe *universe, const struct world *world, ui
     uint32_t count = universe->setting->replicas;
     for (uint32_t i = 0; i < count; i++)
         states[i] = state_hash(world->replicas[i].seen, live_of(&world->replicas[i]), world->classes);
-    if (!set_add(&universe->combinations, states, count * sizeof *states))
+    if (!hash_set_add(&universe->combinations, states, count * sizeof *states))
         return;
     for (uint32_t i = 0; i < count; i++)
         put_layout(universe, i, world);

@@ -27,7 +27,7 @@
 #include "exhaustive.h"
 #include "growing/growing_cuckoo.h"
 #include "growing/growing_orcuckoo.h"
-#include "growing/table_parts.h"
+#include "growing/directory.h"
 
 enum {
     MOST_REPLICAS = 3,
@@ -255,7 +255,11 @@ static bool draw_actor(void *context, void *bytes, size_t size)
 
 static struct prefix_table *table_of(const struct universe *universe, roost_filter *filter)
 {
-    return removable(universe) ? &as_growing_orcuckoo(filter)->table : &((struct growing_cuckoo *)filter)->table;
+    if (removable(universe))
+        return &as_growing_orcuckoo(filter)->table;
+    struct prefix_set *set = &((struct growing_cuckoo *)filter)->set;
+    must(set_use_table(set, filter) == ROOST_OK, "a table instead of a list");
+    return set->table;
 }
 
 static enum standing standing_in(const struct universe *universe, const struct observed *filter,
@@ -290,13 +294,11 @@ static struct row read_row(const struct universe *universe, const struct facts *
             row.dots[r][c] = (uint8_t)standing_in(universe, as_const_observed(filter), facts, r, c + 1);
     if (removable(universe))
         return row;
-    struct table_walk walk;
-    bool more = true;
-    walk_begin(&walk, &((const struct growing_cuckoo *)filter)->table, 0);
-    while (walk_next(&walk, &more) == ROOST_OK && more)
-        for (uint64_t i = 0; i < walk.count; i++)
-            cover_by(universe, &row, walk.entries[i].prefix);
-    walk_end(&walk);
+    struct set_stream stream;
+    set_stream_begin(&stream, &((const struct growing_cuckoo *)filter)->set);
+    for (uint64_t prefix; (prefix = next_of_set(&stream)) != 0;)
+        cover_by(universe, &row, prefix);
+    set_stream_end(&stream);
     return row;
 }
 
@@ -384,7 +386,7 @@ static roost_filter *through_bytes(const roost_filter *filter)
     roost_filter *decoded;
     roost_buffer frame;
     must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, &filter->environment) == ROOST_OK, "decode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, filter->environment.common) == ROOST_OK, "decode");
     roost_buffer_release(&frame);
     return decoded;
 }
@@ -417,9 +419,9 @@ static void must_have_one_form(struct universe *universe, const struct facts *fa
     } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
     must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
     must_agree(universe, facts, row, decoded);
-    set_add(&universe->rows, &pair.row, sizeof pair.row);
-    set_add(&universe->frames, &pair.frame, sizeof pair.frame);
-    set_add(&universe->pairs, &pair, sizeof pair);
+    hash_set_add(&universe->rows, &pair.row, sizeof pair.row);
+    hash_set_add(&universe->frames, &pair.frame, sizeof pair.frame);
+    hash_set_add(&universe->pairs, &pair, sizeof pair);
     roost_filter_free(decoded);
 }
 
@@ -671,12 +673,12 @@ static void explore(struct universe *universe, const struct world *world, uint32
 /* The filters of the world that are not the parent's are ours to free. */
 static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
 {
-    bool met = set_meet(&universe->worlds, &world->facts, sizeof world->facts);
+    bool met = hash_set_meet(&universe->worlds, &world->facts, sizeof world->facts);
     universe->transitions++;
     must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
     if (!met)
         must_hold(universe, world, changed);
-    if (set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
+    if (hash_set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
         return;
     if (depth > 0)
         explore(universe, world, depth);

@@ -372,9 +372,9 @@ static void must_have_one_form(struct universe *universe, const struct facts *fa
     } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
     must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
     must_agree(universe, facts, row, decoded);
-    set_add(&universe->rows, &pair.row, sizeof pair.row);
-    set_add(&universe->frames, &pair.frame, sizeof pair.frame);
-    set_add(&universe->pairs, &pair, sizeof pair);
+    hash_set_add(&universe->rows, &pair.row, sizeof pair.row);
+    hash_set_add(&universe->frames, &pair.frame, sizeof pair.frame);
+    hash_set_add(&universe->pairs, &pair, sizeof pair);
     roost_filter_free(decoded);
 }
 
@@ -617,12 +617,12 @@ static void explore(struct universe *universe, const struct world *world, uint32
 /* The filters of the world that are not the parent's are ours to free. */
 static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
 {
-    bool met = set_meet(&universe->worlds, &world->facts, sizeof world->facts);
+    bool met = hash_set_meet(&universe->worlds, &world->facts, sizeof world->facts);
     universe->transitions++;
     must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
     if (!met)
         must_hold(universe, world, changed);
-    if (set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
+    if (hash_set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
         return;
     if (depth > 0)
         explore(universe, world, depth);

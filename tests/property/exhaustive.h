@@ -66,7 +66,7 @@ struct hash_set {
     size_t count, room;
 };
 
-static inline bool set_put(struct hash_set *set, uint64_t hash)
+static inline bool hash_set_put(struct hash_set *set, uint64_t hash)
 {
     size_t at = hash & (set->room - 1);
     for (; set->hashes[at]; at = (at + 1) & (set->room - 1))
@@ -77,41 +77,41 @@ static inline bool set_put(struct hash_set *set, uint64_t hash)
     return true;
 }
 
-static inline void set_grow(struct hash_set *set)
+static inline void hash_set_grow(struct hash_set *set)
 {
     struct hash_set larger = {.room = set->room ? 4 * set->room : 1 << 12};
     larger.hashes = calloc(larger.room, sizeof *larger.hashes);
     must(larger.hashes != NULL, "memory");
     for (size_t i = 0; i < set->room; i++)
         if (set->hashes[i])
-            set_put(&larger, set->hashes[i]);
+            hash_set_put(&larger, set->hashes[i]);
     free(set->hashes);
     *set = larger;
 }
 
 /* Tells whether it is new. A collision would hide a world from us; with 2^64 hashes none is to be expected. */
-static inline bool set_add(struct hash_set *set, const void *bytes, size_t size)
+static inline bool hash_set_add(struct hash_set *set, const void *bytes, size_t size)
 {
     uint64_t hash = checksum_bytes(bytes, size);
     if (2 * (set->count + 1) > set->room)
-        set_grow(set);
-    return set_put(set, hash ? hash : 1);
+        hash_set_grow(set);
+    return hash_set_put(set, hash ? hash : 1);
 }
 
 /* A walk that goes depth first: whether it met a world before, with any depth left. */
-static inline bool set_meet(struct hash_set *set, const void *world, size_t size)
+static inline bool hash_set_meet(struct hash_set *set, const void *world, size_t size)
 {
     uint64_t met[2] = {checksum_bytes(world, size), 0};
-    return !set_add(set, met, sizeof met);
+    return !hash_set_add(set, met, sizeof met);
 }
 
 /* The same with at least so much depth left: with more a world is worth another visit. */
-static inline bool set_meet_with(struct hash_set *set, const void *world, size_t size, uint32_t depth)
+static inline bool hash_set_meet_with(struct hash_set *set, const void *world, size_t size, uint32_t depth)
 {
     uint64_t met[2] = {checksum_bytes(world, size), depth + 1};
-    if (!set_add(set, met, sizeof met))
+    if (!hash_set_add(set, met, sizeof met))
         return true;
-    while (--met[1] > 0 && set_add(set, met, sizeof met))
+    while (--met[1] > 0 && hash_set_add(set, met, sizeof met))
         ;
     return false;
 }

@@ -3,7 +3,11 @@
  * chosen keys, with prefixes that are too short for their segments, at the end of memory, copied while it changes. What
  * comes from strangers is made by hand: any prefix with any dot.
  */
-#include "check.h"
+#include "meter.h"
+
+#include "growing/growing_orcuckoo.h"
+#include "growing/directory.h"
+#include "roost/incremental.h"
 
 static roost_config growing_config(bool multiset, uint64_t capacity)
 {
@@ -14,6 +18,42 @@ static roost_config growing_config(bool multiset, uint64_t capacity)
     config.capacity = capacity;
     config.writers = 1;
     return config;
+}
+
+static roost_filter *growing_filter(bool multiset, uint64_t capacity, uint64_t memory_limit)
+{
+    roost_config config = growing_config(multiset, capacity);
+    roost_environment environment = {.memory_limit = memory_limit};
+    roost_filter *filter;
+    assert_ok(roost_filter_new(&filter, &config, &environment));
+    return filter;
+}
+
+static struct prefix_table *table_in(roost_filter *filter)
+{
+    return &as_growing_orcuckoo(filter)->table;
+}
+
+/* An entry that no filter would make: any prefix, with any dot. */
+static void forge_entry(roost_filter *filter, uint64_t prefix, uint64_t actor, uint32_t counter)
+{
+    struct observed *observed = as_observed(filter);
+    const roost_allocator *allocator = &filter->environment.allocator;
+    struct causal_context dot = {0};
+    assert_true(causal_add(&dot, allocator, (struct dot_run){actor, counter, counter}));
+    assert_ok(number_actors(observed, &dot));
+    struct entry entry = {actors_find(&observed->actors, actor), counter, prefix_position(prefix)};
+    assert_ok(observed->store->take(observed, &entry, 1));
+    assert_true(causal_add(&observed->causal, allocator, (struct dot_run){actor, counter, counter}));
+    causal_release(&dot, allocator);
+}
+
+static roost_filter *decoded(const roost_buffer *frame, uint64_t memory_limit)
+{
+    roost_environment environment = {.memory_limit = memory_limit};
+    roost_filter *filter;
+    assert_ok(roost_filter_decode(&filter, frame->data, frame->size, &environment));
+    return filter;
 }
 
 /* ---- full -------------------------------------------------------------------------------------------------------- */
@@ -41,8 +81,264 @@ static void a_full_filter_has_room_again_after_a_removal(void **state)
     roost_filter_free(filter);
 }
 
+/* ---- short prefixes ---------------------------------------------------------------------------------------------- */
+
+/* A prefix that was long enough for a small table, and copies that come when the table has grown. */
+static void copies_of_a_short_prefix_are_counted(void **state)
+{
+    (void)state;
+    enum { OTHERS = 100000, COPIES = 500 };
+    const roost_hash hash = {0, UINT64_C(0x123456789abcdef1)};
+    roost_filter *filter = growing_filter(true, 1, 0);
+    assert_ok(roost_filter_add_hash(filter, NULL, hash));
+    for (uint64_t key = 0; key < OTHERS; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    uint64_t before = roost_filter_count_hash(filter, hash);
+    for (uint64_t i = 0; i < COPIES; i++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash));
+    assert_int_equal(roost_filter_count_hash(filter, hash), before + COPIES);
+    assert_ok(roost_filter_check(filter));
+    bool removed = true;
+    for (uint64_t i = 0; i < before + COPIES; i++)
+        assert_true(roost_filter_remove_one_hash(filter, &removed, hash) == ROOST_OK && removed);
+    assert_false(roost_filter_contains_hash(filter, hash));
+    assert_ok(roost_filter_check(filter));
+    roost_filter_free(filter);
+}
+
+/* A set whose frame has many dots of the same few prefixes, of all lengths, one within the other. */
+static void nested_prefixes_of_strangers_are_counted(void **state)
+{
+    (void)state;
+    enum { DOTS = 100 };
+    const roost_hash hash = {0, UINT64_C(0x123456789abcdef1)};
+    roost_buffer frame;
+    roost_filter *liar = growing_filter(true, 1000, 0), *victim = growing_filter(true, 1000, 0);
+    uint32_t counter = 0;
+    for (uint64_t key = 0; key < 5000; key++)
+        assert_ok(roost_filter_add_hash(victim, NULL, hash_for_key(key)));
+    uint64_t before = roost_filter_count_hash(victim, hash);
+    for (unsigned length = 4; length <= MOST_LENGTH; length++)
+        for (uint32_t i = 0; i < DOTS; i++)
+            forge_entry(liar, prefix_of(hash.high, length), 7 + i % 3, ++counter);
+    assert_ok(roost_filter_check(liar));
+    assert_int_equal(roost_filter_count_hash(liar, hash), counter);
+    assert_ok(roost_filter_encode(liar, &frame));
+    roost_filter *twin = decoded(&frame, 0);
+    assert_ok(roost_filter_check(twin));
+    assert_true(roost_filter_equal(liar, twin));
+    assert_ok(roost_filter_merge_frame(victim, NULL, frame.data, frame.size));
+    assert_ok(roost_filter_check(victim));
+    assert_int_equal(roost_filter_count_hash(victim, hash), before + counter);
+    assert_int_equal(info_of(twin).entries, counter);
+    assert_ok(roost_filter_remove_hash(twin, NULL, hash));
+    assert_int_equal(info_of(twin).entries, 0);
+    roost_buffer_release(&frame);
+    roost_filter_free(liar);
+    roost_filter_free(twin);
+    roost_filter_free(victim);
+}
+
+/* The shortest prefixes, each with more dots than a segment may hold: memory follows what was sent. */
+static void short_prefixes_of_strangers_take_memory_in_proportion(void **state)
+{
+    (void)state;
+    enum { DOTS = 12000 };
+    roost_filter *liar = growing_filter(true, 1000, 0);
+    table_in(liar)->target = 64; /* as if there were thirty times as many */
+    for (uint32_t i = 0; i < DOTS; i++)
+        forge_entry(liar, prefix_of((uint64_t)i << 60, 4), 7, i + 1);
+    assert_ok(roost_filter_check(liar));
+    roost_info info = info_of(liar);
+    printf("%.0f bytes an entry, %llu segments\n", (double)info.bytes_memory / DOTS,
+           (unsigned long long)segments_of(table_in(liar)->root));
+    assert_true(info.bytes_memory < (uint64_t)DOTS * 400);
+    for (uint64_t i = 0; i < 16; i++)
+        assert_ok(roost_filter_remove_hash(liar, NULL, (roost_hash){0, i << 60}));
+    assert_int_equal(info_of(liar).entries, 0);
+    roost_filter_free(liar);
+}
+
+/* Some dots of a prefix that covers a whole segment must not keep the table from growing. */
+static void a_covered_segment_is_cut(void **state)
+{
+    (void)state;
+    roost_filter *filter = growing_filter(true, 1000, 0);
+    table_in(filter)->target = 64;
+    for (uint32_t i = 0; i < 20; i++)
+        forge_entry(filter, prefix_of(0, 4), 7, i + 1);
+    for (uint64_t key = 0; key < 20000; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    assert_ok(roost_filter_check(filter));
+    printf("%llu segments, %llu in the crowd\n", (unsigned long long)segments_of(table_in(filter)->root),
+           (unsigned long long)tagged_crowd(table_in(filter)));
+    assert_true(segments_of(table_in(filter)->root) >= 20000 / 64);
+    assert_true(tagged_crowd(table_in(filter)) < 1000);
+    roost_filter_free(filter);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static roost_filter *finish_copy(roost_copy_job *job, roost_filter *filter)
+{
+    bool done = false;
+    while (!done)
+        assert_ok(roost_copy_job_step(job, filter, &done, 1000));
+    return roost_copy_job_finish(job);
+}
+
+static roost_filter *copy_of(roost_filter *filter)
+{
+    roost_copy_job *job;
+    assert_ok(roost_copy_job_new(&job, filter, NULL));
+    return finish_copy(job, filter);
+}
+
+static void assert_equal_filters(const roost_filter *filter, const roost_filter *other)
+{
+    assert_ok(roost_filter_check(other));
+    assert_true(roost_filter_equal(filter, other));
+    for (uint64_t key = 0; key < 5000; key++)
+        assert_int_equal(roost_filter_contains_hash(filter, hash_for_key(key)),
+                         roost_filter_contains_hash(other, hash_for_key(key)));
+}
+
+static roost_filter *growing_of(roost_kind kind, uint64_t keys)
+{
+    roost_config config = growing_config(false, 0);
+    config.kind = kind;
+    roost_filter *filter = new_filter(&config);
+    for (uint64_t key = 0; key < keys; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    return filter;
+}
+
+/* What a copy job left in a filter is not taken for the work of a job of its clone. */
+static void a_clone_is_copied_whole(void **state)
+{
+    (void)state;
+    for (roost_kind kind = ROOST_CUCKOO; kind <= ROOST_ORCUCKOO; kind++) {
+        roost_filter *filter = growing_of(kind, 5000), *clone, *first = copy_of(filter);
+        assert_ok(roost_filter_clone(filter, &clone));
+        roost_filter *second = copy_of(clone);
+        assert_equal_filters(filter, first);
+        assert_equal_filters(filter, second);
+        roost_filter_free(filter);
+        roost_filter_free(clone);
+        roost_filter_free(first);
+        roost_filter_free(second);
+    }
+}
+
+/* Nor is that of a job which goes on while the filter is emptied and filled again. */
+static void a_filter_that_was_emptied_is_copied_as_it_is(void **state)
+{
+    (void)state;
+    for (uint64_t left = 0; left <= 3000; left += 1000) {
+        roost_filter *filter = growing_of(ROOST_ORCUCKOO, 5000);
+        roost_copy_job *one, *other = NULL;
+        bool done;
+        assert_ok(roost_copy_job_new(&one, filter, NULL));
+        assert_ok(roost_copy_job_step(one, filter, &done, 10));
+        for (uint64_t key = 0; key < 5000; key++)
+            assert_ok(roost_filter_remove_hash(filter, NULL, hash_for_key(key)));
+        for (uint64_t key = 0; key < left; key++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+        if (left == 3000) {
+            assert_ok(roost_copy_job_new(&other, filter, NULL));
+            assert_ok(roost_copy_job_step(other, filter, &done, 10));
+        }
+        roost_filter *copy = finish_copy(one, filter);
+        assert_equal_filters(filter, copy);
+        roost_filter_free(copy);
+        if (other) {
+            copy = finish_copy(other, filter);
+            assert_equal_filters(filter, copy);
+            roost_filter_free(copy);
+        }
+        roost_filter_free(filter);
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Whatever is added, in whatever order, a filter takes no more than it may. */
+static void the_limit_of_memory_is_kept(void **state)
+{
+    (void)state;
+    const uint64_t limit = 400000;
+    for (int form = 0; form < 3; form++) {
+        roost_filter *filter = growing_filter(true, 1000, limit);
+        roost_status status = ROOST_OK;
+        uint64_t added = 0;
+        for (; added < 100000 && status == ROOST_OK; added++) {
+            uint64_t key = form == 0 ? 0 : form == 1 ? added : added < 2000 ? 0 : added;
+            status = roost_filter_add_hash(filter, NULL, hash_for_key(key));
+            assert_true(info_of(filter).bytes_memory <= limit);
+        }
+        assert_int_equal(status, ROOST_TOO_LARGE);
+        assert_true(added > 3000);
+        assert_ok(roost_filter_check(filter));
+        roost_filter_free(filter);
+    }
+}
+
+/* Whoever has no memory left can still be told what to remove, however little is left. */
+static void removals_are_merged_at_the_limit_of_memory(void **state)
+{
+    (void)state;
+    for (uint64_t limit = 20000; limit < 21000; limit += 16) {
+        roost_filter *filter = growing_filter(false, 1000, limit);
+        roost_buffer frame;
+        for (uint64_t key = 0; roost_filter_add_hash(filter, NULL, hash_for_key(key)) == ROOST_OK; key++)
+            ;
+        assert_ok(roost_filter_encode(filter, &frame));
+        roost_filter *other = decoded(&frame, 0);
+        roost_buffer_release(&frame);
+        for (uint64_t key = 0; key < 50; key++)
+            assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
+        assert_ok(roost_filter_merge(filter, NULL, other));
+        assert_true(roost_filter_equal(filter, other));
+        roost_filter_free(filter);
+        roost_filter_free(other);
+    }
+}
+
+/* A crowd that has gone leaves no memory behind. */
+static void copies_that_are_removed_give_memory_back(void **state)
+{
+    (void)state;
+    enum { COPIES = 200000 };
+    roost_filter *filter = growing_filter(true, 1000, 0);
+    bool removed;
+    for (uint64_t key = 1; key < 1000; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    uint64_t before = info_of(filter).bytes_memory;
+    for (uint64_t i = 0; i < COPIES; i++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0)));
+    assert_int_equal(roost_filter_count_hash(filter, hash_for_key(0)), COPIES);
+    assert_ok(roost_filter_remove_hash(filter, &removed, hash_for_key(0)));
+    assert_true(removed);
+    assert_ok(roost_filter_check(filter));
+    printf("%llu bytes before, %llu after\n", (unsigned long long)before,
+           (unsigned long long)info_of(filter).bytes_memory);
+    assert_true(info_of(filter).bytes_memory < 2 * before + 10000);
+    roost_filter_free(filter);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_filter_has_room_again_after_a_removal)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_filter_has_room_again_after_a_removal),
+        cmocka_unit_test(copies_of_a_short_prefix_are_counted),
+        cmocka_unit_test(nested_prefixes_of_strangers_are_counted),
+        cmocka_unit_test(short_prefixes_of_strangers_take_memory_in_proportion),
+        cmocka_unit_test(a_covered_segment_is_cut),
+        cmocka_unit_test(a_clone_is_copied_whole),
+        cmocka_unit_test(a_filter_that_was_emptied_is_copied_as_it_is),
+        cmocka_unit_test(the_limit_of_memory_is_kept),
+        cmocka_unit_test(removals_are_merged_at_the_limit_of_memory),
+        cmocka_unit_test(copies_that_are_removed_give_memory_back),
+    };
     return cmocka_run_group_tests_name("growing orcuckoo", tests, NULL, NULL);
 }
