@@ -286,7 +286,8 @@ roost_status growing_orcuckoo_merge(roost_filter *base, bool *changed, const roo
  *
  * The receiver has merged all that was new to it; what is left is to drop the entries that the sender has seen removed.
  * The table is walked in the order of hashes, whole segments at a time. It may change in between: what comes is none of
- * these entries, and an entry leaves its segment only for the crowd, which is walked last.
+ * these entries, and an entry leaves its segment only for the crowd, which is walked last, and whose nodes stay where
+ * they are.
  */
 
 roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost_filter *other, uint32_t effort)
@@ -294,7 +295,7 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     struct acquaintance known = acquaintance_of(&filter->observed, as_const_observed(other));
     struct prefix_entry entries[TAGGED_AT_ONCE];
-    struct tagged_walk walk = {sweep->node, 0};
+    struct tagged_walk walk = {sweep->node, sweep->row ? TAGGED_IN_CROWD | (sweep->row - 1) : 0};
     uint64_t seen = 0, most = effort ? (uint64_t)effort * SLOTS : UINT64_MAX;
     for (uint32_t count; (count = tagged_next(&filter->table, &walk, entries)) > 0; seen += count) {
         bool is_next = walk.hash != sweep->node && walk.hash != 0; /* the first entries of another segment */
@@ -304,6 +305,10 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
         for (uint32_t i = 0; i < count; i++)
             if (has_seen_removed(&known, entry_of_prefix(entries[i])))
                 filter->observed.store->drop(&filter->observed, entry_of_prefix(entries[i]));
+        if (walk.position & TAGGED_IN_CROWD && seen + count >= most) {
+            sweep->row = (uint32_t)walk.position + 1; /* one more, as 0 is none */
+            return ROOST_OK;
+        }
     }
     sweep->done = true;
     return ROOST_OK;

@@ -410,15 +410,13 @@ void tagged_make_room(struct prefix_table *table, uint64_t entries)
 
 /* ---- walks ------------------------------------------------------------------------------------------------------- */
 
-#define IN_CROWD (UINT64_C(1) << 63)
-
 static uint32_t next_in_crowd(const struct prefix_table *table, struct tagged_walk *walk, struct prefix_entry *entries)
 {
     uint32_t count = 0;
     if (!table->crowd)
         return 0;
     const struct stash *stash = &table->crowd->stash;
-    for (uint64_t i; (i = walk->position & ~IN_CROWD) < stash->used && count < TAGGED_AT_ONCE; walk->position++)
+    for (uint64_t i; (i = walk->position & ~TAGGED_IN_CROWD) < stash->used && count < TAGGED_AT_ONCE; walk->position++)
         if (stash->nodes[i].key)
             entries[count++] = (struct prefix_entry){stash->nodes[i].key, stash->nodes[i].tag};
     return count;
@@ -427,14 +425,14 @@ static uint32_t next_in_crowd(const struct prefix_table *table, struct tagged_wa
 uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
                      struct prefix_entry entries[TAGGED_AT_ONCE])
 {
-    while (table->root && !(walk->position & IN_CROWD)) {
+    while (table->root && !(walk->position & TAGGED_IN_CROWD)) {
         const struct segment *segment = find_segment(table->root, walk->hash);
         uint32_t position = (uint32_t)walk->position, count = segment_next(segment, &position, entries);
         walk->position = position;
         if (count)
             return count;
         walk->hash = range_end(segment->start, segment->depth) + 1;
-        walk->position = walk->hash ? 0 : IN_CROWD;
+        walk->position = walk->hash ? 0 : TAGGED_IN_CROWD;
     }
     return table->root ? next_in_crowd(table, walk, entries) : 0;
 }

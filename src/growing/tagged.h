@@ -36,10 +36,11 @@ void tagged_release_reserve(struct prefix_table *table);
 /* A table that is empty gets segments for so many, as far as memory goes. */
 void tagged_make_room(struct prefix_table *table, uint64_t entries);
 
-/* A walk over all entries. All zero: not begun. */
+/* A walk over all entries. All zero: not begun. It comes to the crowd last, where the rest of the position counts nodes. */
 struct tagged_walk {
     uint64_t hash, position;
 };
+#define TAGGED_IN_CROWD (UINT64_C(1) << 63)
 /* Some entries; 0 at the end. Only entries that were returned may be dropped in between, without shrinking. */
 uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
                      struct prefix_entry entries[TAGGED_AT_ONCE]);

@@ -260,6 +260,38 @@ static void a_filter_that_was_emptied_is_copied_as_it_is(void **state)
     }
 }
 
+/* ---- removals in slices ------------------------------------------------------------------------------------------ */
+
+/* The crowd is no exception: copies of one element, of which a slice drops a few, while others come and go. */
+static void a_crowd_is_swept_in_slices(void **state)
+{
+    (void)state;
+    enum { COPIES = 20000 };
+    roost_filter *filter = growing_filter(true, 1000, 0), *other;
+    struct sweep sweep = {0};
+    uint32_t slices = 0;
+    for (uint64_t key = 0; key < 3000; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    for (uint64_t i = 0; i < COPIES; i++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0)));
+    assert_ok(roost_filter_clone(filter, &other));
+    for (uint64_t key = 0; key < 1000; key++)
+        assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
+    for (; !sweep.done; slices++) {
+        uint64_t before = info_of(filter).entries;
+        assert_ok(growing_orcuckoo_sweep(filter, &sweep, other, 100));
+        assert_true(before - info_of(filter).entries <= 5000); /* what is left of a segment, and some */
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(5000 + slices)));
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(0)));
+        assert_ok(roost_filter_check(filter));
+    }
+    assert_in_range(slices, COPIES / 1000, COPIES / 100);
+    assert_int_equal(info_of(filter).entries, 2000 + 2 * slices);
+    assert_int_equal(roost_filter_count_hash(filter, hash_for_key(0)), slices);
+    roost_filter_free(filter);
+    roost_filter_free(other);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Whatever is added, in whatever order, a filter takes no more than it may. */
@@ -336,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_covered_segment_is_cut),
         cmocka_unit_test(a_clone_is_copied_whole),
         cmocka_unit_test(a_filter_that_was_emptied_is_copied_as_it_is),
+        cmocka_unit_test(a_crowd_is_swept_in_slices),
         cmocka_unit_test(the_limit_of_memory_is_kept),
         cmocka_unit_test(removals_are_merged_at_the_limit_of_memory),
         cmocka_unit_test(copies_that_are_removed_give_memory_back),
