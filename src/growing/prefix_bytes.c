@@ -185,7 +185,7 @@ static roost_status read_some(struct prefix_reader *prefixes, uint64_t first, un
 static roost_status read_list(struct prefix_reader *prefixes, unsigned length)
 {
     const unsigned range_bits = prefixes->range_bits;
-    uint64_t universe = universe_of(length, range_bits), count = read_gamma(prefixes->reader) - 1, next = 0, first;
+    uint64_t universe = universe_of(length, range_bits), count = read_gamma(prefixes->reader) - 1, next = 0, first = 0;
     if (prefixes->reader->failed || count > prefixes->left || count > reader_bits_left(prefixes->reader))
         return ROOST_CORRUPT;
     if (count > 0 && !prefix_in_range(&first, prefixes->range, 0, length, range_bits))
