@@ -32,6 +32,16 @@ static inline void store_word(uint8_t *bytes, uint64_t word)
     memcpy(bytes, &word, sizeof word);
 }
 
+static inline uint32_t load_half_word(const uint8_t *bytes)
+{
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap32(word);
+#endif
+    return word;
+}
+
 static inline uint128 load_double_word(const uint8_t *bytes)
 {
     return (uint128)load_word(bytes + 8) << 64 | load_word(bytes);

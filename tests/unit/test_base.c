@@ -1,6 +1,7 @@
 /* The base room: bit streams, Rice codes, varints, sorting, choices. */
 #include "check.h"
 
+#include "base/hash.h"
 #include "base/sort.h"
 
 static void bits_come_back(void **state)
@@ -201,6 +202,27 @@ static void sorts_like_qsort(void **state)
     }
 }
 
+/* At every size and wherever it begins, the short way for keys gives what XXH3 itself gives. */
+static void keys_hash_as_xxh3_does(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(9));
+    uint8_t bytes[320];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)random_next(&random);
+    for (int round = 0; round < 200; round++) {
+        uint64_t seed = round == 0 ? 0 : round == 1 ? ROOST_DEFAULT_SEED : random_next(&random);
+        struct hash_seed prepared = prepare_seed(seed);
+        for (size_t size = 0; size <= 300; size++) {
+            const uint8_t *key = bytes + (size_t)round % (sizeof bytes - size);
+            roost_hash hash = hash_key(&prepared, key, size);
+            XXH128_hash_t expected = XXH3_128bits_withSeed(key, size, seed);
+            assert_int_equal(hash.low, expected.low64);
+            assert_int_equal(hash.high, expected.high64);
+        }
+    }
+}
+
 static void choices_are_even(void **state)
 {
     (void)state;
@@ -260,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_fixed_writer_stops_at_its_room),
         cmocka_unit_test(rice_parameter_is_best_for_geometric_gaps),
         cmocka_unit_test(sorts_like_qsort),
+        cmocka_unit_test(keys_hash_as_xxh3_does),
         cmocka_unit_test(choices_are_even),
         cmocka_unit_test(statuses_keep_their_numbers),
         cmocka_unit_test(every_status_has_a_text_of_its_own),
