@@ -4,9 +4,9 @@
  * XXH3 is inlined: a hash of sixteen bytes is then about three nanoseconds. It is not a cryptographic hash: anyone who
  * knows the seed can construct keys that collide, so a service that accepts untrusted keys should keep its seed secret.
  *
- * hash_key gives the same values as hash_bytes. It is for the keys of callers, one at a time: those of 4 to 16 bytes,
- * numbers and short names, are hashed in line, in some 30 instructions; all others by a call. Compiled as a whole, XXH3
- * saves registers and goes through a chain of comparisons before it knows that a key is short.
+ * The keys of callers have functions of their own, which give the same values as hash_bytes. hash_short_key is for 4 to
+ * 16 bytes, numbers and short names: some 30 instructions, in line. Compiled as a whole, XXH3 saves registers and goes
+ * through a chain of comparisons before it knows that a key is short.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -84,9 +84,10 @@ static ALWAYS_INLINE roost_hash hash_short_key(const struct hash_seed *seed, con
 /* Keys of any size: out of line. */
 roost_hash hash_any_key(const struct hash_seed *seed, const void *key, size_t size);
 
+/* For loops: a key of eight bytes in line, all others by a call, so that the loop stays short. */
 static ALWAYS_INLINE roost_hash hash_key(const struct hash_seed *seed, const void *key, size_t size)
 {
-    return __builtin_expect(is_short_key(size), 1) ? hash_short_key(seed, key, size) : hash_any_key(seed, key, size);
+    return __builtin_expect(size == 8, 1) ? hash_short_key(seed, key, 8) : hash_any_key(seed, key, size);
 }
 
 static inline uint128 hash_to_number(roost_hash hash)

@@ -37,6 +37,8 @@
 /* Past this size a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((size_t)4 << 20)
 
+static const struct filter_calls *calls_for(const struct bloom *bloom);
+
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static roost_status size_for(const roost_config *config, struct bloom_geometry *geometry)
@@ -138,6 +140,7 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     place_side(bloom, side);
     bloom->blocks = (struct bloom_blocks){words_of(bloom), geometry.bits / BLOCK_BITS, geometry.probes, bloom->stale,
                                           bytes > CACHED_BYTES};
+    bloom->own.calls = calls_for(bloom);
     return bloom;
 }
 
@@ -264,15 +267,15 @@ bool bloom_has_bit(const roost_filter *filter, uint64_t position)
 
 /* The journal records a key by its hash, which is shorter than its bits. A single bit, set by a merge, has a tag of
    0: a key whose hash ends in 64 zeros is recorded bit by bit. */
-static void note_key(struct bloom *bloom, roost_hash hash)
+static void note_key(roost_filter *filter, roost_hash hash)
 {
     uint64_t positions[MOST_PROBES];
     if (hash.high) {
-        note(&bloom->base, hash.low, hash.high);
+        note(filter, hash.low, hash.high);
         return;
     }
-    for (uint32_t i = positions_of(bloom, positions, hash); i > 0; i--)
-        note(&bloom->base, positions[i - 1], 0);
+    for (uint32_t i = positions_of(as_bloom(filter), positions, hash); i > 0; i--)
+        note(filter, positions[i - 1], 0);
 }
 
 #define NOTED_AT_ONCE 256
@@ -285,7 +288,7 @@ static void add_and_note(struct bloom *bloom, bool *changed, const roost_hash *h
         add_some(bloom, grew, hashes + done, some);
         for (size_t i = 0; i < some; i++)
             if (grew[i])
-                note_key(bloom, hashes[done + i]);
+                note_key(&bloom->base, hashes[done + i]);
         if (changed)
             memcpy(changed + done, grew, some * sizeof *grew);
     }
@@ -312,6 +315,41 @@ static void bloom_contains(const roost_filter *filter, bool *found, const roost_
         classic_prefetch(bloom, hashes, i, count);
         found[i] = classic_holds(bloom, hashes[i]);
     }
+}
+
+roost_status bloom_add_and_note(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    add_and_note(as_bloom(filter), changed, &hash, 1);
+    return ROOST_OK;
+}
+
+static bool classic_contains(const roost_filter *filter, roost_hash hash)
+{
+    return classic_holds(as_const_bloom(filter), hash);
+}
+
+static roost_status classic_add(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    if (journal_is_on(filter->journal))
+        return bloom_add_and_note(filter, changed, hash);
+    bool grew = classic_take(as_bloom(filter), hash);
+    if (changed)
+        *changed = grew;
+    return ROOST_OK;
+}
+
+static const struct filter_calls classic_calls = {.contains = classic_contains,
+                                                  .add = classic_add,
+                                                  .remove = remove_by_batch,
+                                                  .contains_keys = contains_keys_by_batch,
+                                                  .add_keys = add_keys_by_batch};
+
+static const struct filter_calls *calls_for(const struct bloom *bloom)
+{
+    if (!is_blocked(bloom))
+        return &classic_calls;
+    const struct bloom_kernel *kernel = bloom_kernel_in_use();
+    return bloom->geometry.probes == 8 ? kernel->calls_of_eight : kernel->calls_of_any;
 }
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */

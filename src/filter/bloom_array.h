@@ -47,6 +47,9 @@ static inline bool is_blocked(const struct bloom *bloom)
     return bloom->base.config->layout == ROOST_BLOCKED;
 }
 
+/* Adds a key and records it in the journal, which is on. `changed` may be NULL. */
+roost_status bloom_add_and_note(roost_filter *filter, bool *changed, roost_hash hash);
+
 /* ---- chunks in use ----------------------------------------------------------------------------------------------- */
 
 #define GROUP 64 /* chunks whose bits of use share a word */
@@ -82,17 +85,11 @@ static inline size_t next_used(const struct bloom *bloom, size_t chunk)
     return chunk;
 }
 
-static inline uint64_t ones_in(const uint64_t *words, size_t count)
-{
-    uint64_t ones = 0;
-    for (size_t i = 0; i < count; i++)
-        ones += count_ones(words[i]);
-    return ones;
-}
-
 static inline uint64_t ones_in_chunk(const struct bloom *bloom, size_t chunk)
 {
-    return is_used(bloom, chunk) ? ones_in(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk)) : 0;
+    return is_used(bloom, chunk)
+               ? bloom_kernel_in_use()->count(words_of(bloom) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk))
+               : 0;
 }
 
 static inline uint64_t count_set(const struct bloom *bloom)

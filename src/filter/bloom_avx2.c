@@ -7,12 +7,15 @@ struct block_bits {
     __m256i low, high;
 };
 
-/* Four lanes of a round: 1 or 0 shifted to its place. */
+/* Four lanes of a round: 1 or 0 shifted to its place. Compilers do not work out which lanes are active where all are.
+ */
 static inline __m256i round_bits(uint64_t word, uint32_t lanes, __m256i shifts, __m256i lane_numbers)
 {
     const __m256i one = _mm256_set1_epi64x(1), six_bits = _mm256_set1_epi64x(63);
     __m256i places = _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x((long long)word), shifts), six_bits);
-    __m256i active = _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x(lanes), lane_numbers), one);
+    __m256i active = one;
+    if (lanes != 0xff)
+        active = _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x(lanes), lane_numbers), one);
     return _mm256_sllv_epi64(active, places);
 }
 
@@ -55,4 +58,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2");
 }
 
-const struct bloom_kernel bloom_kernel_avx2 = {"avx2", usable, add_batch, contains_batch, merge_words};
+const struct bloom_kernel bloom_kernel_avx2 = {"avx2",      usable,      add_batch,       contains_batch,
+                                               merge_words, count_words, &calls_of_eight, &calls_of_any};

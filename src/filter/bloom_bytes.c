@@ -41,7 +41,7 @@ static void visit_gaps(const struct bloom *bloom, gap_visitor *visit, void *cont
 struct gap_coder {
     struct bit_writer *writer;
     unsigned parameter;
-    uint64_t bits; /* what the code takes */
+    uint64_t bits; /* what the code takes, or a little more */
 };
 
 static void measure_gap(void *context, uint64_t gap)
@@ -71,25 +71,63 @@ static void write_raw(const struct bloom *bloom, struct bit_writer *writer)
 #endif
 }
 
-/* Which form is the shorter one depends on the state alone; `coder` is ready for the positions. */
-static enum state_form shorter_form(const struct bloom *bloom, uint64_t set, struct gap_coder *coder)
+/* How many bits are set, and one more than the position of the last of them. */
+struct bit_count {
+    uint64_t set, end;
+};
+
+static struct bit_count count_bits(const struct bloom *bloom)
 {
-    coder->parameter = rice_parameter(bloom->geometry.bits, set);
-    /* A code takes at least 1 + parameter bits, so a well-filled array need not be measured. */
-    if (set * (1 + coder->parameter) / 8 >= raw_bytes(bloom))
+    struct bit_count count = {0, 0};
+    size_t last = 0;
+    for (size_t chunk = next_used(bloom, 0); chunk < bloom->chunks; chunk = next_used(bloom, chunk + 1)) {
+        uint64_t ones = ones_in_chunk(bloom, chunk);
+        count.set += ones;
+        last = ones ? chunk : last;
+    }
+    size_t word = last * CHUNK_WORDS + words_in_chunk(bloom, last);
+    while (count.set && !words_of(bloom)[word - 1])
+        word--;
+    count.end = count.set ? (word - 1) * 64 + highest_bit(words_of(bloom)[word - 1]) + 1 : 0;
+    return count;
+}
+
+static bool positions_are_shorter(const struct bloom *bloom, uint64_t bits)
+{
+    return divide_up(bits, 8) + 9 < raw_bytes(bloom);
+}
+
+/*
+ * Which form is the shorter one depends on the state alone; `coder` is ready for the positions. A gap takes its
+ * quotient by 2^parameter, and 1 + parameter bits. All gaps together are known without a walk: what is not set before
+ * the last bit that is. So is the sum of their quotients, but for what each division leaves; hardly ever does the
+ * answer depend on that, and never where the parameter is 0, in arrays that are well filled.
+ */
+static enum state_form shorter_form(const struct bloom *bloom, struct bit_count count, struct gap_coder *coder)
+{
+    unsigned parameter = rice_parameter(bloom->geometry.bits, count.set);
+    uint64_t gaps = count.end - count.set, fixed_bits = count.set * (1 + parameter);
+    uint64_t left_over = count.set * ((UINT64_C(1) << parameter) - 1); /* at most, by all divisions */
+    uint64_t least = fixed_bits + ((gaps > left_over ? gaps - left_over : 0) >> parameter);
+    coder->parameter = parameter;
+    coder->bits = fixed_bits + (gaps >> parameter);
+    if (positions_are_shorter(bloom, coder->bits))
+        return RICE_POSITIONS;
+    if (!positions_are_shorter(bloom, least))
         return RAW_WORDS;
+    coder->bits = 0;
     visit_gaps(bloom, measure_gap, coder);
-    return divide_up(coder->bits, 8) + 9 < raw_bytes(bloom) ? RICE_POSITIONS : RAW_WORDS;
+    return positions_are_shorter(bloom, coder->bits) ? RICE_POSITIONS : RAW_WORDS;
 }
 
 roost_status bloom_write_state(const roost_filter *filter, struct bit_writer *writer)
 {
     const struct bloom *bloom = as_const_bloom(filter);
-    uint64_t set = count_set(bloom);
+    struct bit_count count = count_bits(bloom);
     struct gap_coder coder = {.writer = writer};
-    if (shorter_form(bloom, set, &coder) == RICE_POSITIONS) {
+    if (shorter_form(bloom, count, &coder) == RICE_POSITIONS) {
         write_byte(writer, RICE_POSITIONS);
-        write_varint(writer, set);
+        write_varint(writer, count.set);
         bit_writer_reserve(writer, (size_t)divide_up(coder.bits, 8));
         visit_gaps(bloom, write_gap, &coder);
         write_alignment(writer);
@@ -143,7 +181,7 @@ roost_status bloom_read_state(roost_filter *filter, struct bit_reader *reader)
         return ROOST_CORRUPT;
     roost_status status = form == RAW_WORDS ? read_raw(bloom, reader) : read_positions(bloom, reader);
     struct gap_coder coder = {0};
-    if (status == ROOST_OK && shorter_form(bloom, count_set(bloom), &coder) != form)
+    if (status == ROOST_OK && shorter_form(bloom, count_bits(bloom), &coder) != form)
         status = ROOST_CORRUPT;
     return status;
 }

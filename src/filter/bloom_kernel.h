@@ -22,6 +22,8 @@ struct bloom_blocks {
     bool prefetch;  /* the array is larger than the caches */
 };
 
+struct filter_calls; /* kind.h */
+
 /* One implementation of the hot loops. All give the same bits. `changed` may be NULL. */
 struct bloom_kernel {
     const char *name;
@@ -30,6 +32,10 @@ struct bloom_kernel {
     void (*contains)(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count);
     /* Or of two runs of words, of either layout; returns whether the first one changed. */
     bool (*merge)(uint64_t *restrict words, const uint64_t *restrict other, size_t count);
+    /* How many bits of a run of words are set. */
+    uint64_t (*count)(const uint64_t *words, size_t count);
+    /* For filters of eight probes, and of any other number. */
+    const struct filter_calls *calls_of_eight, *calls_of_any;
 };
 
 extern const struct bloom_kernel bloom_kernel_plain;
@@ -40,7 +46,8 @@ extern const struct bloom_kernel bloom_kernel_avx2, bloom_kernel_avx512;
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */
 extern const struct bloom_kernel *const bloom_kernels[];
 
-/* The best one that this machine can run; tests may force another (NULL: back to the best). */
+/* The best one that this machine can run; tests may force another (NULL: back to the best). A filter takes its calls
+   from the one that is in use when it is made. */
 const struct bloom_kernel *bloom_kernel_in_use(void);
 void bloom_kernel_force(const struct bloom_kernel *kernel);
 

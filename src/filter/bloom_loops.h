@@ -1,21 +1,42 @@
 /*
- * The loops over a batch of keys, and the merge, shared by all kernels. A kernel defines, before it includes this,
+ * The calls for one key, the loops over a batch of keys, and the merge, shared by all kernels. A kernel defines, before
+ * it includes this,
  *
  *     static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes);
  *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   returns whether it changed
  *
- * and gets `add_batch`, `contains_batch` and `merge_words`. The number of probes is made a constant where it is eight,
- * which lets the compiler drop all that is not needed for full rounds; of more than eight, the first eight are tested
- * alone, which rejects nearly all keys that are absent. In an array larger than the caches each key waits for memory:
- * the line of the key that comes AHEAD keys later is prefetched while this one is tested. Inside the caches prefetching
- * would only cost.
+ * and gets `add_batch`, `contains_batch`, `merge_words`, `count_words`, `calls_of_eight` and `calls_of_any`.
+ *
+ * The number of probes is made a constant where it is eight, which lets the compiler drop all that is not needed for
+ * full rounds; of more than eight, the first eight are tested alone, which rejects nearly all keys that are absent. In
+ * an array larger than the caches each key waits for memory: the line of the key that comes AHEAD keys later is
+ * prefetched while this one is tested. Inside the caches prefetching would only cost. Keys that come as bytes are
+ * hashed in the same pass; out of cache their hashes wait in a ring.
+ *
+ * One key at a time, out of cache, the processor itself overlaps the calls of a loop, as many as it holds instructions
+ * for. So these calls are short, and no branch depends on the bits: a wrong guess would wait for memory.
  */
 #ifndef FILTER_BLOOM_LOOPS_H
 #define FILTER_BLOOM_LOOPS_H
 
-#include "bloom_kernel.h"
+#include "bloom_array.h"
 
-#define AHEAD 48
+#define AHEAD      48
+#define KEYS_AHEAD 64
+
+static ALWAYS_INLINE bool holds(const uint64_t *words, uint64_t blocks, roost_hash hash, uint32_t probes)
+{
+    const uint64_t *block = words + block_of(hash, blocks) * BLOCK_WORDS;
+    return (probes <= 8 || block_holds(block, hash, 8)) && block_holds(block, hash, probes);
+}
+
+static ALWAYS_INLINE bool take(uint64_t *words, uint64_t blocks, uint8_t *stale, roost_hash hash, uint32_t probes)
+{
+    uint64_t block = block_of(hash, blocks);
+    bool grew = block_take(words + block * BLOCK_WORDS, hash, probes);
+    stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
+    return grew;
+}
 
 static ALWAYS_INLINE void prefetch_block(const uint64_t *words, uint64_t blocks, roost_hash hash)
 {
@@ -39,10 +60,7 @@ static ALWAYS_INLINE void add_loop(const struct bloom_blocks *blocks, bool *chan
     for (size_t i = 0; i < count; i++) {
         if (prefetch && i + AHEAD < count)
             prefetch_block(words, block_count, hashes[i + AHEAD]);
-        uint64_t block = block_of(hashes[i], block_count);
-        bool grew = block_take(words + block * BLOCK_WORDS, hashes[i], probes);
-        if (grew)
-            stale[block / (CHUNK_BYTES / BLOCK_BYTES)] = 1;
+        bool grew = take(words, block_count, stale, hashes[i], probes);
         if (changed)
             changed[i] = grew;
     }
@@ -58,8 +76,7 @@ static ALWAYS_INLINE void contains_loop(const struct bloom_blocks *blocks, bool 
     for (size_t i = 0; i < count; i++) {
         if (prefetch && i + AHEAD < count)
             prefetch_block(words, block_count, hashes[i + AHEAD]);
-        const uint64_t *block = words + block_of(hashes[i], block_count) * BLOCK_WORDS;
-        found[i] = (probes <= 8 || block_holds(block, hashes[i], 8)) && block_holds(block, hashes[i], probes);
+        found[i] = holds(words, block_count, hashes[i], probes);
     }
 }
 
@@ -89,6 +106,119 @@ static void contains_batch(const struct bloom_blocks *blocks, bool *found, const
         contains_loop(blocks, found, hashes, count, blocks->probes, false);
 }
 
+/* ---- keys as bytes ----------------------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE roost_hash hash_ahead(const struct hash_seed *seed, const roost_bytes *key, const uint64_t *words,
+                                           uint64_t blocks)
+{
+    roost_hash hash = hash_key(seed, key->data, key->size);
+    prefetch_block(words, blocks, hash);
+    return hash;
+}
+
+static ALWAYS_INLINE void contains_keys_loop(const roost_filter *filter, bool *found, const roost_bytes *keys,
+                                             size_t count, uint32_t probes)
+{
+    const struct bloom_blocks *blocks = &as_const_bloom(filter)->blocks;
+    const struct hash_seed seed = hash_seed_of(filter);
+    const uint64_t *words = blocks->words;
+    uint64_t block_count = blocks->count;
+    roost_hash ring[KEYS_AHEAD];
+    if (!blocks->prefetch) {
+        for (size_t i = 0; i < count; i++)
+            found[i] = holds(words, block_count, hash_key(&seed, keys[i].data, keys[i].size), probes);
+        return;
+    }
+    for (size_t i = 0; i < KEYS_AHEAD && i < count; i++)
+        ring[i] = hash_ahead(&seed, &keys[i], words, block_count);
+    for (size_t i = 0; i < count; i++) {
+        roost_hash *turn = &ring[i % KEYS_AHEAD], hash = *turn;
+        if (i + KEYS_AHEAD < count)
+            *turn = hash_ahead(&seed, &keys[i + KEYS_AHEAD], words, block_count);
+        found[i] = holds(words, block_count, hash, probes);
+    }
+}
+
+static ALWAYS_INLINE void add_keys_loop(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count,
+                                        uint32_t probes)
+{
+    const struct bloom_blocks *blocks = &as_bloom(filter)->blocks;
+    const struct hash_seed seed = hash_seed_of(filter);
+    uint64_t *words = blocks->words, block_count = blocks->count;
+    uint8_t *stale = blocks->stale;
+    bool prefetch = blocks->prefetch;
+    roost_hash ring[KEYS_AHEAD];
+    for (size_t i = 0; prefetch && i < KEYS_AHEAD && i < count; i++)
+        ring[i] = hash_ahead(&seed, &keys[i], words, block_count);
+    for (size_t i = 0; i < count; i++) {
+        roost_hash *turn = &ring[i % KEYS_AHEAD];
+        roost_hash hash = prefetch ? *turn : hash_key(&seed, keys[i].data, keys[i].size);
+        if (prefetch && i + KEYS_AHEAD < count)
+            *turn = hash_ahead(&seed, &keys[i + KEYS_AHEAD], words, block_count);
+        bool grew = take(words, block_count, stale, hash, probes);
+        if (changed)
+            changed[i] = grew;
+    }
+}
+
+/* ---- the calls of a filter --------------------------------------------------------------------------------------- */
+
+static ALWAYS_INLINE bool contains_one(const roost_filter *filter, roost_hash hash, uint32_t probes)
+{
+    const struct bloom_blocks *blocks = &as_const_bloom(filter)->blocks;
+    return holds(blocks->words, blocks->count, hash, probes);
+}
+
+static ALWAYS_INLINE roost_status add_one(roost_filter *filter, bool *changed, roost_hash hash, uint32_t probes)
+{
+    const struct bloom_blocks *blocks = &as_bloom(filter)->blocks;
+    if (__builtin_expect(journal_is_on(filter->journal), 0))
+        return bloom_add_and_note(filter, changed, hash);
+    bool grew = take(blocks->words, blocks->count, blocks->stale, hash, probes);
+    if (changed)
+        *changed = grew;
+    return ROOST_OK;
+}
+
+/* The journal wants the hashes. */
+static ALWAYS_INLINE roost_status add_keys(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                                           size_t count, uint32_t probes)
+{
+    if (journal_is_on(filter->journal))
+        return add_keys_by_batch(filter, changed, done, keys, count);
+    add_keys_loop(filter, changed, keys, count, probes);
+    *done = count;
+    return ROOST_OK;
+}
+
+#define CALLS(suffix, probes)                                                                                          \
+    static bool contains##suffix(const roost_filter *filter, roost_hash hash)                                          \
+    {                                                                                                                  \
+        return contains_one(filter, hash, probes);                                                                     \
+    }                                                                                                                  \
+    static roost_status add##suffix(roost_filter *filter, bool *changed, roost_hash hash)                              \
+    {                                                                                                                  \
+        return add_one(filter, changed, hash, probes);                                                                 \
+    }                                                                                                                  \
+    static void contains_keys##suffix(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)  \
+    {                                                                                                                  \
+        contains_keys_loop(filter, found, keys, count, probes);                                                        \
+    }                                                                                                                  \
+    static roost_status add_keys##suffix(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,   \
+                                         size_t count)                                                                 \
+    {                                                                                                                  \
+        return add_keys(filter, changed, done, keys, count, probes);                                                   \
+    }                                                                                                                  \
+    static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
+                                                      .add = add##suffix,                                              \
+                                                      .remove = remove_by_batch,                                       \
+                                                      .contains_keys = contains_keys##suffix,                          \
+                                                      .add_keys = add_keys##suffix};
+CALLS(_of_eight, 8)
+CALLS(_of_any, as_const_bloom(filter)->blocks.probes)
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
 /* Plain C: the compiler makes the widest vectors of it that the kernel's instruction set has. */
 static bool merge_words(uint64_t *restrict words, const uint64_t *restrict other, size_t count)
 {
@@ -98,6 +228,14 @@ static bool merge_words(uint64_t *restrict words, const uint64_t *restrict other
         words[i] |= other[i];
     }
     return fresh != 0;
+}
+
+static uint64_t count_words(const uint64_t *words, size_t count)
+{
+    uint64_t ones = 0;
+    for (size_t i = 0; i < count; i++)
+        ones += count_ones(words[i]);
+    return ones;
 }
 
 #endif

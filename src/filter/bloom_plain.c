@@ -63,4 +63,5 @@ static bool usable(void)
     return true;
 }
 
-const struct bloom_kernel bloom_kernel_plain = {"plain", usable, add_batch, contains_batch, merge_words};
+const struct bloom_kernel bloom_kernel_plain = {"plain",     usable,      add_batch,       contains_batch,
+                                                merge_words, count_words, &calls_of_eight, &calls_of_any};

@@ -26,8 +26,10 @@ struct cuckoo_table {
     uint64_t copy_token;  /* the same in both while one is an incremental copy of the other */
     uint64_t moves;       /* grows whenever entries move to other slots, so that an incremental walk may miss them */
     uint32_t most_kicks;
-    int form;                     /* which way of reading a bucket fits */
-    uint64_t ones, tops;          /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
+    int form;             /* which way of reading a bucket fits */
+    int plain_form;       /* the same where classes and slots have one geometry, outside series; else OTHER_FORM */
+    uint32_t bucket_bits; /* of the slots of a bucket */
+    uint64_t ones, tops;  /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
     uint128 wide_ones, wide_tops; /* the same for wider ones */
 };
 

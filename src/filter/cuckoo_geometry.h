@@ -155,6 +155,12 @@ static inline uint32_t pair_middle(uint32_t sum)
 static inline uint64_t class_key(struct place place, struct cuckoo_geometry geometry)
 {
     uint32_t n0 = base_buckets(geometry), level = geometry.level, low = (1u << level) - 1;
+    if (__builtin_expect(level == 0, 1)) { /* the same with less to do */
+        uint64_t sum = (uint64_t)place.bucket + place.other;
+        uint32_t middle = pair_middle((uint32_t)(sum < n0 ? sum : sum - n0));
+        uint32_t u = subtract_modulo(place.bucket, middle, n0), v = subtract_modulo(place.other, middle, n0);
+        return (uint64_t)(u < v ? u : v) << geometry.bits | place.fingerprint;
+    }
     uint32_t hi = place.bucket >> level, other_hi = place.other >> level;
     uint64_t sum = (uint64_t)hi + other_hi;
     uint32_t middle = pair_middle((uint32_t)(sum < n0 ? sum : sum - n0));

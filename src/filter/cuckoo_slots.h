@@ -19,7 +19,19 @@ enum form {
     TWO_HALVES, /* two halves of up to 128 bits */
     TAGGED_32,  /* slots of 32 bits, a tag above the fingerprint */
     TAGGED_64,
+    FOUR_TAGGED, /* four slots of 64 bits: the most common table with tags */
+    OTHER_FORM,  /* in plain_form: none of these says it all */
 };
+
+static ALWAYS_INLINE bool is_tagged(enum form form)
+{
+    return form == TAGGED_32 || form == TAGGED_64 || form == FOUR_TAGGED;
+}
+
+static ALWAYS_INLINE uint32_t tagged_width(enum form form)
+{
+    return form == TAGGED_32 ? 32 : 64;
+}
 
 #define NO_SLOT    (-1)
 #define PAGE_SHIFT 12
@@ -29,7 +41,7 @@ enum form {
 
 static inline uint64_t bucket_start(const struct cuckoo_table *table, uint32_t bucket)
 {
-    return (uint64_t)bucket * (slot_width(table->shape) * table->shape.bucket_size);
+    return (uint64_t)bucket * table->bucket_bits;
 }
 
 /* A slot of an uneven width may reach into the next page, by less than a word. */
@@ -59,18 +71,37 @@ static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint3
     store_word(bytes, (load_word(bytes) & ~mask) | word << (bit & 7));
 }
 
+/* The same for slots that are words. */
+static inline void write_tagged_64(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint64_t word)
+{
+    uint64_t byte = (bucket_start(table, bucket) + offset) / 8;
+    touch(table, byte);
+    store_word(table->slots.bytes + byte, word);
+}
+
+/* Not 0 if any lane of `bucket` equals the fingerprint; the lowest bit that is set is the top of the lowest such lane. */
+static ALWAYS_INLINE uint64_t match_lanes(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops)
+{
+    uint64_t difference = bucket ^ fingerprint * ones;
+    return (difference - ones) & ~difference & tops;
+}
+
+static ALWAYS_INLINE uint128 match_wide_lanes(uint128 bucket, uint32_t fingerprint, uint128 ones, uint128 tops)
+{
+    uint128 difference = bucket ^ fingerprint * ones;
+    return (difference - ones) & ~difference & tops;
+}
+
 /* The first bit of the lowest lane of `bucket` that equals the fingerprint, or NO_SLOT. */
 static inline int find_lane(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops, uint32_t bits)
 {
-    uint64_t difference = bucket ^ fingerprint * ones;
-    uint64_t zeros = (difference - ones) & ~difference & tops;
+    uint64_t zeros = match_lanes(bucket, fingerprint, ones, tops);
     return zeros ? (int)(lowest_bit(zeros) - (bits - 1)) : NO_SLOT;
 }
 
 static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 ones, uint128 tops, uint32_t bits)
 {
-    uint128 difference = bucket ^ fingerprint * ones;
-    uint128 zeros = (difference - ones) & ~difference & tops;
+    uint128 zeros = match_wide_lanes(bucket, fingerprint, ones, tops);
     if ((uint64_t)zeros)
         return (int)(lowest_bit((uint64_t)zeros) - (bits - 1));
     uint64_t upper = (uint64_t)(zeros >> 64);
@@ -78,10 +109,20 @@ static inline int find_wide_lane(uint128 bucket, uint32_t fingerprint, uint128 o
 }
 
 /* Lanes past the last slot read as the next bucket's bits, but have no top bit to report. */
+static inline uint64_t load_one_word(const struct cuckoo_table *table, uint64_t bit)
+{
+    return load_word(table->slots.bytes + bit / 8) >> (bit & 7);
+}
+
+static inline uint128 load_two_words(const struct cuckoo_table *table, uint64_t bit)
+{
+    return load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
+}
+
 static inline int find_in_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
 {
-    uint128 words = load_double_word(table->slots.bytes + bit / 8) >> (bit & 7);
-    return find_wide_lane(words, fingerprint, table->wide_ones, table->wide_tops, table->shape.bits);
+    return find_wide_lane(load_two_words(table, bit), fingerprint, table->wide_ones, table->wide_tops,
+                          table->shape.bits);
 }
 
 #define EIGHT_ONES UINT64_C(0x0101010101010101)
@@ -134,35 +175,34 @@ static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unu
 }
 
 /* Which slots of a bucket have the fingerprint, a bit for each; all are compared, without a branch on any. */
-static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                           uint32_t fingerprint)
 {
-    const uint32_t size = table->shape.bucket_size;
-    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
+    const uint32_t size = table->shape.bucket_size, width = tagged_width(form);
     const uint32_t unused = 32 - table->shape.bits, wanted = fingerprint << unused;
-    if (size == 4 && width == 64)
-        return four_slots_with(slots, unused, wanted);
+    if (form == FOUR_TAGGED)
+        return four_slots_with(table->slots.bytes + (size_t)bucket * 32, unused, wanted);
+    const uint8_t *slots = table->slots.bytes + (size_t)bucket * size * (width / 8);
     return size == 4 ? slots_with(slots, 4, width, unused, wanted) : slots_with(slots, size, width, unused, wanted);
 }
 
-static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+static ALWAYS_INLINE int find_tagged(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                      uint32_t fingerprint)
 {
-    uint32_t found = tagged_with(table, width, bucket, fingerprint);
-    return found ? (int)(lowest_bit(found) * width) : NO_SLOT;
+    uint32_t found = tagged_with(table, form, bucket, fingerprint);
+    return found ? (int)(lowest_bit(found) * tagged_width(form)) : NO_SLOT;
 }
 
 static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                    uint32_t fingerprint)
 {
-    if (form == TAGGED_64 || form == TAGGED_32)
-        return find_tagged(table, form == TAGGED_64 ? 64 : 32, bucket, fingerprint);
+    if (is_tagged(form))
+        return find_tagged(table, form, bucket, fingerprint);
     if (form == FOUR_BYTES)
         return find_lane(load_four_bytes(table, bucket), fingerprint, (uint32_t)EIGHT_ONES, (uint32_t)EIGHT_TOPS, 8);
     uint64_t bit = bucket_start(table, bucket);
     if (form == ONE_WORD) {
-        uint64_t word = load_word(table->slots.bytes + bit / 8) >> (bit & 7);
-        return find_lane(word, fingerprint, table->ones, table->tops, table->shape.bits);
+        return find_lane(load_one_word(table, bit), fingerprint, table->ones, table->tops, table->shape.bits);
     }
     int offset = find_in_two_words(table, bit, fingerprint);
     if (form == TWO_WORDS || offset != NO_SLOT)
@@ -172,21 +212,44 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
     return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
 }
 
-/* A fingerprint in either of two buckets; two buckets of four bytes are compared at once. */
+static ALWAYS_INLINE uint64_t match_one_word(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
+{
+    return match_lanes(load_one_word(table, bit), fingerprint, table->ones, table->tops);
+}
+
+static ALWAYS_INLINE uint128 match_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
+{
+    return match_wide_lanes(load_two_words(table, bit), fingerprint, table->wide_ones, table->wide_tops);
+}
+
+static ALWAYS_INLINE bool find_in_wide_pair(const struct cuckoo_table *table, enum form form, struct place place)
+{
+    uint64_t first = bucket_start(table, place.bucket), second = bucket_start(table, place.other);
+    uint128 found =
+        match_two_words(table, first, place.fingerprint) | match_two_words(table, second, place.fingerprint);
+    if (form == TWO_HALVES) {
+        uint32_t half = table->bucket_bits / 2;
+        found |= match_two_words(table, first + half, place.fingerprint) |
+                 match_two_words(table, second + half, place.fingerprint);
+    }
+    return ((uint64_t)found | (uint64_t)(found >> 64)) != 0;
+}
+
+/*
+ * A fingerprint in either of two buckets; two buckets of four bytes are compared at once. Which of the two it is cannot
+ * be predicted, so what matches in both is put together before it is tested: of two tests compilers make two branches.
+ */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    if (form == TAGGED_64 || form == TAGGED_32) {
-        uint32_t width = form == TAGGED_64 ? 64 : 32;
-        return (tagged_with(table, width, place.bucket, place.fingerprint) |
-                tagged_with(table, width, place.other, place.fingerprint)) != 0;
-    }
-    if (form != FOUR_BYTES) {
-        int first = find_slot(table, form, place.bucket, place.fingerprint);
-        int second = find_slot(table, form, place.other, place.fingerprint);
-        return (first & second) != NO_SLOT; /* without a branch: which of the two it is cannot be predicted */
-    }
-    uint64_t difference = load_pair_of_four_bytes(table, place) ^ place.fingerprint * EIGHT_ONES;
-    return ((difference - EIGHT_ONES) & ~difference & EIGHT_TOPS) != 0;
+    if (is_tagged(form))
+        return (tagged_with(table, form, place.bucket, place.fingerprint) |
+                tagged_with(table, form, place.other, place.fingerprint)) != 0;
+    if (form == FOUR_BYTES)
+        return match_lanes(load_pair_of_four_bytes(table, place), place.fingerprint, EIGHT_ONES, EIGHT_TOPS) != 0;
+    if (form == ONE_WORD)
+        return (match_one_word(table, bucket_start(table, place.bucket), place.fingerprint) |
+                match_one_word(table, bucket_start(table, place.other), place.fingerprint)) != 0;
+    return find_in_wide_pair(table, form, place);
 }
 
 #endif

@@ -101,7 +101,7 @@ static enum form form_for(struct cuckoo_geometry geometry)
 {
     uint32_t bucket_bits = geometry.bits * geometry.bucket_size;
     if (geometry.tag_bits)
-        return slot_width(geometry) == 64 ? TAGGED_64 : TAGGED_32;
+        return slot_width(geometry) == 32 ? TAGGED_32 : geometry.bucket_size == 4 ? FOUR_TAGGED : TAGGED_64;
     if (geometry.bits == 8 && geometry.bucket_size == 4)
         return FOUR_BYTES;
     if (bucket_bits + largest_shift(bucket_bits) <= 64)
@@ -202,7 +202,11 @@ static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geome
                                    .lift = lift_for(geometry, spread),
                                    .most_kicks = most_kicks,
                                    .form = form_for(shape),
+                                   .plain_form = OTHER_FORM,
+                                   .bucket_bits = slot_width(shape) * shape.bucket_size,
                                    .stash.tagged = geometry.tag_bits > 0};
+    if ((geometry.level | geometry.extra_bits | (uint32_t)spread) == 0)
+        table->plain_form = table->form;
     uint32_t lanes = table->form == TWO_HALVES ? shape.bucket_size / 2 : shape.bucket_size;
     for (uint32_t lane = 0; lane < lanes && shape.tag_bits == 0; lane++) {
         table->wide_ones |= (uint128)1 << (lane * shape.bits);
@@ -250,6 +254,7 @@ void cuckoo_table_free_slots(struct cuckoo_table *table, const roost_allocator *
     table->journal = NULL;
     place_touched(table);
     table->shape.buckets = 0;
+    table->plain_form = OTHER_FORM;
 }
 
 bool cuckoo_table_allocate_slots(struct cuckoo_table *table, const roost_allocator *allocator)
@@ -412,10 +417,23 @@ struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, 
     return place_in(row >> table->spread, (fingerprint - table->lift) << table->spread | low, table->geometry);
 }
 
+static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *table, struct place place)
+{
+    return stash_contains(&table->stash, class_key(place, table->geometry));
+}
+
+/* The slots of a key, then the stash, which is empty but for the fullest of tables. Whether the key is in its slots
+   cannot be predicted: while the stash is empty there is no branch on it. */
+static ALWAYS_INLINE bool holds_at(const struct cuckoo_table *table, enum form form, struct place slots,
+                                   struct place place)
+{
+    bool found = find_in_pair(table, form, slots);
+    return __builtin_expect(table->stash.count == 0, 1) ? found : found || stash_holds(table, place);
+}
+
 static ALWAYS_INLINE bool holds(const struct cuckoo_table *table, enum form form, struct place place)
 {
-    return find_in_pair(table, form, in_slots(table, place)) ||
-           (table->stash.count && stash_contains(&table->stash, class_key(place, table->geometry)));
+    return holds_at(table, form, in_slots(table, place), place);
 }
 
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place)
@@ -425,8 +443,8 @@ bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place 
     switch (table->form) {
     case FOUR_BYTES:
         return holds(table, FOUR_BYTES, *place);
-    case TAGGED_64:
-        return holds(table, TAGGED_64, *place);
+    case FOUR_TAGGED:
+        return holds(table, FOUR_TAGGED, *place);
     default:
         return holds(table, (enum form)table->form, *place);
     }
@@ -445,32 +463,29 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
         prefetch_pair(table, in_slots(table, places[i]));
 }
 
-static __attribute__((noinline)) bool stash_holds(const struct cuckoo_table *table, struct place place)
+/* A table that gets hashes is outside a series and has not spread, and nothing but the plain geometry is compiled in. */
+static ALWAYS_INLINE struct place plain_place(const struct cuckoo_table *table, enum form form, roost_hash hash)
 {
-    return stash_contains(&table->stash, class_key(place, table->geometry));
+    struct cuckoo_geometry geometry = table->geometry;
+    geometry.level = geometry.extra_bits = 0;
+    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
+    return place_of_hash(hash, geometry);
 }
 
 /*
  * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
- * loop is compiled for one of the two: the other argument is NULL. A table that gets hashes is outside a series and
- * has not spread, and nothing but the plain geometry is compiled in.
+ * loop is compiled for one of the two: the other argument is NULL.
  */
 static ALWAYS_INLINE struct place place_of_key(const struct cuckoo_table *table, enum form form,
                                                const roost_hash *hashes, const struct nested_place *nested, size_t i)
 {
-    struct cuckoo_geometry geometry = table->geometry;
-    if (nested)
-        return place_of_nested(&nested[i], geometry.level, geometry.extra_bits);
-    geometry.level = geometry.extra_bits = 0;
-    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
-    return place_of_hash(hashes[i], geometry);
+    return nested ? place_of_nested(&nested[i], table->geometry.level, table->geometry.extra_bits)
+                  : plain_place(table, form, hashes[i]);
 }
 
-/* The slots of a key, then the stash, which is empty but for the fullest of tables. */
 static ALWAYS_INLINE bool holds_key(const struct cuckoo_table *table, enum form form, bool nested, struct place place)
 {
-    return find_in_pair(table, form, nested ? in_slots(table, place) : place) ||
-           (table->stash.count && stash_holds(table, place));
+    return holds_at(table, form, nested ? in_slots(table, place) : place, place);
 }
 
 /* A table out of cache: the places of the next keys wait in a ring while their memory is on its way. */
@@ -512,11 +527,11 @@ static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum f
     }
 CONTAINS(contains_four_bytes, FOUR_BYTES, roost_hash, keys, NULL)
 CONTAINS(contains_one_word, ONE_WORD, roost_hash, keys, NULL)
-CONTAINS(contains_tagged, TAGGED_64, roost_hash, keys, NULL)
+CONTAINS(contains_tagged, FOUR_TAGGED, roost_hash, keys, NULL)
 CONTAINS(contains_any, (enum form)table->form, roost_hash, keys, NULL)
 CONTAINS(nested_one_word, ONE_WORD, struct nested_place, NULL, keys)
 CONTAINS(nested_two_words, TWO_WORDS, struct nested_place, NULL, keys)
-CONTAINS(nested_tagged, TAGGED_64, struct nested_place, NULL, keys)
+CONTAINS(nested_tagged, FOUR_TAGGED, struct nested_place, NULL, keys)
 CONTAINS(nested_any, (enum form)table->form, struct nested_place, NULL, keys)
 
 static void contains_plain(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
@@ -528,7 +543,7 @@ static void contains_plain(const struct cuckoo_table *table, bool *found, const 
     case ONE_WORD:
         contains_one_word(table, found, hashes, count);
         break;
-    case TAGGED_64:
+    case FOUR_TAGGED:
         contains_tagged(table, found, hashes, count);
         break;
     default:
@@ -552,7 +567,7 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
         nested_one_word(table, found, places, count);
     else if (table->form == TWO_WORDS)
         nested_two_words(table, found, places, count);
-    else if (table->form == TAGGED_64)
+    else if (table->form == FOUR_TAGGED)
         nested_tagged(table, found, places, count);
     else
         nested_any(table, found, places, count);
@@ -561,7 +576,7 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
     struct nested_place places[AHEAD * 2];
-    if ((table->geometry.level | table->geometry.extra_bits | (uint32_t)table->spread) == 0) {
+    if (table->plain_form != OTHER_FORM) {
         contains_plain(table, found, hashes, count);
         return;
     }
@@ -573,6 +588,47 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
     }
 }
 
+static __attribute__((noinline)) bool contains_one_of_many(const struct cuckoo_table *table, roost_hash hash)
+{
+    bool found;
+    cuckoo_table_contains_many(table, &found, &hash, 1);
+    return found;
+}
+
+/* Where there is a stash, all is done again: nothing has to be kept for that. */
+static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, roost_hash hash)
+{
+    if (__builtin_expect(table->stash.count != 0, 0))
+        return contains_one_of_many(table, hash);
+    return find_in_pair(table, form, plain_place(table, form, hash));
+}
+
+static __attribute__((noinline)) bool four_bytes_hold(const struct cuckoo_table *table, roost_hash hash)
+{
+    return holds_hash(table, FOUR_BYTES, hash);
+}
+
+static __attribute__((noinline)) bool one_word_holds(const struct cuckoo_table *table, roost_hash hash)
+{
+    return holds_hash(table, ONE_WORD, hash);
+}
+
+static __attribute__((noinline)) bool four_tagged_hold(const struct cuckoo_table *table, roost_hash hash)
+{
+    return holds_hash(table, FOUR_TAGGED, hash);
+}
+
+bool cuckoo_table_contains_hash(const struct cuckoo_table *table, roost_hash hash)
+{
+    if (table->plain_form == FOUR_BYTES)
+        return four_bytes_hold(table, hash);
+    if (table->plain_form == ONE_WORD)
+        return one_word_holds(table, hash);
+    if (table->plain_form == FOUR_TAGGED)
+        return four_tagged_hold(table, hash);
+    return contains_one_of_many(table, hash);
+}
+
 /* ---- insertion --------------------------------------------------------------------------------------------------- */
 
 /*
@@ -582,7 +638,7 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
  */
 static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
 {
-    uint32_t first, second; /* offsets; NO_SLOT is larger than all others */
+    uint32_t first, second; /* offsets; those that stand for none are larger than all others */
     if (form == FOUR_BYTES) {
         uint64_t pair = load_pair_of_four_bytes(table, place);
         uint64_t free = ~(((pair & ~EIGHT_TOPS) + ~EIGHT_TOPS) | pair) & EIGHT_TOPS; /* exact in every lane */
@@ -590,6 +646,20 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
             return false;
         first = lowest_bit((free & UINT32_MAX) | UINT64_C(1) << 63);
         second = lowest_bit(free >> 32 | UINT64_C(1) << 63);
+    } else if (form == ONE_WORD) {
+        uint64_t free = match_one_word(table, bucket_start(table, place.bucket), 0);
+        uint64_t other_free = match_one_word(table, bucket_start(table, place.other), 0);
+        if (!(free | other_free))
+            return false;
+        first = (free ? lowest_bit(free) : 64) - (table->shape.bits - 1);
+        second = (other_free ? lowest_bit(other_free) : 64) - (table->shape.bits - 1);
+    } else if (is_tagged(form)) {
+        uint32_t free = tagged_with(table, form, place.bucket, 0);
+        uint32_t other_free = tagged_with(table, form, place.other, 0);
+        if (!(free | other_free))
+            return false;
+        first = lowest_bit(free | 1u << 31) * tagged_width(form);
+        second = lowest_bit(other_free | 1u << 31) * tagged_width(form);
     } else {
         first = (uint32_t)find_slot(table, form, place.bucket, 0);
         second = (uint32_t)find_slot(table, form, place.other, 0);
@@ -602,6 +672,8 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
     if (form == FOUR_BYTES) {
         table->slots.bytes[(size_t)bucket * 4 + offset / 8] = (uint8_t)place.fingerprint;
         touch(table, (uint64_t)bucket * 4);
+    } else if (is_tagged(form) && tagged_width(form) == 64) {
+        write_tagged_64(table, bucket, offset, word);
     } else {
         slot_write(table, bucket, offset, word);
     }
@@ -695,8 +767,8 @@ static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_tabl
         placed = displace(table, FOUR_BYTES, *place, word, random, kicks);
     else if (table->form == ONE_WORD)
         placed = displace(table, ONE_WORD, *place, word, random, kicks);
-    else if (table->form == TAGGED_64)
-        placed = displace(table, TAGGED_64, *place, word, random, kicks);
+    else if (table->form == FOUR_TAGGED)
+        placed = displace(table, FOUR_TAGGED, *place, word, random, kicks);
     else
         placed = displace(table, (enum form)table->form, *place, word, random, kicks);
     table->moves += placed;
@@ -706,9 +778,9 @@ static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_tabl
 static ALWAYS_INLINE enum put_result put(struct cuckoo_table *table, enum form form, const struct place *place,
                                          struct random_source *random, uint32_t kicks)
 {
-    if (holds(table, form, *place))
-        return PUT_PRESENT;
     struct place slots = in_slots(table, *place);
+    if (holds_at(table, form, slots, *place))
+        return PUT_PRESENT;
     if (take_free_slot(table, form, slots, slots.fingerprint))
         return PUT_NEW;
     return put_by_force(table, &slots, slots.fingerprint, random, kicks);
@@ -756,42 +828,66 @@ bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place
 /* Both buckets are full of one class: displacing its entries would only swap them. */
 static bool is_crowded(const struct cuckoo_table *table, const struct place *place)
 {
-    uint32_t width = slot_width(table->shape), all = (1u << table->shape.bucket_size) - 1;
-    return tagged_with(table, width, place->bucket, place->fingerprint) == all &&
-           tagged_with(table, width, place->other, place->fingerprint) == all;
+    enum form form = (enum form)table->form;
+    uint32_t all = (1u << table->shape.bucket_size) - 1;
+    return tagged_with(table, form, place->bucket, place->fingerprint) == all &&
+           tagged_with(table, form, place->other, place->fingerprint) == all;
+}
+
+static __attribute__((noinline)) enum put_result insert_by_force(struct cuckoo_table *table, const struct place *slots,
+                                                                 uint64_t word, struct random_source *random,
+                                                                 uint32_t kicks)
+{
+    return is_crowded(table, slots) ? PUT_NO_ROOM : put_by_force(table, slots, word, random, kicks);
+}
+
+static ALWAYS_INLINE enum put_result insert(struct cuckoo_table *table, enum form form, struct place slots,
+                                            uint64_t tag, struct random_source *random, uint32_t kicks)
+{
+    if (!cuckoo_table_tag_fits(table, tag))
+        return PUT_NO_ROOM;
+    uint64_t word = tag << table->shape.bits | slots.fingerprint;
+    return take_free_slot(table, form, slots, word) ? PUT_NEW : insert_by_force(table, &slots, word, random, kicks);
 }
 
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks)
 {
-    if (!cuckoo_table_tag_fits(table, tag))
-        return PUT_NO_ROOM;
     struct place slots = in_slots(table, *place);
-    uint64_t word = tag << table->shape.bits | slots.fingerprint;
-    bool taken = table->form == TAGGED_64 ? take_free_slot(table, TAGGED_64, slots, word)
-                                          : take_free_slot(table, TAGGED_32, slots, word);
-    if (taken)
-        return PUT_NEW;
-    return is_crowded(table, &slots) ? PUT_NO_ROOM : put_by_force(table, &slots, word, random, kicks);
+    if (table->form == FOUR_TAGGED)
+        return insert(table, FOUR_TAGGED, slots, tag, random, kicks);
+    return insert(table, (enum form)table->form, slots, tag, random, kicks);
 }
 
-static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, uint32_t width, uint32_t bucket,
+enum put_result cuckoo_table_insert_class(struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                                          struct random_source *random, uint32_t kicks)
+{
+    if (table->form != FOUR_TAGGED)
+        return cuckoo_table_contains(table, place) ? PUT_PRESENT
+                                                   : cuckoo_table_insert(table, place, tag, random, kicks);
+    struct place slots = in_slots(table, *place);
+    return holds_at(table, FOUR_TAGGED, slots, *place) ? PUT_PRESENT
+                                                       : insert(table, FOUR_TAGGED, slots, tag, random, kicks);
+}
+
+static ALWAYS_INLINE uint32_t bucket_matches(const struct cuckoo_table *table, enum form form, uint32_t bucket,
                                              uint32_t fingerprint, struct slot_match *matches)
 {
-    uint32_t found = 0;
-    for (uint32_t slots = tagged_with(table, width, bucket, fingerprint); slots; slots &= slots - 1) {
+    uint32_t found = 0, width = tagged_width(form);
+    for (uint32_t slots = tagged_with(table, form, bucket, fingerprint); slots; slots &= slots - 1) {
         uint32_t offset = lowest_bit(slots) * width;
-        matches[found++] = (struct slot_match){bucket, offset, slot_read(table, bucket, offset) >> table->shape.bits};
+        const uint8_t *bytes = table->slots.bytes + (bucket_start(table, bucket) + offset) / 8;
+        matches[found++] = (struct slot_match){bucket, offset, load_tagged(bytes, width) >> table->shape.bits};
     }
     return found;
 }
 
-static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, uint32_t width, const struct place *place,
+static ALWAYS_INLINE uint32_t pair_matches(const struct cuckoo_table *table, enum form form, const struct place *place,
                                            struct slot_match *matches)
 {
-    uint32_t found = bucket_matches(table, width, place->bucket, place->fingerprint, matches);
+    uint32_t found = bucket_matches(table, form, place->bucket, place->fingerprint, matches);
     if (place->bucket != place->other)
-        found += bucket_matches(table, width, place->other, place->fingerprint, matches + found);
+        found += bucket_matches(table, form, place->other, place->fingerprint, matches + found);
     return found;
 }
 
@@ -801,8 +897,8 @@ uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct pla
     if (__builtin_expect(cuckoo_table_is_freed(table), 0))
         return 0;
     struct place slots = in_slots(table, *place);
-    return table->form == TAGGED_64 ? pair_matches(table, 64, &slots, matches)
-                                    : pair_matches(table, 32, &slots, matches);
+    return table->form == FOUR_TAGGED ? pair_matches(table, FOUR_TAGGED, &slots, matches)
+                                      : pair_matches(table, (enum form)table->form, &slots, matches);
 }
 
 static ALWAYS_INLINE int find_word(const struct cuckoo_table *table, uint32_t width, uint32_t bucket, uint64_t wanted)
@@ -971,10 +1067,10 @@ uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct c
  * A folded table has a next layout that it was made for, and gets it before insertions become slow. Spreading is for
  * what a stash of some size shows to be needed. A stash that is full of copies of few classes calls for neither.
  */
-bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
+bool cuckoo_table_needs_rows(const struct cuckoo_table *table)
 {
     uint64_t slots = slots_of(table->shape), stashed = table->stash.count;
-    bool overflows = stashed > 8 && stashed > slots / 16 && table->filled > slots / 2;
+    bool overflows = stashed > STASHED_IN_PASSING && stashed > slots / 16 && table->filled > slots / 2;
     bool overfull = overflows || (table->spread < 0 && table->filled > slots / 32 * 29);
     return overfull && !table->holds_reserve && table->spread < most_spread(table->geometry);
 }

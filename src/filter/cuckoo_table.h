@@ -38,12 +38,20 @@ bool cuckoo_table_copy_rest(struct cuckoo_table *copy, struct cuckoo_table *tabl
  * entries than that the next time gets all its rows now. The last two return false and change nothing if there is no
  * memory.
  */
-bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
+static inline bool cuckoo_table_is_overfull(const struct cuckoo_table *table);
 bool cuckoo_table_is_nearly_full(const struct cuckoo_table *table);
 bool cuckoo_table_relieve(struct cuckoo_table *table, struct random_source *random, const roost_allocator *allocator,
                           uint64_t most_moved);
 bool cuckoo_table_make_room(struct cuckoo_table *table, uint64_t entries, struct random_source *random,
                             const roost_allocator *allocator);
+/* It is asked after every addition, and hardly ever needs a second look. */
+#define STASHED_IN_PASSING 8
+bool cuckoo_table_needs_rows(const struct cuckoo_table *table);
+static inline bool cuckoo_table_is_overfull(const struct cuckoo_table *table)
+{
+    return __builtin_expect(table->stash.count > STASHED_IN_PASSING || table->spread < 0, 0) &&
+           cuckoo_table_needs_rows(table);
+}
 /* The bytes of slots and journal with the rows that so many entries need. */
 uint64_t cuckoo_table_bytes_for(const struct cuckoo_table *table, uint64_t entries);
 
@@ -70,6 +78,7 @@ struct place cuckoo_table_place(const struct cuckoo_table *table, uint32_t row, 
 
 /* Places go by pointer: in registers three small numbers would be packed and unpacked at each call. */
 bool cuckoo_table_contains(const struct cuckoo_table *table, const struct place *place);
+bool cuckoo_table_contains_hash(const struct cuckoo_table *table, roost_hash hash);
 void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, const roost_hash *hashes, size_t count);
 /* The same for keys whose places are known for all tables of a series, of which this is one. */
 void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found, const struct nested_place *places,
@@ -100,6 +109,10 @@ static inline bool cuckoo_table_tag_fits(const struct cuckoo_table *table, uint6
 /* As put, without looking whether the class is there: PUT_NEW or PUT_NO_ROOM. */
 enum put_result cuckoo_table_insert(struct cuckoo_table *table, const struct place *place, uint64_t tag,
                                     struct random_source *random, uint32_t kicks);
+
+/* The same where the class is absent; PUT_PRESENT where it is not. */
+enum put_result cuckoo_table_insert_class(struct cuckoo_table *table, const struct place *place, uint64_t tag,
+                                          struct random_source *random, uint32_t kicks);
 
 /* The slots that hold the class; its entries in the stash come on top. */
 uint32_t cuckoo_table_matches(const struct cuckoo_table *table, const struct place *place,

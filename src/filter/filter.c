@@ -1,8 +1,9 @@
 /*
  * The one interface over all kinds (Specification 1 of the thesis): checks what is common, hashes keys, and passes on.
  *
- * Batches of keys are hashed a few hundred at a time, so that the hashes stay in the first cache and the kinds can look
- * ahead in them.
+ * The calls with one key, and those with keys as bytes, go through the table of the filter (struct filter_calls in
+ * kind.h). Where a kind has nothing better, batches of keys are hashed a few hundred at a time, so that the hashes stay
+ * in the first cache and the kind can look ahead in them.
  */
 #include "configuration.h"
 #include "roost/incremental.h"
@@ -32,14 +33,46 @@ const roost_config *roost_filter_get_config(const roost_filter *filter)
     return filter->config;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------------------- */
+/* ---- keys in batches of hashes ---------------------------------------------------------------------------------- */
 
-roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
+static size_t hash_some(const roost_filter *filter, roost_hash *hashes, const roost_bytes *keys, size_t count)
 {
-    return hash_bytes(filter->config->seed, key, size);
+    const struct hash_seed seed = hash_seed_of(filter);
+    size_t some = count < HASHES_AT_ONCE ? count : HASHES_AT_ONCE;
+    for (size_t i = 0; i < some; i++)
+        hashes[i] = hash_key(&seed, keys[i].data, keys[i].size);
+    return some;
 }
 
-roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)
+void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
+{
+    roost_hash hashes[HASHES_AT_ONCE];
+    for (size_t total = 0, some; total < count; total += some) {
+        some = hash_some(filter, hashes, keys + total, count - total);
+        filter->kind->set.contains(filter, found + total, hashes, some);
+    }
+}
+
+roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count)
+{
+    roost_hash hashes[HASHES_AT_ONCE];
+    roost_status status = ROOST_OK;
+    for (*done = 0; *done < count && status == ROOST_OK;) {
+        size_t taken, some = hash_some(filter, hashes, keys + *done, count - *done);
+        status = filter->kind->set.add(filter, changed ? changed + *done : NULL, &taken, hashes, some);
+        *done += taken;
+    }
+    return status;
+}
+
+static bool contains_by_batch(const roost_filter *filter, roost_hash hash)
+{
+    bool found;
+    filter->kind->set.contains(filter, &found, &hash, 1);
+    return found;
+}
+
+static roost_status add_by_batch(roost_filter *filter, bool *changed, roost_hash hash)
 {
     size_t done;
     if (changed)
@@ -47,9 +80,46 @@ roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_ha
     return filter->kind->set.add(filter, changed, &done, &hash, 1);
 }
 
+roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    return roost_filter_remove_many_hash(filter, changed, &hash, 1);
+}
+
+const struct filter_calls calls_by_batch = {.contains = contains_by_batch,
+                                            .add = add_by_batch,
+                                            .remove = remove_by_batch,
+                                            .contains_keys = contains_keys_by_batch,
+                                            .add_keys = add_keys_by_batch};
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
+{
+    const struct hash_seed seed = hash_seed_of(filter);
+    return hash_key(&seed, key, size);
+}
+
+roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    return calls_of(filter)->add(filter, changed, hash);
+}
+
+/* Long keys apart: a function that calls another before its last jump has to save registers, however short the key. */
+static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter, bool *changed, const void *key,
+                                                           size_t size)
+{
+    const struct hash_seed seed = hash_seed_of(filter);
+    return calls_of(filter)->add(filter, changed, hash_any_key(&seed, key, size));
+}
+
 roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
-    return roost_filter_add_hash(filter, changed, roost_filter_hash(filter, key, size));
+    const struct hash_seed seed = hash_seed_of(filter);
+    if (size == 8)
+        return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, 8));
+    if (__builtin_expect(!is_short_key(size), 0))
+        return add_long_key(filter, changed, key, size);
+    return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, size));
 }
 
 roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
@@ -62,40 +132,35 @@ roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, siz
     return status;
 }
 
-static size_t hash_some(const roost_filter *filter, roost_hash *hashes, const roost_bytes *keys, size_t count)
-{
-    size_t some = count < HASHES_AT_ONCE ? count : HASHES_AT_ONCE;
-    for (size_t i = 0; i < some; i++)
-        hashes[i] = roost_filter_hash(filter, keys[i].data, keys[i].size);
-    return some;
-}
-
 roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
                                    size_t count)
 {
-    roost_hash hashes[HASHES_AT_ONCE];
-    roost_status status = ROOST_OK;
-    size_t total = 0;
-    while (total < count && status == ROOST_OK) {
-        size_t taken, some = hash_some(filter, hashes, keys + total, count - total);
-        status = filter->kind->set.add(filter, changed ? changed + total : NULL, &taken, hashes, some);
-        total += taken;
-    }
+    size_t taken;
+    roost_status status = calls_of(filter)->add_keys(filter, changed, &taken, keys, count);
     if (done)
-        *done = total;
+        *done = taken;
     return status;
 }
 
 bool roost_filter_contains_hash(const roost_filter *filter, roost_hash hash)
 {
-    bool found;
-    filter->kind->set.contains(filter, &found, &hash, 1);
-    return found;
+    return calls_of(filter)->contains(filter, hash);
+}
+
+static __attribute__((noinline)) bool contains_long_key(const roost_filter *filter, const void *key, size_t size)
+{
+    const struct hash_seed seed = hash_seed_of(filter);
+    return calls_of(filter)->contains(filter, hash_any_key(&seed, key, size));
 }
 
 bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
 {
-    return roost_filter_contains_hash(filter, roost_filter_hash(filter, key, size));
+    const struct hash_seed seed = hash_seed_of(filter);
+    if (size == 8)
+        return calls_of(filter)->contains(filter, hash_short_key(&seed, key, 8));
+    if (__builtin_expect(!is_short_key(size), 0))
+        return contains_long_key(filter, key, size);
+    return calls_of(filter)->contains(filter, hash_short_key(&seed, key, size));
 }
 
 void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
@@ -105,11 +170,7 @@ void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, co
 
 void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
 {
-    roost_hash hashes[HASHES_AT_ONCE];
-    for (size_t total = 0, some; total < count; total += some) {
-        some = hash_some(filter, hashes, keys + total, count - total);
-        filter->kind->set.contains(filter, found + total, hashes, some);
-    }
+    calls_of(filter)->contains_keys(filter, found, keys, count);
 }
 
 uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
@@ -155,12 +216,22 @@ roost_status roost_filter_remove_many(roost_filter *filter, bool *changed, const
 
 roost_status roost_filter_remove_hash(roost_filter *filter, bool *changed, roost_hash hash)
 {
-    return roost_filter_remove_many_hash(filter, changed, &hash, 1);
+    return calls_of(filter)->remove(filter, changed, hash);
+}
+
+static __attribute__((noinline)) roost_status remove_long_key(roost_filter *filter, bool *changed, const void *key,
+                                                              size_t size)
+{
+    const struct hash_seed seed = hash_seed_of(filter);
+    return calls_of(filter)->remove(filter, changed, hash_any_key(&seed, key, size));
 }
 
 roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
-    return roost_filter_remove_hash(filter, changed, roost_filter_hash(filter, key, size));
+    const struct hash_seed seed = hash_seed_of(filter);
+    if (__builtin_expect(!is_short_key(size), 0))
+        return remove_long_key(filter, changed, key, size);
+    return calls_of(filter)->remove(filter, changed, hash_short_key(&seed, key, size));
 }
 
 roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash)

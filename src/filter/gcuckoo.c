@@ -38,6 +38,8 @@
 #define BATCH        32
 #define FEWEST_KICKS 8
 
+static const struct filter_calls gcuckoo_calls;
+
 static inline struct gcuckoo *as_gcuckoo(roost_filter *filter)
 {
     return (struct gcuckoo *)filter;
@@ -129,6 +131,7 @@ static roost_status open_with(roost_filter **filter, const roost_config *config,
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
     init_base(&gcuckoo->base, &gcuckoo_kind, config, environment);
+    gcuckoo->own.calls = &gcuckoo_calls;
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
@@ -264,6 +267,26 @@ static roost_status add_row(struct gcuckoo *gcuckoo, bool *changed, size_t *done
     return status;
 }
 
+/* One add. */
+static roost_status gcuckoo_add_one(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
+    struct place place = place_of_hash(hash, geometry);
+    bool grew;
+    roost_status status = add_place(gcuckoo, &grew, &place);
+    grew &= status == ROOST_OK;
+    if (changed)
+        *changed = grew;
+    if (grew) {
+        if (journal_is_on(filter->journal))
+            note_classes(gcuckoo, &place, 1);
+        gcuckoo->sum += hash_number(filter->config->seed, class_key(place, geometry));
+    }
+    relieve_if_overfull(gcuckoo);
+    return status;
+}
+
 static roost_status gcuckoo_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
                                 size_t count)
 {
@@ -280,6 +303,17 @@ static void gcuckoo_contains(const roost_filter *filter, bool *found, const roos
 {
     cuckoo_table_contains_many(&as_const_gcuckoo(filter)->table, found, hashes, count);
 }
+
+static bool gcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
+{
+    return cuckoo_table_contains_hash(&as_const_gcuckoo(filter)->table, hash);
+}
+
+static const struct filter_calls gcuckoo_calls = {.contains = gcuckoo_contains_one,
+                                                  .add = gcuckoo_add_one,
+                                                  .remove = remove_by_batch,
+                                                  .contains_keys = contains_keys_by_batch,
+                                                  .add_keys = add_keys_by_batch};
 
 static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
                                     size_t count)

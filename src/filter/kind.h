@@ -28,6 +28,7 @@
 #include "summary.h"
 #include "../base/bits.h"
 #include "../base/bitstream.h"
+#include "../base/hash.h"
 #include "../base/random.h"
 #include "../causal/causal_context.h"
 #include "../causal/quota.h"
@@ -256,6 +257,28 @@ struct filter_kind {
     struct filter_report report;
 };
 
+/* ---- the calls that are made most --------------------------------------------------------------------------------
+ *
+ * One key at a time, and keys as bytes. A filter gets its table when it is made, by its kind, its sizes and what this
+ * machine can do, so that the interface is one jump away from the code that does the work.
+ */
+
+struct filter_calls {
+    bool (*contains)(const roost_filter *filter, roost_hash hash);
+    /* `changed` may be NULL. */
+    roost_status (*add)(roost_filter *filter, bool *changed, roost_hash hash);
+    roost_status (*remove)(roost_filter *filter, bool *changed, roost_hash hash);
+    void (*contains_keys)(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
+    roost_status (*add_keys)(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count);
+};
+
+/* By `set.contains` and `set.add`: what a filter has unless its kind has better ones (filter.c). */
+extern const struct filter_calls calls_by_batch;
+void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
+roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash hash);
+roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                               size_t count);
+
 /* ---- what all filters have --------------------------------------------------------------------------------------- */
 
 /* A series has at most so many tables. */
@@ -284,6 +307,8 @@ struct roost_filter {
  * allocates a journal when that begins.
  */
 struct filter_own {
+    const struct filter_calls *calls;
+    struct hash_seed hash_seed; /* of the configuration */
     roost_config config;
     roost_environment environment;
     struct random_source random; /* never part of the state */
@@ -299,6 +324,18 @@ struct whole_filter {
 static inline struct filter_own *own_part(struct roost_filter *filter)
 {
     return filter->is_slim ? NULL : &((struct whole_filter *)filter)->own;
+}
+
+/* A slim filter has no calls of its own, and prepares its seed each time. */
+static ALWAYS_INLINE const struct filter_calls *calls_of(const struct roost_filter *filter)
+{
+    return __builtin_expect(filter->is_slim, 0) ? &calls_by_batch : ((const struct whole_filter *)filter)->own.calls;
+}
+
+static ALWAYS_INLINE struct hash_seed hash_seed_of(const struct roost_filter *filter)
+{
+    return __builtin_expect(filter->is_slim, 0) ? prepare_seed(filter->config->seed)
+                                                : ((const struct whole_filter *)filter)->own.hash_seed;
 }
 
 /* The journal of a slim filter that has none. Nothing is ever written to it. */
@@ -348,8 +385,11 @@ static inline void init_base(struct roost_filter *filter, const struct filter_ki
                              const roost_environment *environment)
 {
     *filter = (struct roost_filter){.kind = kind, .environment.allocator = environment->allocator};
-    *own_part(filter) = (struct filter_own){
-        .config = *config, .environment = *environment, .random = random_from_seed(environment->random_seed)};
+    *own_part(filter) = (struct filter_own){.calls = &calls_by_batch,
+                                            .hash_seed = prepare_seed(config->seed),
+                                            .config = *config,
+                                            .environment = *environment,
+                                            .random = random_from_seed(environment->random_seed)};
     detach(filter);
 }
 

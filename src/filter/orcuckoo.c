@@ -43,6 +43,8 @@
 #define INDEX_BITS        16
 #define MOST_COUNTER_BITS 32
 
+static const struct filter_calls orcuckoo_calls;
+
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 static bool is_width(const roost_config *config, uint32_t bits)
@@ -207,6 +209,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     init_base(&filter->observed.base, &orcuckoo_kind, config, environment);
     filter->observed.store = &orcuckoo_store;
     filter->code = class_code_for(geometry);
+    filter->observed.own.calls = &orcuckoo_calls;
     filter->counter_bits = counter_bits_for(geometry);
     filter->observed.most_counter = (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
     uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
@@ -559,6 +562,36 @@ static roost_status supersede(struct orcuckoo *filter, const struct place *place
     return status;
 }
 
+/*
+ * Adds to a set; whether the class is new to it. Nearly always the actor has an index and there are slots: then one
+ * look at the two buckets tells whether the class is there, and where there is room.
+ */
+static roost_status add_to_set(struct orcuckoo *filter, const struct place *place, struct entry entry, bool *first)
+{
+    struct cuckoo_table *table = &filter->table;
+    bool past_capacity = filter->classes >= filter->observed.base.config->capacity;
+    uint32_t index = filter->observed.actors.list[entry.number].index;
+    if (index == NO_INDEX || cuckoo_table_is_freed(table) || (past_capacity && table->spread > 0)) {
+        *first = !cuckoo_table_contains(table, place);
+        return *first ? put_new(filter, place, entry) : supersede(filter, place, entry);
+    }
+    enum put_result result = cuckoo_table_insert_class(table, place, slot_tag(filter, index, entry.counter),
+                                                       &filter->observed.own.random, table->most_kicks);
+    *first = result != PUT_PRESENT;
+    if (result == PUT_PRESENT)
+        return supersede(filter, place, entry);
+    if (result == PUT_NO_ROOM)
+        return past_capacity ? ROOST_FULL : overflow(filter, entry);
+    actors_entered_slot(&filter->observed.actors, entry.number);
+    return ROOST_OK;
+}
+
+static roost_status add_copy(struct orcuckoo *filter, const struct place *place, struct entry entry, bool *first)
+{
+    *first = !cuckoo_table_contains(&filter->table, place);
+    return put_new(filter, place, entry);
+}
+
 static roost_status add_place(struct orcuckoo *filter, const struct place *place, bool *fresh)
 {
     roost_status status = ready_actor(&filter->observed);
@@ -566,9 +599,9 @@ static roost_status add_place(struct orcuckoo *filter, const struct place *place
         return status;
     struct entry entry = {filter->observed.number, filter->observed.counter + 1,
                           class_key(*place, filter->table.geometry)};
-    bool first = !cuckoo_table_contains(&filter->table, place);
-    *fresh = first || filter->observed.base.config->multiset;
-    status = *fresh ? put_new(filter, place, entry) : supersede(filter, place, entry);
+    bool first, multiset = filter->observed.base.config->multiset;
+    status = multiset ? add_copy(filter, place, entry, &first) : add_to_set(filter, place, entry, &first);
+    *fresh = first || multiset;
     if (status != ROOST_OK)
         return status;
     filter->classes += first;
@@ -605,6 +638,19 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
         relieve_if_overfull(filter);
     }
     return ROOST_OK;
+}
+
+static roost_status orcuckoo_add_one(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place place = place_of_hash(hash, filter->table.geometry);
+    bool fresh = false;
+    roost_status status = add_place(filter, &place, &fresh);
+    if (changed)
+        *changed = fresh && status == ROOST_OK;
+    if (status == ROOST_OK)
+        relieve_if_overfull(filter);
+    return status;
 }
 
 static roost_status orcuckoo_add_dot(roost_filter *base, roost_dot *dot, roost_hash hash)
@@ -670,6 +716,15 @@ static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roo
     return ROOST_OK;
 }
 
+static roost_status orcuckoo_remove_key(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct place place = place_of_hash(hash, as_orcuckoo(base)->table.geometry);
+    bool found = remove_place(as_orcuckoo(base), &place);
+    if (changed)
+        *changed = found;
+    return ROOST_OK;
+}
+
 static bool is_before(const struct orcuckoo *filter, struct entry first, struct entry second)
 {
     uint64_t actor = filter->observed.actors.list[first.number].id,
@@ -715,6 +770,17 @@ static void orcuckoo_contains(const roost_filter *filter, bool *found, const roo
 {
     cuckoo_table_contains_many(&as_const_orcuckoo(filter)->table, found, hashes, count);
 }
+
+static bool orcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
+{
+    return cuckoo_table_contains_hash(&as_const_orcuckoo(filter)->table, hash);
+}
+
+static const struct filter_calls orcuckoo_calls = {.contains = orcuckoo_contains_one,
+                                                   .add = orcuckoo_add_one,
+                                                   .remove = orcuckoo_remove_key,
+                                                   .contains_keys = contains_keys_by_batch,
+                                                   .add_keys = add_keys_by_batch};
 
 static void orcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
                                      size_t count)

@@ -219,6 +219,12 @@ static void keys_hash_as_xxh3_does(void **state)
             XXH128_hash_t expected = XXH3_128bits_withSeed(key, size, seed);
             assert_int_equal(hash.low, expected.low64);
             assert_int_equal(hash.high, expected.high64);
+            hash = hash_any_key(&prepared, key, size);
+            assert_true(hash.low == expected.low64 && hash.high == expected.high64);
+            if (!is_short_key(size))
+                continue;
+            hash = hash_short_key(&prepared, key, size);
+            assert_true(hash.low == expected.low64 && hash.high == expected.high64);
         }
     }
 }

@@ -1,5 +1,5 @@
 /* The grow-only Bloom filter: its sizes, its error rate, its kernels. */
-#include "check.h"
+#include "calls.h"
 
 #include <math.h>
 
@@ -181,6 +181,8 @@ static void kernels_agree(void **state)
                 assert_false(used->merge(sums[side], words[0], COUNT_OF(sums[0]) - 3));
             }
             assert_memory_equal(sums[0], sums[1], sizeof *sums);
+            assert_int_equal((*kernel)->count(words[0], COUNT_OF(words[0]) - 3),
+                             bloom_kernel_plain.count(words[0], COUNT_OF(words[0]) - 3));
             for (size_t i = 0; i < KEYS / 2; i++)
                 assert_true(found[0][i]);
             compared++;
@@ -192,6 +194,53 @@ static void kernels_agree(void **state)
     }
     bloom_kernel_force(NULL);
     assert_true(bloom_kernel_in_use()->usable());
+}
+
+/* With every kernel that this machine has, and every number of probes; in cache, and as if out of it. */
+static void ways_to_call_agree(void **state)
+{
+    (void)state;
+    const double rates[] = {0.4, 0.2, 0.1, 0.05, 0.03, 0.015, 0.01, 0.0001, 1e-6};
+    for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++) {
+        if (!(*kernel)->usable())
+            continue;
+        bloom_kernel_force(*kernel);
+        for (size_t i = 0; i < COUNT_OF(rates); i++) {
+            roost_config config = bloom_config(ROOST_BLOCKED, 1000, rates[i]);
+            assert_ways_to_call_agree(&config, NULL);
+            assert_ways_to_call_agree(&config, bloom_expect_misses);
+        }
+    }
+    bloom_kernel_force(NULL);
+    roost_config config = bloom_config(ROOST_CLASSIC, 1000, 0.01);
+    assert_ways_to_call_agree(&config, NULL);
+}
+
+/* Batches that are shorter than the ring, as long, and a little longer. */
+static void batches_of_every_length(void **state)
+{
+    (void)state;
+    const roost_bytes *keys = keys_of_all_sizes();
+    for (int out_of_cache = 0; out_of_cache < 2; out_of_cache++)
+        for (size_t count = 0; count < 150; count++) {
+            roost_config config = bloom_config(ROOST_BLOCKED, 1000, 0.01);
+            roost_filter *filter = new_filter(&config), *twin = new_filter(&config);
+            bool changed[150], found[150], expected;
+            size_t done;
+            if (out_of_cache)
+                bloom_expect_misses(filter);
+            assert_ok(roost_filter_add_many(filter, count % 2 ? changed : NULL, &done, keys, count));
+            assert_int_equal(done, count);
+            for (size_t i = 0; i < count; i++) {
+                assert_ok(roost_filter_add(twin, &expected, keys[i].data, keys[i].size));
+                assert_true(count % 2 == 0 || changed[i] == expected);
+            }
+            assert_same_frame(filter, twin);
+            roost_filter_contains_many(filter, found, keys + 75, count);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(found[i], roost_filter_contains(twin, keys[75 + i].data, keys[75 + i].size));
+            FREE_ALL(filter, twin);
+        }
 }
 
 /* The plain kernel against the pattern as docs/format.md words it, bit by bit. */
@@ -229,6 +278,54 @@ static void sparse_filters_encode_short(void **state)
     assert_true(frame.size < 100 * 8 * 16 / 8 + 100);
     roost_buffer_release(&frame);
     roost_filter_free(filter);
+}
+
+/* What the positions take as Rice codes, gap by gap, beside the words as they are. */
+static bool is_shorter_as_positions(const roost_filter *filter, uint64_t bits)
+{
+    uint64_t set = 0, next = 0, sum = 0;
+    for (uint64_t position = 0; position < bits; position++)
+        set += bloom_has_bit(filter, position);
+    unsigned parameter = rice_parameter(bits, set);
+    for (uint64_t position = 0; position < bits; position++)
+        if (bloom_has_bit(filter, position)) {
+            sum += ((position - next) >> parameter) + 1 + parameter;
+            next = position + 1;
+        }
+    return divide_up(sum, 8) + 9 < divide_up(bits, 8);
+}
+
+/* At every fill, and one key at a time around the fill where the other form becomes the shorter one. */
+static void the_shorter_form_is_chosen(void **state)
+{
+    (void)state;
+    uint64_t forms[2] = {0}, changes = 0;
+    for (int world = 0; world < 60; world++) {
+        const double rates[] = {0.3, 0.1, 0.01, 1e-4};
+        roost_config config =
+            bloom_config(world % 2 ? ROOST_BLOCKED : ROOST_CLASSIC, 20 + (uint64_t)world * 20, rates[world % 4]);
+        roost_filter *filter = new_filter(&config);
+        uint64_t bits = info_of(filter).bits;
+        uint8_t before = 1;
+        for (uint64_t key = 0; key <= config.capacity; key++) {
+            struct bit_writer writer;
+            bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
+            assert_ok(bloom_kind.encoding.write_state(filter, &writer));
+            uint8_t form = writer.buffer.data[0];
+            assert_int_equal(form, is_shorter_as_positions(filter, bits));
+            bit_writer_release(&writer);
+            forms[form]++;
+            changes += form != before;
+            before = form;
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key + (uint64_t)world * 10000)));
+            if (key > 60 && key % 8 != 0)
+                continue;
+            roost_filter *twin = through_bytes(filter);
+            roost_filter_free(twin);
+        }
+        roost_filter_free(filter);
+    }
+    assert_true(forms[0] > 1000 && forms[1] > 1000 && changes >= 55);
 }
 
 /* ---- in steps ---------------------------------------------------------------------------------------------------- */
@@ -310,8 +407,11 @@ int main(void)
         cmocka_unit_test(short_steps_are_no_false_positives),
         cmocka_unit_test(info_says_when_the_promise_is_void),
         cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(ways_to_call_agree),
+        cmocka_unit_test(batches_of_every_length),
         cmocka_unit_test(pattern_is_the_documented_one),
         cmocka_unit_test(sparse_filters_encode_short),
+        cmocka_unit_test(the_shorter_form_is_chosen),
         cmocka_unit_test(a_digest_can_be_prepared),
         cmocka_unit_test(estimates_are_near),
     };

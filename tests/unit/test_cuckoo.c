@@ -1,5 +1,5 @@
 /* The cuckoo table and its geometry, against exact models. */
-#include "check.h"
+#include "calls.h"
 
 #include <math.h>
 
@@ -366,6 +366,20 @@ static void merge_never_refuses(void **state)
     roost_filter_free(all);
 }
 
+/* Every width and bucket size, so every way to read a bucket; half as many slots as keys, so that some adds are refused
+   and others overflow. */
+static void ways_to_call_agree(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 8; size *= 2)
+        for (uint32_t bits = 4; bits <= 32; bits += is_brief() ? 7 : 1) {
+            roost_config config = cuckoo_config(bits, size, 1000);
+            assert_ways_to_call_agree(&config, NULL);
+            config.capacity = 300;
+            assert_ways_to_call_agree(&config, NULL);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +389,7 @@ int main(void)
         cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
         cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(stashes_do_not_cluster),
         cmocka_unit_test(stashes_shadow_a_model),       cmocka_unit_test(merge_never_refuses),
+        cmocka_unit_test(ways_to_call_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -888,6 +888,61 @@ static void memory_stays_within_the_limit(void **state)
     FREE_ALL(plain, many);
 }
 
+/* ---- one key a call ---------------------------------------------------------------------------------------------- */
+
+/* One key a call, by bytes and by hash, is the same as batches of one: bytes, digest, what was changed, what is found,
+   what is refused. Half as much room as there are keys, so that tables get full, spread and overflow. */
+static void one_call_is_a_batch_of_one(void **state)
+{
+    (void)state;
+    enum { WAYS = 3, KEYS = 250 };
+    uint64_t refused = 0, removed = 0, replaced = 0;
+    for (uint64_t number = 0; number < 48; number++) {
+        struct counted_entropy entropies[WAYS];
+        roost_filter *filters[WAYS];
+        roost_config config = some_orcuckoo_config(number, 120);
+        struct random_source random = random_from_seed(number);
+        for (int way = 0; way < WAYS; way++) {
+            entropies[way] = (struct counted_entropy){.next = 77, .step = 1};
+            roost_environment environment = {.entropy = {&entropies[way], draw_counted}};
+            assert_ok(roost_filter_new(&filters[way], &config, &environment));
+        }
+        for (uint64_t step = 0; step < 1500; step++) {
+            uint64_t key = random_choice(&random, step < 700 ? KEYS : KEYS / 3);
+            bool adds = random_choice(&random, 8) < (step % 500 < 250 ? 7 : 2), changed[WAYS] = {0};
+            roost_status status[WAYS];
+            roost_hash hash = roost_filter_hash(filters[0], &key, sizeof key);
+            size_t done;
+            status[0] = adds ? roost_filter_add_many_hash(filters[0], &changed[0], &done, &hash, 1)
+                             : roost_filter_remove_many_hash(filters[0], &changed[0], &hash, 1);
+            status[1] = adds ? roost_filter_add(filters[1], &changed[1], &key, sizeof key)
+                             : roost_filter_remove(filters[1], &changed[1], &key, sizeof key);
+            status[2] = adds ? roost_filter_add_hash(filters[2], &changed[2], hash)
+                             : roost_filter_remove_hash(filters[2], &changed[2], hash);
+            for (int way = 0; way < WAYS; way++) {
+                assert_int_equal(status[way], status[0]);
+                assert_int_equal(changed[way], changed[0] && status[0] == ROOST_OK);
+            }
+            refused += status[0] == ROOST_FULL;
+            removed += !adds && changed[0];
+            replaced += adds && status[0] == ROOST_OK && !changed[0];
+            bool found;
+            uint64_t other = key + KEYS / 2;
+            hash = roost_filter_hash(filters[0], &other, sizeof other);
+            roost_filter_contains_many_hash(filters[0], &found, &hash, 1);
+            assert_int_equal(roost_filter_contains(filters[1], &other, sizeof other), found);
+            assert_int_equal(roost_filter_contains_hash(filters[2], hash), found);
+        }
+        for (int way = 0; way < WAYS; way++) {
+            assert_ok(roost_filter_check(filters[way]));
+            assert_same_frame(filters[0], filters[way]);
+            assert_same_digest(filters[0], filters[way]);
+        }
+        free_all(filters, WAYS);
+    }
+    assert_true(refused > 100 && removed > 1000 && replaced > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -914,6 +969,7 @@ int main(void)
         cmocka_unit_test(copies_count_in_a_multiset),
         cmocka_unit_test(spreading_shows_nowhere),
         cmocka_unit_test(memory_stays_within_the_limit),
+        cmocka_unit_test(one_call_is_a_batch_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
