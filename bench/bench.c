@@ -1,14 +1,14 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--growth | --reconcile] [--csv FILE] [--rounds N]
+ *     roost-bench [--large] [--growth | --reconcile | --one-call] [--csv FILE] [--rounds N]
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
  * array of the same size, or the bandwidth of a plain OR. Times drift on shared machines; ratios within one run are
  * what counts.
  * --large adds 10^8 keys, far out of the caches, for the kinds that only grow and for windows. --growth: nothing but
- * filters that grow; --reconcile: nothing but reconciliation.
+ * filters that grow; --reconcile: nothing but reconciliation; --one-call: nothing but calls with keys as bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +215,7 @@ static void bench_windows(bool large)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile] [--csv FILE] [--rounds N]\n");
+    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile | --one-call] [--csv FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -231,7 +231,7 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false, only_growth = false, only_reconcile = false;
+    bool large = false, only_growth = false, only_reconcile = false, only_one_call = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
@@ -239,6 +239,10 @@ int main(int argc, char **argv)
             only_growth = true;
         else if (strcmp(argv[i], "--reconcile") == 0)
             only_reconcile = true;
+        else if (strcmp(argv[i], "--one-call") == 0)
+            only_one_call = true;
+        else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
+            return bench_calls(argv[++i], 1 << 16);
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
             csv = open_csv(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
@@ -250,13 +254,16 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    if (!only_growth && !only_reconcile)
+    bool all = !only_growth && !only_reconcile && !only_one_call;
+    if (all || only_one_call)
+        bench_one_call(large);
+    if (all)
         bench_fixed_size(large);
-    if (!only_reconcile)
+    if (all || only_growth)
         bench_growth(large);
-    if (!only_growth)
+    if (all || only_reconcile)
         bench_differences(1000000);
-    if (!only_growth && !only_reconcile)
+    if (all)
         bench_windows(large);
     if (csv && fclose(csv) != 0)
         return 2;

@@ -9,6 +9,11 @@ void bench_bloom_merge(const roost_config *config, uint64_t keys);
 void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share, const char *what);
 void bench_orcuckoo_merge(const roost_config *config, uint64_t keys);
 
+/* One key a call, and batches of bytes, beside stand-ins; and new filters. */
+void bench_one_call(bool large);
+/* The same calls for so many keys, once, without a report; 2 if there is no such filter. */
+int bench_calls(const char *name, uint64_t count);
+
 /* Deltas and syncs of two filters of that many keys after some changes. */
 void bench_changes(const char *name, const roost_config *config, uint64_t keys, uint64_t changes);
 
