@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "filter/orcuckoo.h"
+#include "growing/growing_orcuckoo.h"
 
 enum { MOST_ROWS = 8, MOST_DOTS = 4096 };
 enum standing { UNSEEN, LIVE, DEAD };
@@ -27,19 +28,29 @@ static inline struct place place_for(const roost_filter *filter, roost_hash hash
     return place_of_hash(hash, as_const_orcuckoo(filter)->table.geometry);
 }
 
+/* The prefix that a filter which grows gives to its first elements. */
+static inline uint64_t first_prefix_for(const roost_filter *filter, roost_hash hash)
+{
+    unsigned length = 0;
+    while (!as_const_growing_orcuckoo(filter)->budget.capacity[length])
+        length++;
+    return prefix_position(prefix_of(hash.high, length));
+}
+
 static inline uint64_t class_for(const roost_filter *filter, roost_hash hash)
 {
+    if (filter->kind->has_prefixes)
+        return first_prefix_for(filter, hash);
     return class_key(place_for(filter, hash), as_const_orcuckoo(filter)->table.geometry);
 }
 
 static inline enum standing standing_of(const roost_filter *base, roost_hash hash, roost_dot dot)
 {
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    struct place place = place_for(base, hash);
-    uint32_t number = actors_find(&filter->observed.actors, dot.actor);
-    if (number == NO_ACTOR || !causal_contains(&filter->observed.causal, dot.actor, (uint32_t)dot.counter))
+    const struct observed *filter = as_const_observed(base);
+    uint32_t number = actors_find(&filter->actors, dot.actor), counter = (uint32_t)dot.counter;
+    if (number == NO_ACTOR || !causal_contains(&filter->causal, dot.actor, counter))
         return UNSEEN;
-    return holds_entry(filter, &place, number, (uint32_t)dot.counter) ? LIVE : DEAD;
+    return filter->store->holds(filter, (struct entry){number, counter, class_for(base, hash)}) ? LIVE : DEAD;
 }
 
 /* ---- calls that must succeed ------------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ struct forgery {
     size_t causal_size;
     size_t extra_positions, extra_classes;
     bool dirty_positions, dirty_classes; /* padding that is not zero */
+    uint64_t most_run, more_run;         /* prefixes of a run at most; more of them than there are in the last */
 };
 
 static inline size_t forge_actors(const struct forgery *forgery)
@@ -106,6 +107,22 @@ static inline void forge_class(struct bit_writer *writer, struct cuckoo_geometry
     write_bits(writer, key, geometry.bits);
 }
 
+/* Runs of one length: how many, the length, and the bits of each. */
+static inline void forge_prefixes(struct bit_writer *writer, const struct forgery *forgery, const uint64_t *keys,
+                                  uint64_t count)
+{
+    uint64_t most = forgery->most_run ? forgery->most_run : count;
+    for (uint64_t i = 0, run; i < count; i += run) {
+        unsigned length = highest_bit(keys[i]);
+        for (run = 1; i + run < count && run < most && highest_bit(keys[i + run]) == length; run++)
+            ;
+        write_gamma(writer, i + run == count ? run + forgery->more_run : run);
+        write_bits(writer, length, 6);
+        for (uint64_t j = 0; j < run; j++)
+            write_bits(writer, keys[i + j], length);
+    }
+}
+
 static inline void forge_padding(struct bit_writer *writer, bool dirty, size_t extra)
 {
     if (dirty)
@@ -128,7 +145,12 @@ static inline void forge_body(const struct forgery *forgery, struct bit_writer *
     write_varint(writer, forgery->hinted_count + (uint64_t)forgery->more_hinted);
     write_varint(writer, positions.buffer.size + (uint64_t)forgery->more_positions);
     write_bytes(writer, positions.buffer.data, positions.buffer.size);
-    for (uint64_t i = 0; i < forgery->live_count + forgery->hinted_count; i++)
+    bool has_prefixes = forgery->like->kind->has_prefixes;
+    if (has_prefixes) {
+        forge_prefixes(writer, forgery, forgery->keys, forgery->live_count);
+        forge_prefixes(writer, forgery, forgery->keys + forgery->live_count, forgery->hinted_count);
+    }
+    for (uint64_t i = 0; i < forgery->live_count + forgery->hinted_count && !has_prefixes; i++)
         forge_class(writer, as_const_orcuckoo(forgery->like)->table.geometry, forgery->keys[i]);
     forge_padding(writer, forgery->dirty_classes, forgery->extra_classes);
     bit_writer_release(&positions);
@@ -157,6 +179,10 @@ static inline roost_buffer forge(const struct forgery *forgery)
     assert_false(body.failed);
     roost_buffer frame = forge_frame(body.buffer.data, body.buffer.size, forgery->type);
     bit_writer_release(&body);
+    if (forgery->like->kind->has_prefixes) { /* which came with version 3 */
+        frame.data[4] = 3;
+        store_word(frame.data + frame.size - 8, checksum_bytes(frame.data, frame.size - 8));
+    }
     return frame;
 }
 
