@@ -5,6 +5,8 @@
  */
 #include "meter.h"
 
+#include <malloc.h>
+
 #include "growing/growing_orcuckoo.h"
 #include "growing/directory.h"
 #include "roost/incremental.h"
@@ -260,6 +262,80 @@ static void a_filter_that_was_emptied_is_copied_as_it_is(void **state)
     }
 }
 
+/* ---- all jobs at once -------------------------------------------------------------------------------------------- */
+
+static void *move_always(void *context, void *memory)
+{
+    (void)context;
+    size_t size = malloc_usable_size(memory);
+    void *elsewhere = malloc(size);
+    assert_non_null(elsewhere);
+    memcpy(elsewhere, memory, size);
+    memset(memory, 0xdd, size);
+    free(memory);
+    return elsewhere;
+}
+
+/* Few elements with many copies, and prefixes of all lengths, with dots in a row. */
+static void crowd_some(roost_filter *filter, struct random_source *random, uint32_t count, uint32_t *counter)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        roost_hash hash = hash_for_key(random_choice(random, 30));
+        uint32_t what = random_choice(random, 16);
+        if (what == 0)
+            assert_ok(roost_filter_remove_hash(filter, NULL, hash));
+        else if (what < 6)
+            assert_ok(roost_filter_remove_one_hash(filter, &(bool){false}, hash));
+        else if (what < 9)
+            forge_entry(filter, prefix_of(hash.high, 4 + random_choice(random, 20)), 5 + what, ++*counter);
+        else
+            assert_ok(roost_filter_add_hash(filter, NULL, hash));
+    }
+}
+
+/* A filter is copied in slices, swept in slices and defragmented, and changes between all of these. */
+static void jobs_meet_while_it_changes(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(1933));
+    for (uint32_t round = 0; round < 40; round++) {
+        roost_filter *filter = growing_filter(true, 1, 0), *other;
+        roost_copy_job *copying;
+        struct sweep sweep = {0};
+        uint32_t counter = 0;
+        uint64_t place = 0;
+        bool done = false;
+        table_in(filter)->target = 1 + random_choice(&random, 40);
+        crowd_some(filter, &random, 600, &counter);
+        assert_ok(roost_filter_clone(filter, &other));
+        for (uint64_t key = 0; key < 15; key++)
+            assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
+        assert_ok(roost_copy_job_new(&copying, filter, NULL));
+        while (!done || !sweep.done) {
+            crowd_some(filter, &random, random_choice(&random, 30), &counter);
+            if (!sweep.done)
+                assert_ok(growing_orcuckoo_sweep(filter, &sweep, other, 1 + random_choice(&random, 4)));
+            place = roost_filter_defragment(&filter, &place, move_always, NULL) ? place : 0;
+            if (!done)
+                assert_ok(roost_copy_job_step(copying, filter, &done, 1 + random_choice(&random, 4)));
+            assert_ok(roost_filter_check(filter));
+            if (done && copying) {
+                roost_filter *copy = roost_copy_job_finish(copying);
+                copying = NULL;
+                assert_ok(roost_filter_check(copy));
+                assert_same_frame(filter, copy);
+                roost_filter_free(copy);
+            }
+        }
+        bool changed;
+        uint64_t before = info_of(filter).entries;
+        assert_ok(roost_filter_merge(filter, &changed, other)); /* nothing is left to be dropped */
+        assert_true(!changed && info_of(filter).entries == before);
+        roost_filter_free(filter);
+        roost_filter_free(other);
+    }
+}
+
 /* ---- removals in slices ------------------------------------------------------------------------------------------ */
 
 /* The crowd is no exception: copies of one element, of which a slice drops a few, while others come and go. */
@@ -368,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_covered_segment_is_cut),
         cmocka_unit_test(a_clone_is_copied_whole),
         cmocka_unit_test(a_filter_that_was_emptied_is_copied_as_it_is),
+        cmocka_unit_test(jobs_meet_while_it_changes),
         cmocka_unit_test(a_crowd_is_swept_in_slices),
         cmocka_unit_test(the_limit_of_memory_is_kept),
         cmocka_unit_test(removals_are_merged_at_the_limit_of_memory),
