@@ -232,6 +232,31 @@ static void a_clone_is_copied_whole(void **state)
     }
 }
 
+/* Segments that a merge changed are copied again. */
+static void a_merge_is_copied_with_the_rest(void **state)
+{
+    (void)state;
+    for (roost_kind kind = ROOST_CUCKOO; kind <= ROOST_ORCUCKOO; kind++) {
+        roost_filter *filter = growing_of(kind, 20000), *other;
+        roost_copy_job *job;
+        bool done = false;
+        assert_ok(roost_filter_clone(filter, &other));
+        for (uint64_t key = 0; key < 300; key++)
+            assert_ok(roost_filter_add_hash(other, NULL, hash_for_key(1000000 + key)));
+        assert_ok(roost_copy_job_new(&job, filter, NULL));
+        assert_ok(roost_copy_job_step(job, filter, &done, 10));
+        assert_false(done);
+        assert_ok(roost_filter_merge(filter, NULL, other));
+        roost_filter *copy = finish_copy(job, filter);
+        assert_equal_filters(filter, copy);
+        for (uint64_t key = 0; key < 300; key++)
+            assert_true(roost_filter_contains_hash(copy, hash_for_key(1000000 + key)));
+        roost_filter_free(copy);
+        roost_filter_free(other);
+        roost_filter_free(filter);
+    }
+}
+
 /* Nor is that of a job which goes on while the filter is emptied and filled again. */
 static void a_filter_that_was_emptied_is_copied_as_it_is(void **state)
 {
@@ -443,6 +468,7 @@ int main(void)
         cmocka_unit_test(short_prefixes_of_strangers_take_memory_in_proportion),
         cmocka_unit_test(a_covered_segment_is_cut),
         cmocka_unit_test(a_clone_is_copied_whole),
+        cmocka_unit_test(a_merge_is_copied_with_the_rest),
         cmocka_unit_test(a_filter_that_was_emptied_is_copied_as_it_is),
         cmocka_unit_test(jobs_meet_while_it_changes),
         cmocka_unit_test(a_crowd_is_swept_in_slices),
