@@ -209,8 +209,9 @@ static roost_filter *through_bytes(struct world *world, const roost_filter *filt
 {
     roost_buffer frame;
     roost_filter *decoded;
+    roost_environment environment = whole_environment(world->replicas[0]);
     must(roost_filter_encode(filter, &frame) == ROOST_OK);
-    must(roost_filter_decode(&decoded, frame.data, frame.size, &world->replicas[0]->environment) == ROOST_OK);
+    must(roost_filter_decode(&decoded, frame.data, frame.size, &environment) == ROOST_OK);
     must(roost_filter_equal(filter, decoded) && roost_filter_check(decoded) == ROOST_OK);
     roost_buffer_release(&frame);
     return decoded;
