@@ -37,6 +37,15 @@ static __attribute__((noinline)) bool contains_slowly(const struct segment *segm
     return segment_contains(segment, hash);
 }
 
+/* Also where some prefixes found no slot: those are looked for last. */
+static ALWAYS_INLINE bool end_any_search(const struct row *row, size_t i, uint64_t hash)
+{
+    const struct segment *segment = row->segments[i];
+    if (segment->slots.width > QUICK_WIDTH)
+        return contains_slowly(segment, hash);
+    return end_search(row, i) || (segment->spill_count && spill_contains(segment, hash));
+}
+
 static ALWAYS_INLINE bool begin_row(struct row *row, const roost_hash *hashes, size_t count)
 {
     bool quick = true;
@@ -66,7 +75,7 @@ static ALWAYS_INLINE void contains_row(const struct directory *root, bool *found
             found[i] = end_search(&row, i);
     else
         for (size_t i = 0; i < count; i++)
-            found[i] = contains_slowly(row.segments[i], hashes[i].high);
+            found[i] = end_any_search(&row, i, hashes[i].high);
 }
 
 static void contains_batch(const struct directory *root, bool *found, const roost_hash *hashes, size_t count)
@@ -81,11 +90,12 @@ static void contains_batch(const struct directory *root, bool *found, const roos
 static bool contains_one(const struct directory *root, uint64_t hash)
 {
     const struct segment *segment = find_segment(root, hash);
-    if (__builtin_expect((segment->spill_count != 0) | (segment->slots.width > QUICK_WIDTH), 0))
+    if (__builtin_expect(segment->slots.width > QUICK_WIDTH, 0))
         return contains_slowly(segment, hash);
     struct slot_place place = slot_place_of(segment, hash);
     return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
-                         place.slot);
+                         place.slot) ||
+           (__builtin_expect(segment->spill_count != 0, 0) && spill_contains(segment, hash));
 }
 
 #endif
