@@ -101,15 +101,14 @@ static const struct option options[] = {
      .place = &settings.growth,
      .value = "G",
      .help = "of a scalable filter: each table or level has 1, 2, 4 or 8 times the capacity of the one before "
-             "(default 2, orcuckoo 8)",
+             "(default 2)",
      .choices = powers_of_two},
     {.name = "schedule",
      .type = OPTION_CHOICE,
      .place = &settings.schedule,
      .value = "S",
-     .help =
-         "of a scalable filter, how tables or levels divide the rate: gentle (cuckoo only, default there), quadratic "
-         "(default) or halving, which takes more memory from the sixth table on",
+     .help = "of a scalable filter, how tables or levels divide the rate: gentle (cuckoo and orcuckoo, default there), "
+             "quadratic (default of bloom) or halving, which takes more memory from the sixth table on",
      .choices = schedule_names},
     {.name = "writers",
      .type = OPTION_COUNT,
