@@ -13,7 +13,7 @@
 
 #define FEWEST_CHANGES    4096
 #define CAPACITY_A_CHANGE 8
-#define FIRST_CHANGES     64    /* in a journal that begins */
+#define FIRST_CHANGES     8     /* in a journal that begins */
 #define FEWEST_IN_PART    256   /* however small the filter, */
 #define MOST_WANTED       16384 /* and so many where cursors need them */
 

@@ -11,9 +11,9 @@
  * have slots, keys beyond what a segment may hold, prefixes that end before the slots of their segment begin, and
  * whatever is put while there is no memory to rebuild a segment. So what is in slots never spans two segments, and has
  * no index (segment.c): prefixes are far longer than the table needs, and short ones come from strangers, any number of
- * them, or are few. Each segment counts how many entries of the crowd have something in its range. Entries of the crowd stay there until
- * they are dropped. So a table with tags needs no nested directories, and with room in the crowd that was reserved
- * before, an entry can be put without fail.
+ * them, or are few. Each segment counts how many entries of the crowd have something in its range. Entries of the crowd
+ * stay there until they are dropped. So a table with tags needs no nested directories, and with room in the crowd that
+ * was reserved before, an entry can be put without fail.
  *
  * When a segment is cut in two, its part of the crowd is told by the bounds of their hashes, which nearly always are on
  * one side, since a crowd is one element; otherwise it is counted.

@@ -599,7 +599,7 @@ static void a_journal_keeps_pace(void **state)
         assert_true(journal <= held || journal <= 16384 * 17);
         roost_cursor of_idle;
         assert_ok(roost_filter_get_cursor(idle, &of_idle));
-        assert_true(journal_bytes(idle->journal) < 1200);
+        assert_true(journal_bytes(idle->journal) < 200);
         FREE_ALL(filter, idle);
     }
 }
@@ -638,8 +638,8 @@ static void a_journal_without_memory_forgets(void **state)
         memory.short_now = true;
         for (uint64_t key = 1; key < 400; key++)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
-        assert_true(memory.refused > 2 && memory.refused < 20); /* it is not asked for with each of them */
-        assert_int_equal(info_of(filter).journal, 64);
+        assert_true(memory.refused > 2 && memory.refused < 120); /* it is not asked for with each of them */
+        assert_int_equal(info_of(filter).journal, 8);
         assert_false(journal_knows(filter->journal, &cursor));
         memory.short_now = false;
         roost_filter *base = clone_of(filter);
