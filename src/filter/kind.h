@@ -302,8 +302,8 @@ struct roost_filter {
 };
 
 /*
- * What most filters have for themselves: `own` follows `base` in the structs of their kinds. A filter of a slim kind, of
- * which servers hold many small ones, shares configuration and environment with others (../growing/shared.h), and
+ * What most filters have for themselves: `own` follows `base` in the structs of their kinds. A filter of a slim kind,
+ * of which servers hold many small ones, shares configuration and environment with others (../growing/shared.h), and
  * allocates a journal when that begins.
  */
 struct filter_own {

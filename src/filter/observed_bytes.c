@@ -8,9 +8,9 @@
  *     classes      of the live ones, then of the hinted ones, in the order of their ranks
  *
  * Entries are sorted by dot and not by class, as the grow-only cuckoo filter sorts them. Either order saves the same
- * bits, those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a frame
- * cannot name one twice, nor one that its causal context lacks, nor one both live and dead, so there is no need to look
- * for such frames; and reading needs no sorting.
+ * bits, those of one sorted column. But dots come in runs: where nothing was removed, naming them costs nothing; a
+ * frame cannot name one twice, nor one that its causal context lacks, nor one both live and dead, so there is no need
+ * to look for such frames; and reading needs no sorting.
  *
  * A set of ranks is coded by the gaps between its members, or by those between the others, whichever are fewer. How
  * classes are coded is up to the kind.

@@ -6,9 +6,9 @@
  *
  *     c_i = floor(w_i * e * 2^L_i / R)
  *
- * prefixes of length L_i, where R is the number of writers. A writer adds to the first level in which it sees fewer than
- * c_i; so each of R writers who never meet adds at most c_i to it, and together they cover at most w_i * e. (With more
- * writers than R the bound grows in proportion. docs/error-bounds.md has the proof.)
+ * prefixes of length L_i, where R is the number of writers. A writer adds to the first level in which it sees fewer
+ * than c_i; so each of R writers who never meet adds at most c_i to it, and together they cover at most w_i * e. (With
+ * more writers than R the bound grows in proportion. docs/error-bounds.md has the proof.)
  *
  *     parts                  of level i                    costs, in bits of a prefix
  *     gentle (default)       1 / (i + 8), normed           3.9 at first, 5.1 at the tenth level, 5.7 at the twentieth
@@ -17,8 +17,8 @@
  *     halving (the thesis)   1 / 2^(i + 1)                 1, 11, 21
  *
  * Level i has room for `growth`^i times the capacity at least; its prefixes have the fewest bits with which that holds,
- * and no fewer than those of the level before. Levels of equal length add up. Growth ends with prefixes of 60 bits, after 64
- * levels, and for gentle parts after 41.
+ * and no fewer than those of the level before. Levels of equal length add up. Growth ends with prefixes of 60 bits,
+ * after 64 levels, and for gentle parts after 41.
  *
  * A rate above 1/16 is kept at 1/16, which is better than what was asked for: prefixes need a few bits to choose their
  * buckets by.

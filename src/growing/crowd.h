@@ -1,7 +1,7 @@
 /*
  * What found no slot in a table with tags: the copies of an element that was added more often than two buckets have
- * slots, keys that were chosen to crowd, prefixes that are too short for their segment, and entries that came when there
- * was no memory to rebuild it.
+ * slots, keys that were chosen to crowd, prefixes that are too short for their segment, and entries that came when
+ * there was no memory to rebuild it.
  *
  * All of a table are in one stash (../filter/stash.h), which finds the entries of a prefix at once, however many there
  * are. A look-up asks it for one prefix of each length that it has, and only where a segment says that some of its

@@ -26,8 +26,8 @@ struct prefix_table {
     bool dense;        /* segments that are made at present need little room: table_build */
     bool tagged;       /* tagged.h says what is different then */
     struct crowd *crowd;
-    /* Of a table with tags: the entries of a segment that are in the crowd become those of its successors, and what found no
-       slot in these joins them. False, and nothing changed, without memory. */
+    /* Of a table with tags: the entries of a segment that are in the crowd become those of its successors, and what
+       found no slot in these joins them. False, and nothing changed, without memory. */
     bool (*take_crowd)(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count);
     uint64_t reserved; /* entries that have room there, whatever becomes of memory */
     roost_allocator allocator;

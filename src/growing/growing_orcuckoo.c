@@ -2,8 +2,8 @@
  * The scalable observed-remove cuckoo filter (ScORCF): hash prefixes with dots in one table, and one causal context.
  *
  * The thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, grows by further tables, each with a
- * causal context of its own. Here what distinguishes the tables, the length of their fingerprints, is a property of each
- * entry, as in growing_cuckoo.c, and there is one causal context for all.
+ * causal context of its own. Here what distinguishes the tables, the length of their fingerprints, is a property of
+ * each entry, as in growing_cuckoo.c, and there is one causal context for all.
  *
  *     entry      (prefix, dot)                                   0110100111, actor 0x51.. counter 120
  *     contains   some entry's prefix covers the hash
@@ -12,23 +12,23 @@
  * Prefixes may cover each other: two replicas that add one element while they are of different sizes leave two prefixes
  * of it, and either may be removed without the other.
  *
- * *Adding*. The new entry gets the longest prefix that already covers the hash and whose length has room, and otherwise a
- * prefix of a length that has room (budget.c). In a set it takes the place of those entries that its own prefix covers,
- * and of no others: a shorter prefix may be there for another element, which must not be lost. *Room* is counted in
- * different prefixes that the writer sees, without the one in question. So each writer has at most as many prefixes of a
- * length as the budget allows, also where one adds again what another one removes, and the bound on the rate
- * (docs/error-bounds.md) is that of the filter without removal.
+ * *Adding*. The new entry gets the longest prefix that already covers the hash and whose length has room, and otherwise
+ * a prefix of a length that has room (budget.c). In a set it takes the place of those entries that its own prefix
+ * covers, and of no others: a shorter prefix may be there for another element, which must not be lost. *Room* is
+ * counted in different prefixes that the writer sees, without the one in question. So each writer has at most as many
+ * prefixes of a length as the budget allows, also where one adds again what another one removes, and the bound on the
+ * rate (docs/error-bounds.md) is that of the filter without removal.
  *
- * *Removing* takes every entry whose prefix covers the hash, and so, as often as the filter errs, one of another element.
- * A set therefore keeps its prefixes long enough for one error in 2^20, whatever rate was asked for. In a multiset every
- * copy has an entry and remove_one takes one, so that elements which share a prefix lose nothing to each other, but for
- * removals of what was never added, or of all copies; one error in 2^13 is enough.
+ * *Removing* takes every entry whose prefix covers the hash, and so, as often as the filter errs, one of another
+ * element. A set therefore keeps its prefixes long enough for one error in 2^20, whatever rate was asked for. In a
+ * multiset every copy has an entry and remove_one takes one, so that elements which share a prefix lose nothing to each
+ * other, but for removals of what was never added, or of all copies; one error in 2^13 is enough.
  *
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
  * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
  *
- * Bytes: entries are in the order of their dots (../filter/observed_bytes.c). As dots are made, lengths seldom change, so
- * classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.
+ * Bytes: entries are in the order of their dots (../filter/observed_bytes.c). As dots are made, lengths seldom change,
+ * so classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.
  */
 #include "growing_orcuckoo.h"
 

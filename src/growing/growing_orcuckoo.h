@@ -7,8 +7,8 @@
 #include "../filter/observed.h"
 
 /*
- * Invariants, beside those of struct observed: an entry of the table has a dot for its tag, the number of its actor above
- * 32 bits of counter, and the class of an entry is the position of its prefix (prefix.h).
+ * Invariants, beside those of struct observed: an entry of the table has a dot for its tag, the number of its actor
+ * above 32 bits of counter, and the class of an entry is the position of its prefix (prefix.h).
  */
 struct growing_orcuckoo {
     struct observed observed;

@@ -2,10 +2,10 @@
  * How two observed-remove filters of prefixes merge and compare: for every dot the larger of unseen < live < removed.
  * ../filter/orcuckoo_merge.c has the cases.
  *
- * What is to be dropped, entries of mine whose dots the other has seen and does not hold, and what is to be added, entries
- * of the other whose dots are unseen here, is listed first, and nothing changes meanwhile. Then few changes are made in
- * place, with room in the crowd that was reserved for them, which cannot fail; many are made to a copy of the table, which
- * takes its place when all of them are made.
+ * What is to be dropped, entries of mine whose dots the other has seen and does not hold, and what is to be added,
+ * entries of the other whose dots are unseen here, is listed first, and nothing changes meanwhile. Then few changes are
+ * made in place, with room in the crowd that was reserved for them, which cannot fail; many are made to a copy of the
+ * table, which takes its place when all of them are made.
  */
 #include "growing_orcuckoo.h"
 

@@ -64,8 +64,8 @@ static inline uint64_t last_covered(uint64_t prefix)
 }
 
 /*
- * Prefixes as numbers that are dense where prefixes are: those of length L are 2^L and up, in order. Journals hold them,
- * and replicas that compare what they have name prefixes by them.
+ * Prefixes as numbers that are dense where prefixes are: those of length L are 2^L and up, in order. Journals hold
+ * them, and replicas that compare what they have name prefixes by them.
  */
 static inline uint64_t prefix_position(uint64_t prefix)
 {

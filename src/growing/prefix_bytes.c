@@ -8,8 +8,8 @@
  *
  * The hashes are cut into 2^c ranges of equal size, such that a range has about two thousand prefixes; c follows from
  * the count, so one set has one form. Inside a range the prefixes of one length are a sorted list of numbers of L - c
- * bits, as Rice-coded gaps: 1.5 bits more than the logarithm of the mean gap, which is within 0.1 bit of what such a set
- * takes at least. (One list for each length, and not one for all: a list of several lengths would have to name the
+ * bits, as Rice-coded gaps: 1.5 bits more than the logarithm of the mean gap, which is within 0.1 bit of what such a
+ * set takes at least. (One list for each length, and not one for all: a list of several lengths would have to name the
  * length of each.) A prefix that spans several ranges is in the first, and has no bits there.
  *
  * So a state is written and read range by range, in the order of its table, with memory for one range; and no count of

@@ -6,8 +6,8 @@
  *     2 to 128    | list |  ->  | p0 | p1 | p2 | p3 |  8 bytes each, room for 4, 8, 16, ... 128
  *     more        | table | ->  struct prefix_table    (table.c) a kilobyte at least, then two or three bytes each
  *
- * A server may have millions of filters of a few elements each. In a list look-ups are binary searches: prefixes that do
- * not cover each other are in the order of all hashes that they cover, so the only one that may cover a hash is the
+ * A server may have millions of filters of a few elements each. In a list look-ups are binary searches: prefixes that
+ * do not cover each other are in the order of all hashes that they cover, so the only one that may cover a hash is the
  * first one that ends at or after it.
  *
  * A set that has become a table stays one. All of this is layout: frames and digests are the same.

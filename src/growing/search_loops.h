@@ -4,10 +4,10 @@
  *     static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
- * and gets `contains_one` and `contains_batch`. In a batch each key waits for memory three times: for the directory, the
- * segment's header and the buckets. So each step is done for a row of keys, and asks for the memory that the next one
- * needs. A row whose segments have neither wider slots nor spilled prefixes, as nearly all do, takes a last step without
- * branches.
+ * and gets `contains_one` and `contains_batch`. In a batch each key waits for memory three times: for the directory,
+ * the segment's header and the buckets. So each step is done for a row of keys, and asks for the memory that the next
+ * one needs. A row whose segments have neither wider slots nor spilled prefixes, as nearly all do, takes a last step
+ * without branches.
  */
 #ifndef GROWING_SEARCH_LOOPS_H
 #define GROWING_SEARCH_LOOPS_H

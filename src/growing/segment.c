@@ -16,16 +16,16 @@
  * to 31 bits get 32, and those of 57 to 63 bits 64, which are quicker to read.
  *
  * Prefixes that end early. A prefix that ends before offset or rest begin, because the table has grown since it was
- * made, stands for several offsets and even buckets. It is kept as it is in a list beside the buckets, and its region is
- * covered by slots that serve look-ups only:
+ * made, stands for several offsets and even buckets. It is kept as it is in a list beside the buckets, and its region
+ * is covered by slots that serve look-ups only:
  *
  *     region of the prefix     |      ###|########|########|#       |     of buckets with sixteen offsets each
  *     index slots                     110    -        -      0000          offset bits; without any: the whole bucket
  *
  * Such a slot has fewer offset bits (a whole bucket: none) before its mark, and can lie in the home bucket only. There
- * are never more than eight in a bucket, since each stands for two offsets at least; what stands for one offset alone is
- * like any other prefix of that length. A region that makes up a part p of all hashes takes p / 8 of the slots, so the
- * rate that a filter promised bounds the cost.
+ * are never more than eight in a bucket, since each stands for two offsets at least; what stands for one offset alone
+ * is like any other prefix of that length. A region that makes up a part p of all hashes takes p / 8 of the slots, so
+ * the rate that a filter promised bounds the cost.
  *
  * Crowds. Keys that were chosen to share their first bits all belong to the same two buckets. What finds no slot while
  * the segment has plenty of them is spilled: it goes to a sorted list that look-ups search when the slots have nothing,
@@ -577,8 +577,8 @@ static void pack_staged(struct segment *segment, const struct staged *staged)
         pack_bucket(slots_of(segment, bucket), staged->slots[bucket], segment->slots.width);
 }
 
-/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. False where both
-   are full. */
+/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. False where
+   both are full. */
 static inline bool stage(struct staged *staged, uint64_t place, uint32_t flag)
 {
     uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
@@ -720,8 +720,8 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-/* Without what serves look-ups only. Of what can move, that ends with the offset; and what is covered by a short prefix,
-   or has no tag, is no entry. */
+/* Without what serves look-ups only. Of what can move, that ends with the offset; and what is covered by a short
+   prefix, or has no tag, is no entry. */
 static uint64_t drop_index(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
 {
     uint64_t kept = 0;
@@ -787,8 +787,8 @@ static void sort_nearly_sorted(struct prefix_entry *entries, uint64_t count)
     }
 }
 
-/* Counted into the buckets and offsets that are home, which are in order and nearly always more than there are prefixes;
-   then few are left to sort. */
+/* Counted into the buckets and offsets that are home, which are in order and nearly always more than there are
+   prefixes; then few are left to sort. */
 uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
 {
     uint32_t next[LIST_PLACES], places = (uint32_t)segment->buckets << OFFSET_BITS, shift = 0, total = 0;

@@ -81,8 +81,8 @@ uint32_t segment_next(const struct segment *segment, uint32_t *position, struct 
 
 /* ---- segments without tags ---- */
 
-/* Removes what begins with a prefix that the segment takes from slots; without tags. Returns how many, which are written to
-   `removed`, which has room for 2 * SLOTS. */
+/* Removes what begins with a prefix that the segment takes from slots; without tags. Returns how many, which are
+   written to `removed`, which has room for 2 * SLOTS. */
 uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64_t *removed);
 
 /* All that the segment holds, in no order, also what begins before it. Returns how many. `entries` has room for

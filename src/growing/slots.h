@@ -1,6 +1,6 @@
 /*
- * The slots of a segment and the prefixes that they stand for: its layout, which all share that read it. `segment.c` has
- * the essay.
+ * The slots of a segment and the prefixes that they stand for: its layout, which all share that read it. `segment.c`
+ * has the essay.
  *
  * Whatever is here is layout and never state: which slot holds what, how many buckets there are, how wide a slot is.
  */

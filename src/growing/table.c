@@ -13,8 +13,8 @@
  * makes another segment and then takes the place of the old one, so a failure leaves everything as it was.
  *
  * Hashes are uniform, unless keys were chosen by somebody who knows the seed. Where so many fall into one range that
- * its segment would become too large, it gets a directory of its own (`nested`), which grows with what it holds. Both halves of
- * such a range that is cut point to the same one.
+ * its segment would become too large, it gets a directory of its own (`nested`), which grows with what it holds. Both
+ * halves of such a range that is cut point to the same one.
  *
  * A prefix that is shorter than the depth of a segment spans several. Each of them lists it (segment.c), and the first
  * one counts it.
@@ -253,8 +253,8 @@ static void advance_split(struct prefix_table *table, struct directory *director
     directory->depth++;
 }
 
-/* Parts entries in two: the half of the range in which they have something. Those of the upper half stay here; what spans
-   both is in both. Returns how many are in the lower one. */
+/* Parts entries in two: the half of the range in which they have something. Those of the upper half stay here; what
+   spans both is in both. Returns how many are in the lower one. */
 static uint64_t part_halves(struct prefix_entry *entries, uint64_t *count, struct prefix_entry *lower, unsigned depth)
 {
     const uint64_t bit = UINT64_C(1) << (64 - depth);
@@ -388,8 +388,8 @@ static bool put_in_place(struct prefix_table *table, struct directory *directory
 }
 
 /*
- * Where a segment cannot take a prefix as it is, and where the prefix spans several segments, each gets a successor. All
- * of these are made before the first takes its place.
+ * Where a segment cannot take a prefix as it is, and where the prefix spans several segments, each gets a successor.
+ * All of these are made before the first takes its place.
  */
 struct successor {
     struct directory *directory;

@@ -439,7 +439,8 @@ uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
-/* True for one entry of each prefix: the first that is found in its segment, or else the head of its chain in the crowd. */
+/* True for one entry of each prefix: the first that is found in its segment, or else the head of its chain in the
+   crowd. */
 static bool stands_for_prefix(const struct prefix_table *table, struct prefix_entry entry)
 {
     const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));

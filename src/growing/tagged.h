@@ -36,7 +36,8 @@ void tagged_release_reserve(struct prefix_table *table);
 /* A table that is empty gets segments for so many, as far as memory goes. */
 void tagged_make_room(struct prefix_table *table, uint64_t entries);
 
-/* A walk over all entries. All zero: not begun. It comes to the crowd last, where the rest of the position counts nodes. */
+/* A walk over all entries. All zero: not begun. It comes to the crowd last, where the rest of the position counts
+   nodes. */
 struct tagged_walk {
     uint64_t hash, position;
 };

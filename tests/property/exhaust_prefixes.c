@@ -1,24 +1,24 @@
 /*
- * A tiny universe of filters that grow by longer prefixes, exhausted with the real code: two or three replicas with room
- * for one or two prefixes of each length, so that they soon need several lengths; a few elements, of which some share
- * their first bits, so that the prefix of one covers another at one length and not at the next; segments of one entry, so
- * that the table is cut, prefixes become too short for their segments, and some span several of them; every addition,
- * removal, merge and delta, delivered at once, late, twice or never, in every order, to a given depth.
+ * A tiny universe of filters that grow by longer prefixes, exhausted with the real code: two or three replicas with
+ * room for one or two prefixes of each length, so that they soon need several lengths; a few elements, of which some
+ * share their first bits, so that the prefix of one covers another at one length and not at the next; segments of one
+ * entry, so that the table is cut, prefixes become too short for their segments, and some span several of them; every
+ * addition, removal, merge and delta, delivered at once, late, twice or never, in every order, to a given depth.
  *
  *     exhaust-prefixes [--deep | --shallow]
  *
  * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
- * unseen, live or dead; for a filter without removal, for every length and element whether a prefix of at most this length
- * covers the element. What an operation must do follows from the row alone, and from the length that the replica used
- * last: which prefix an addition gets, what it takes the place of, what a removal takes with it. A delta is what changed
- * in the row since the last one. A world is the rows of all replicas, of the cursors and of the message that is on its
- * way; the walk goes depth first, on real filters, and turns back where it meets a world that it has seen with as much
- * depth left.
+ * unseen, live or dead; for a filter without removal, for every length and element whether a prefix of at most this
+ * length covers the element. What an operation must do follows from the row alone, and from the length that the replica
+ * used last: which prefix an addition gets, what it takes the place of, what a removal takes with it. A delta is what
+ * changed in the row since the last one. A world is the rows of all replicas, of the cursors and of the message that is
+ * on its way; the walk goes depth first, on real filters, and turns back where it meets a world that it has seen with
+ * as much depth left.
  *
- * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes and
- * digest are a function of the row, and different for different rows; each two replicas merged, both ways and through
- * bytes, are the larger row; compare is the order of the rows; no length has more different prefixes than its writers may
- * add, and nobody more than the budget; no addition hides an element that was there.
+ * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes
+ * and digest are a function of the row, and different for different rows; each two replicas merged, both ways and
+ * through bytes, are the larger row; compare is the order of the rows; no length has more different prefixes than its
+ * writers may add, and nobody more than the budget; no addition hides an element that was there.
  *
  * What is left out: kicks, of which tables so small need none (tests/unit/test_tagged_table.c), restarts.
  */

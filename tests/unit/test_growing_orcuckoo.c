@@ -1,7 +1,7 @@
 /*
- * The scalable observed-remove filter where its table is at a limit: full, empty, crowded by copies of one element or by
- * chosen keys, with prefixes that are too short for their segments, at the end of memory, copied while it changes. What
- * comes from strangers is made by hand: any prefix with any dot.
+ * The scalable observed-remove filter where its table is at a limit: full, empty, crowded by copies of one element or
+ * by chosen keys, with prefixes that are too short for their segments, at the end of memory, copied while it changes.
+ * What comes from strangers is made by hand: any prefix with any dot.
  */
 #include "meter.h"
 

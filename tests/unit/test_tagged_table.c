@@ -1,7 +1,7 @@
 /*
  * The table of prefixes with tags beside an exact model, a list of entries. Segments are tiny, lengths are mixed, keys
- * share their first bits, and elements have many copies, so that entries crowd, end before their slots begin, span segments
- * and cover each other.
+ * share their first bits, and elements have many copies, so that entries crowd, end before their slots begin, span
+ * segments and cover each other.
  */
 #include "meter.h"
 
