@@ -2,9 +2,11 @@
  * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset
  * mode: each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
  *
+ * With EXPANSION 0 they have a fixed size, otherwise they grow in one table of hash prefixes.
+ *
  * Differences from the arguments: BUCKETSIZE is rounded up to 1, 2, 4 or 8, EXPANSION to 2, 4 or 8; MAXITERATIONS is at
- * least that of the library. INFO shows the arguments. Fingerprints have 24 bits or more, so that CF.DEL hardly ever
- * removes another item in place of one that was never added.
+ * least that of the library. INFO shows the arguments. CF.DEL of an item that was never added removes another one with
+ * a probability of 1 in 8,192 at most, in filters of fixed size, whose fingerprints have 24 bits or more, far less.
  */
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
