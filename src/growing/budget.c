@@ -28,6 +28,7 @@
 #include "budget.h"
 
 #include "../base/binary64.h"
+#include "../filter/configuration.h"
 
 #define MOST_LEVELS   64
 #define GENTLE_LEVELS 41
@@ -85,4 +86,21 @@ void budget_of(struct budget *budget, const roost_config *config)
             return;
         budget->capacity[length] += room_of(config, part, length);
     }
+}
+
+void resolve_prefixes(roost_config *config)
+{
+    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
+    config->growth = config->growth ? config->growth : 2;
+    config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
+    config->layout = 0;
+    config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
+}
+
+bool prefixes_are_resolved(const roost_config *config)
+{
+    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
+           (config->growth == 1 || config->growth == 2 || config->growth == 4 || config->growth == 8) &&
+           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_GENTLE && !config->layout &&
+           !config->bucket_size && !config->fingerprint_bits;
 }

@@ -18,4 +18,8 @@ struct budget {
 /* Of a resolved configuration. */
 void budget_of(struct budget *budget, const roost_config *config);
 
+/* What filters of prefixes have in common: the defaults of a configuration, and whether it is complete and possible. */
+void resolve_prefixes(roost_config *config);
+bool prefixes_are_resolved(const roost_config *config);
+
 #endif

@@ -48,22 +48,10 @@ static inline const struct growing_cuckoo *as_const_growing(const roost_filter *
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-static bool growing_is_resolved(const roost_config *config)
-{
-    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
-           (config->growth == 1 || config->growth == 2 || config->growth == 4 || config->growth == 8) &&
-           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_GENTLE && !config->layout &&
-           !config->bucket_size && !config->fingerprint_bits;
-}
-
 static roost_status growing_resolve(roost_config *config)
 {
-    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
-    config->growth = config->growth ? config->growth : 2;
-    config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
-    config->layout = 0;
-    config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
-    return !config->multiset && growing_is_resolved(config) ? ROOST_OK : ROOST_INVALID;
+    resolve_prefixes(config);
+    return !config->multiset && prefixes_are_resolved(config) ? ROOST_OK : ROOST_INVALID;
 }
 
 /* The first length with room. Other replicas may have filled some lengths and not others. */
@@ -711,7 +699,7 @@ const struct filter_kind growing_cuckoo_kind = {
     .name = "scalable cuckoo",
     .has_prefixes = true,
     .lifecycle = {.resolve = growing_resolve,
-                  .is_resolved = growing_is_resolved,
+                  .is_resolved = prefixes_are_resolved,
                   .open = growing_open,
                   .close = growing_close,
                   .clone = growing_clone},

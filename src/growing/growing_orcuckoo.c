@@ -104,14 +104,6 @@ static unsigned fewest_bits(const struct observed *filter)
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-static bool growing_is_resolved(const roost_config *config)
-{
-    return config->writers > 0 && config->writers <= MOST_WRITERS && config->fpr > 0 && config->fpr < 1 &&
-           (config->growth == 1 || config->growth == 2 || config->growth == 4 || config->growth == 8) &&
-           config->schedule >= ROOST_QUADRATIC && config->schedule <= ROOST_GENTLE && !config->layout &&
-           !config->bucket_size && !config->fingerprint_bits;
-}
-
 static void find_budget(struct budget *budget, const roost_config *config)
 {
     roost_config kept = *config;
@@ -122,12 +114,8 @@ static void find_budget(struct budget *budget, const roost_config *config)
 static roost_status growing_resolve(roost_config *config)
 {
     struct budget budget;
-    config->writers = config->writers ? config->writers : DEFAULT_WRITERS;
-    config->growth = config->growth ? config->growth : 2;
-    config->schedule = config->schedule ? config->schedule : ROOST_GENTLE;
-    config->layout = 0;
-    config->bucket_size = config->fingerprint_bits = config->entry_bits = 0;
-    if (!growing_is_resolved(config))
+    resolve_prefixes(config);
+    if (!prefixes_are_resolved(config))
         return ROOST_INVALID;
     find_budget(&budget, config);
     for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH; length++)
@@ -616,7 +604,7 @@ const struct filter_kind growing_orcuckoo_kind = {
     .name = "scalable orcuckoo",
     .has_prefixes = true,
     .lifecycle = {.resolve = growing_resolve,
-                  .is_resolved = growing_is_resolved,
+                  .is_resolved = prefixes_are_resolved,
                   .open = growing_open,
                   .close = growing_close,
                   .clone = growing_clone},

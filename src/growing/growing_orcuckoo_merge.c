@@ -16,45 +16,45 @@
 #define FEW_OF      16
 
 /* What one filter knows of another one's actors: an answer at a time, since entries of one actor mostly come in a row. */
-struct acquaintance {
+struct peer_view {
     const struct observed *filter, *other;
     uint32_t number;              /* of the actor in the filter that the rest is about; NO_ACTOR at first */
     uint32_t number_there;        /* or NO_ACTOR */
     uint32_t contiguous, largest; /* the other has seen its dots from 1 to the first, and none beyond the second */
 };
 
-static struct acquaintance acquaintance_of(const struct observed *filter, const struct observed *other)
+static struct peer_view peer_view_of(const struct observed *filter, const struct observed *other)
 {
-    return (struct acquaintance){.filter = filter, .other = other, .number = NO_ACTOR};
+    return (struct peer_view){.filter = filter, .other = other, .number = NO_ACTOR};
 }
 
-static void meet(struct acquaintance *known, uint32_t number)
+static void look_up_actor(struct peer_view *view, uint32_t number)
 {
-    if (known->number == number)
+    if (view->number == number)
         return;
-    uint64_t actor = known->filter->actors.list[number].id;
-    known->number = number;
-    known->number_there = actors_find(&known->other->actors, actor);
-    known->contiguous = causal_contiguous(&known->other->causal, actor);
-    known->largest = causal_largest(&known->other->causal, actor);
+    uint64_t actor = view->filter->actors.list[number].id;
+    view->number = number;
+    view->number_there = actors_find(&view->other->actors, actor);
+    view->contiguous = causal_contiguous(&view->other->causal, actor);
+    view->largest = causal_largest(&view->other->causal, actor);
 }
 
 /* Whether the other has seen the dot of an entry of the filter. */
-static bool has_seen(struct acquaintance *known, struct entry entry)
+static bool has_seen(struct peer_view *view, struct entry entry)
 {
-    meet(known, entry.number);
-    return entry.counter <= known->contiguous ||
-           (entry.counter <= known->largest &&
-            causal_contains(&known->other->causal, known->filter->actors.list[entry.number].id, entry.counter));
+    look_up_actor(view, entry.number);
+    return entry.counter <= view->contiguous ||
+           (entry.counter <= view->largest &&
+            causal_contains(&view->other->causal, view->filter->actors.list[entry.number].id, entry.counter));
 }
 
 /* Whether the other has seen the removal of an entry of the filter. */
-static bool has_seen_removed(struct acquaintance *known, struct entry entry)
+static bool has_seen_removed(struct peer_view *view, struct entry entry)
 {
-    if (!has_seen(known, entry))
+    if (!has_seen(view, entry))
         return false;
-    entry.number = known->number_there;
-    return entry.number == NO_ACTOR || !known->other->store->holds(known->other, entry);
+    entry.number = view->number_there;
+    return entry.number == NO_ACTOR || !view->other->store->holds(view->other, entry);
 }
 
 /* ---- lists of changes -------------------------------------------------------------------------------------------- */
@@ -81,22 +81,22 @@ static bool list_entry(struct entry_list *list, struct entry entry, const roost_
     return true;
 }
 
-typedef bool entry_test(struct acquaintance *known, struct entry entry);
+typedef bool entry_test(struct peer_view *view, struct entry entry);
 
-static bool is_unseen(struct acquaintance *known, struct entry entry)
+static bool is_unseen(struct peer_view *view, struct entry entry)
 {
-    return !has_seen(known, entry);
+    return !has_seen(view, entry);
 }
 
-/* The entries of the acquaintance's filter for which the test holds. False without memory. */
-static bool list_entries(struct entry_list *list, struct acquaintance known, entry_test *test,
+/* The entries of the view's filter for which the test holds. False without memory. */
+static bool list_entries(struct entry_list *list, struct peer_view view, entry_test *test,
                          const roost_allocator *allocator)
 {
     struct entry entries[ENTRIES_AT_ONCE];
     struct entry_walk walk = {0};
-    for (size_t count; (count = known.filter->store->next(known.filter, &walk, entries)) > 0;)
+    for (size_t count; (count = view.filter->store->next(view.filter, &walk, entries)) > 0;)
         for (size_t i = 0; i < count; i++)
-            if (test(&known, entries[i]) && !list_entry(list, entries[i], allocator))
+            if (test(&view, entries[i]) && !list_entry(list, entries[i], allocator))
                 return false;
     return true;
 }
@@ -128,10 +128,10 @@ static roost_status list_changes(struct merge *merge)
     struct observed *filter = &merge->filter->observed;
     const roost_allocator *allocator = &filter->base.environment.allocator;
     bool listed = causal_difference(&merge->unseen, &merge->other->causal, &filter->causal, allocator) &&
-                  list_entries(&merge->removed, acquaintance_of(filter, merge->other), has_seen_removed, allocator) &&
+                  list_entries(&merge->removed, peer_view_of(filter, merge->other), has_seen_removed, allocator) &&
                   (merge->unseen.dots == 0 ||
                    (causal_union(&merge->joined, &filter->causal, &merge->other->causal, allocator) &&
-                    list_entries(&merge->added, acquaintance_of(merge->other, filter), is_unseen, allocator)));
+                    list_entries(&merge->added, peer_view_of(merge->other, filter), is_unseen, allocator)));
     return listed ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -293,7 +293,7 @@ roost_status growing_orcuckoo_merge(roost_filter *base, bool *changed, const roo
 roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost_filter *other, uint32_t effort)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
-    struct acquaintance known = acquaintance_of(&filter->observed, as_const_observed(other));
+    struct peer_view view = peer_view_of(&filter->observed, as_const_observed(other));
     struct prefix_entry entries[TAGGED_AT_ONCE];
     struct tagged_walk walk = {sweep->node, sweep->row ? TAGGED_IN_CROWD | (sweep->row - 1) : 0};
     uint64_t seen = 0, most = effort ? (uint64_t)effort * SLOTS : UINT64_MAX;
@@ -303,7 +303,7 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
         if (is_next && seen >= most)
             return ROOST_OK; /* which is visited the next time */
         for (uint32_t i = 0; i < count; i++)
-            if (has_seen_removed(&known, entry_of_prefix(entries[i])))
+            if (has_seen_removed(&view, entry_of_prefix(entries[i])))
                 filter->observed.store->drop(&filter->observed, entry_of_prefix(entries[i]));
         if (walk.position & TAGGED_IN_CROWD && seen + count >= most) {
             sweep->row = (uint32_t)walk.position + 1; /* one more, as 0 is none */
@@ -319,14 +319,14 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
 /* Whether `other` has seen a dot, or its removal, that `filter` has not. */
 static bool lacks_any(const struct observed *filter, const struct observed *other)
 {
-    struct acquaintance known = acquaintance_of(filter, other);
+    struct peer_view view = peer_view_of(filter, other);
     struct entry entries[ENTRIES_AT_ONCE];
     struct entry_walk walk = {0};
     if (!causal_includes(&filter->causal, &other->causal))
         return true;
     for (size_t count; (count = filter->store->next(filter, &walk, entries)) > 0;)
         for (size_t i = 0; i < count; i++)
-            if (has_seen_removed(&known, entries[i]))
+            if (has_seen_removed(&view, entries[i]))
                 return true;
     return false;
 }
