@@ -31,7 +31,6 @@ struct prefix_table {
     bool (*take_crowd)(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count);
     uint64_t reserved; /* entries that have room there, whatever becomes of memory */
     roost_allocator allocator;
-    struct random_source random;
 };
 
 #define SEGMENT_TARGET 2048

@@ -31,10 +31,8 @@
 #include "../base/hash.h"
 #include "../base/sort.h"
 
-/* Additions that are looked up at once, so that their memory is on its way. */
-#define BATCH 32
-/* Of their hashes, so many first bits tell most of them apart. */
-#define RECENT_BITS 9
+/* Additions at once, so that their memory is on its way. */
+#define BATCH 256
 
 static inline struct growing_cuckoo *as_growing(roost_filter *filter)
 {
@@ -228,46 +226,40 @@ static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
     return status;
 }
 
-/* The first bits of what was added since a batch was looked up. Few of the others have the same. */
-struct recent {
-    uint64_t bits[1 << RECENT_BITS >> 6];
-    bool any_shorter; /* prefix was added, which may cover them all */
-};
-
-static inline bool is_recent(const struct recent *recent, uint64_t hash)
+/* Those that only take a slot, from the first on. Returns how many hashes that concerned. */
+static size_t add_some(struct growing_cuckoo *growing, bool *added, const roost_hash *hashes, size_t count)
 {
-    uint64_t first = hash >> (64 - RECENT_BITS);
-    return recent->any_shorter || recent->bits[first >> 6] >> (first & 63) & 1;
-}
-
-static inline void note_recent(struct recent *recent, uint64_t hash, unsigned length)
-{
-    uint64_t first = hash >> (64 - RECENT_BITS);
-    recent->bits[first >> 6] |= UINT64_C(1) << (first & 63);
-    recent->any_shorter |= length < RECENT_BITS;
+    if (!growing->set.in_table || growing->length > MOST_LENGTH)
+        return 0;
+    struct prefix_table *table = growing->set.table;
+    uint64_t capacity = shared_of(growing)->budget.capacity[growing->length], held = table->counts[growing->length];
+    uint64_t room = capacity > held ? capacity - held : 0;
+    prepare_level(growing);
+    size_t done = table_add_many(table, added, hashes, count < room ? count : room, growing->length);
+    for (size_t i = 0; i < done && journal_is_on(growing->base.journal); i++)
+        if (added[i])
+            note(&growing->base, prefix_position(prefix_of(hashes[i].high, growing->length)), 0);
+    return done;
 }
 
 static roost_status growing_add(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
                                 size_t count)
 {
     struct growing_cuckoo *growing = as_growing(filter);
-    bool found[BATCH];
-    *done = 0;
-    while (*done < count) {
-        size_t some = count - *done < BATCH ? count - *done : BATCH;
-        struct recent recent = {{0}, false};
-        set_contains_many(&growing->set, found, hashes + *done, some);
-        for (size_t i = 0; i < some; i++, ++*done) {
-            uint64_t hash = hashes[*done].high;
-            bool is_new = !found[i] && !(is_recent(&recent, hash) && set_contains(&growing->set, hash));
-            roost_status status = is_new ? add_hash(growing, hash) : ROOST_OK;
+    bool added[BATCH];
+    for (*done = 0; *done < count;) {
+        const roost_hash *next = hashes + *done;
+        size_t some = add_some(growing, added, next, count - *done < BATCH ? count - *done : BATCH);
+        if (some == 0) {
+            added[0] = !set_contains(&growing->set, next->high);
+            roost_status status = added[0] ? add_hash(growing, next->high) : ROOST_OK;
             if (status != ROOST_OK)
                 return status;
-            if (is_new)
-                note_recent(&recent, hash, growing->length);
-            if (changed)
-                changed[*done] = is_new;
+            some = 1;
         }
+        if (changed)
+            memcpy(changed + *done, added, some * sizeof *added);
+        *done += some;
     }
     return ROOST_OK;
 }

@@ -53,12 +53,24 @@ static inline struct segment *find_segment(const struct directory *root, uint64_
     return segment_of(child);
 }
 
-/* One implementation of look-ups, and of what makes and lists segments. All give the same answers. */
+/* Prefixes of one length that are put one after the other. */
+struct put_many {
+    uint64_t seed; /* of the hashes of prefixes */
+    unsigned length;
+    uint64_t count; /* how many were put so far, */
+    uint128 sum;    /* and the sum of their hashes */
+};
+
+/* One implementation of look-ups and additions, and of what makes and lists segments. All give the same answers. */
 struct search_kernel {
     const char *name;
     bool (*usable)(void);
     bool (*contains)(const struct directory *root, uint64_t hash);
     void (*contains_many)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
+    /* For hashes in turn: puts the prefix of those that nothing covers, which covers nothing, and says so in `added`.
+       Returns after how many: it ends before one that cannot be put into a segment as it is. */
+    size_t (*put_many)(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
+                       size_t count);
     /* What is in slots, but for what serves look-ups only and cannot move: slots.h. Returns how many; there is room for
        one more. */
     uint64_t (*decode)(const struct segment *segment, struct prefix_entry *entries);

@@ -73,6 +73,22 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
     return !_mm256_testz_si256(found, found);
 }
 
+static inline uint32_t in_use(__m256i slots)
+{
+    __m256i empty = _mm256_cmpeq_epi32(slots, _mm256_setzero_si256());
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(empty)) & 0xff;
+}
+
+static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
+{
+    const struct unpacking *unpacking = &unpackings[width];
+    __m256i wanted = _mm256_set1_epi32((int)(uint32_t)slot);
+    __m256i beyond = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)unpacking->flag));
+    __m256i at_home = unpack(home, width, unpacking), at_other = unpack(other, width, unpacking);
+    __m256i found = _mm256_or_si256(matches(at_home, wanted), matches(at_other, beyond));
+    return (struct two_buckets){!_mm256_testz_si256(found, found), in_use(at_home), in_use(at_other)};
+}
+
 /* ---- where four hashes belong ------------------------------------------------------------------------------------
  *
  * slot_place_of and slots_of, in four lanes of 64 bits. The sixteen bytes that a segment has for it are read at once.
@@ -119,7 +135,7 @@ static inline void locate(uint64_t *blocks, uint64_t *bytes, __m256i bucket, __m
 
 static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first_key)
 {
-    const struct segment *const *segments = row->segments + first_key;
+    struct segment *const *segments = row->segments + first_key;
     __m256i unused, hash, sizes, lanes;
     load_words(&unused, &hash, hashes, hashes + 1, hashes + 2, hashes + 3);
     load_words(&sizes, &lanes, header_of(segments[0]), header_of(segments[1]), header_of(segments[2]),
@@ -253,8 +269,7 @@ static uint32_t used(const uint8_t *bucket, unsigned width)
 {
     if (width > QUICK_WIDTH)
         return used_plainly(bucket, width);
-    __m256i empty = _mm256_cmpeq_epi32(unpack(bucket, width, &unpackings[width]), _mm256_setzero_si256());
-    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(empty)) & 0xff;
+    return in_use(unpack(bucket, width, &unpackings[width]));
 }
 
 static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
@@ -291,5 +306,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch,
-                                                 decode, used,   locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2",    usable, contains_one, contains_batch,
+                                                 put_batch, decode, used,         locate_all};

@@ -1,10 +1,11 @@
 /*
- * Look-ups, shared by all kernels. A kernel says how wide the slots are that it compares, and defines
+ * Look-ups and additions, shared by all kernels. A kernel says how wide the slots are that it compares, and defines
  *
  *     static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
+ *     static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
- * and gets `contains_one` and `contains_batch`. In a batch each key waits for memory three times: for the directory,
+ * and gets `contains_one`, `contains_batch` and `put_batch`. In a batch each key waits for memory three times: for the directory,
  * the segment's header and the buckets. So each step is done for a row of keys, and asks for the memory that the next
  * one needs. A row whose segments have neither wider slots nor spilled prefixes, as nearly all do, takes a last step
  * without branches.
@@ -14,6 +15,7 @@
 
 #include "search_row.h"
 #include "segment.h"
+#include "../base/hash.h"
 
 static ALWAYS_INLINE bool begin_search(struct row *row, size_t i, uint64_t hash)
 {
@@ -85,6 +87,85 @@ static void contains_batch(const struct directory *root, bool *found, const roos
         contains_row(root, found + done, hashes + done, ROW);
     if (done < count)
         contains_row(root, found + done, hashes + done, count - done);
+}
+
+/*
+ * Additions. The buckets of a row are on their way when the first key is looked at; then one key after the other is
+ * looked up and put, so that each sees what came before it. A key whose segment has to grow ends the batch, since the
+ * segment of others may be the same.
+ */
+static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct row *row, const roost_hash *hashes,
+                                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        node child = *place_of(root, hashes[i].high);
+        if (__builtin_expect(is_nested(child), 0))
+            return false;
+        row->segments[i] = segment_of(child);
+        __builtin_prefetch(&row->segments[i]->spill_count, 1);
+    }
+    return begin_row(row, hashes, count);
+}
+
+/* The slot of the prefix of a hash, from that of the hash. */
+static ALWAYS_INLINE uint64_t cut_slot(const struct segment *segment, uint64_t slot, unsigned length)
+{
+    uint64_t mark = UINT64_C(1) << (segment->depth + segment->place_bits + rest_bits_of(segment) - 1 - length);
+    return (slot & ~(2 * mark - 1)) | mark;
+}
+
+/* Into the emptier of two buckets, by masks: which one it is, no branch could tell in advance. Buckets are filled from
+   the first slot on, so masks are in the order of how full they are. */
+static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets, struct put_many *put,
+                                     uint64_t prefix)
+{
+    struct segment *segment = row->segments[i];
+    uint32_t moves = 0u - (buckets.used_other < buckets.used_home);
+    uint32_t used = buckets.used_home ^ ((buckets.used_home ^ buckets.used_other) & moves);
+    if (__builtin_expect(used == (1u << SLOTS) - 1, 0))
+        return segment_put(segment, (struct prefix_entry){prefix, 0});
+    uintptr_t home = (uintptr_t)row->homes[i], other = (uintptr_t)row->others[i];
+    uint8_t *bucket = (uint8_t *)(home ^ ((home ^ other) & (uintptr_t)(intptr_t)(int32_t)moves));
+    uint64_t flag = (uint64_t)(moves & 1) << (row->widths[i] - 1);
+    packed_set(bucket, (unsigned)row->widths[i], lowest_bit(~used),
+               cut_slot(segment, row->slots[i], put->length) | flag);
+    segment->used++;
+    segment->prefixes++;
+    return true;
+}
+
+static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_many *put, bool *added,
+                                    const roost_hash *hashes, size_t count)
+{
+    struct row row;
+    if (!begin_additions(root, &row, hashes, count))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        struct two_buckets buckets = look_at((unsigned)row.widths[i], row.homes[i], row.others[i], row.slots[i]);
+        added[i] = !buckets.match;
+        if (buckets.match)
+            continue;
+        uint64_t prefix = prefix_of(hashes[i].high, put->length);
+        if (!segment_takes(row.segments[i], put->length) || !put_in_row(&row, i, buckets, put, prefix))
+            return i;
+        uint128 hash = hash_number(put->seed, prefix);
+        row.segments[i]->sum += hash;
+        row.segments[i]->copied_by = 0;
+        put->sum += hash;
+        put->count++;
+    }
+    return count;
+}
+
+static size_t put_batch(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
+                        size_t count)
+{
+    size_t done = 0, some = ROW;
+    for (; count - done >= ROW && some == ROW; done += some)
+        some = put_row(root, put, added + done, hashes + done, ROW);
+    if (some == ROW && done < count)
+        done += put_row(root, put, added + done, hashes + done, count - done);
+    return done;
 }
 
 static bool contains_one(const struct directory *root, uint64_t hash)

@@ -10,6 +10,12 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
     return (bucket_matches(home, width, slot) | bucket_matches(other, width, beyond)) != 0;
 }
 
+static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
+{
+    return (struct two_buckets){buckets_match(width, home, other, slot), used_plainly(home, width),
+                                used_plainly(other, width)};
+}
+
 #include "search_loops.h"
 
 static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
@@ -34,5 +40,5 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain", usable, contains_one, contains_batch,
-                                                  decode,  used,   locate_all};
+const struct search_kernel search_kernel_plain = {"plain",   usable, contains_one, contains_batch,
+                                                  put_batch, decode, used,         locate_all};

@@ -1,4 +1,4 @@
-/* What is known of the keys of a batch that are looked up together: search_loops.h. */
+/* What is known of the keys of a batch that are looked up or added together: search_loops.h. */
 #ifndef GROWING_SEARCH_ROW_H
 #define GROWING_SEARCH_ROW_H
 
@@ -7,10 +7,16 @@
 #define ROW 32
 
 struct row {
-    const struct segment *segments[ROW];
-    const uint8_t *homes[ROW], *others[ROW]; /* buckets */
+    struct segment *segments[ROW];
+    uint8_t *homes[ROW], *others[ROW]; /* buckets */
     uint64_t slots[ROW];
     uint64_t widths[ROW];
+};
+
+/* What two buckets have of a slot. */
+struct two_buckets {
+    bool match;
+    uint32_t used_home, used_other; /* a bit for each slot that is in use */
 };
 
 #endif

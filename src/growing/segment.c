@@ -44,8 +44,8 @@
 #include "slots.h"
 
 #define FULL_BUCKET ((1u << SLOTS) - 1)
-/* Displacements before a segment counts as full. */
-#define MOST_KICKS 48
+/* Buckets that are asked for room before a segment counts as full. */
+#define MOST_ASKED 140
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE 1024
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
@@ -258,58 +258,88 @@ static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot,
     return true;
 }
 
-/* One displacement: what was where, so that it can be undone. */
-struct kick {
+/* A slot. */
+struct slot_position {
     uint32_t bucket;
     unsigned index;
 };
 
-static bool choose_victim(const struct segment *segment, uint32_t bucket, struct random_source *random,
-                          struct kick *kick)
+/* Moves what is in one slot, or would be, to a free one of the other bucket where it may lie. */
+static void move_slot(struct segment *segment, struct slot_position from, struct slot_position to)
 {
-    unsigned first = random_choice(random, SLOTS);
+    uint64_t slot = slot_at(segment, from.bucket, from.index) ^ in_other_bucket(segment);
+    set_slot(segment, to.bucket, to.index, slot, tag_at(segment, from.bucket, from.index));
+}
+
+/* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked. */
+static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *from,
+                      struct slot_position *to)
+{
+    const uint8_t *slots = slots_of(segment, bucket);
     for (unsigned i = 0; i < SLOTS; i++) {
-        *kick = (struct kick){bucket, (first + i) % SLOTS};
-        if (is_movable(segment, slot_at(segment, bucket, kick->index)))
-            return true;
+        uint64_t slot = packed_get(slots, segment->slots.width, i);
+        if (!is_movable(segment, slot))
+            continue;
+        uint32_t other = way_out(segment, bucket, slot), used = used_in(segment, slots_of(segment, other));
+        ++*asked;
+        if (used == FULL_BUCKET)
+            continue;
+        *from = (struct slot_position){bucket, i};
+        *to = (struct slot_position){other, lowest_bit(~used)};
+        return true;
     }
     return false;
 }
 
-/* Exchanges what is in hand with a slot. */
-static void exchange(struct segment *segment, struct kick kick, uint64_t *slot, uint64_t *tag)
+/*
+ * Frees a slot in a full bucket. At first one move is tried for each of its slots: there are eight buckets to which one
+ * may go, so that all of them are seldom full. Then two moves: of what is in these buckets, and then to where that was.
+ * Nothing moves before it is known that this helps.
+ */
+static bool free_by_one(struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *freed)
 {
-    uint64_t held = slot_at(segment, kick.bucket, kick.index), held_tag = tag_at(segment, kick.bucket, kick.index);
-    set_slot(segment, kick.bucket, kick.index, *slot, *tag);
-    *slot = held;
-    *tag = held_tag;
+    struct slot_position to;
+    if (!find_move(segment, bucket, asked, freed, &to))
+        return false;
+    move_slot(segment, *freed, to);
+    return true;
 }
 
-/* Makes room in a bucket for a slot that belongs there, by moving others on. */
-static bool put_by_kicks(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag,
-                         struct random_source *random)
+static bool free_by_two(struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *freed)
 {
-    struct kick kicks[MOST_KICKS];
-    const uint64_t flag = in_other_bucket(segment);
-    unsigned count = 0;
-    while (count < MOST_KICKS && choose_victim(segment, bucket, random, &kicks[count])) {
-        exchange(segment, kicks[count++], &slot, &tag);
-        bucket = way_out(segment, bucket, slot);
-        slot ^= flag;
-        if (put_if_room(segment, bucket, slot, tag))
-            return true;
-    }
-    while (count > 0) {
-        slot ^= flag;
-        exchange(segment, kicks[--count], &slot, &tag);
+    for (unsigned i = 0; i < SLOTS && *asked < MOST_ASKED; i++) {
+        uint64_t slot = slot_at(segment, bucket, i);
+        uint32_t other = is_movable(segment, slot) ? way_out(segment, bucket, slot) : bucket;
+        struct slot_position between;
+        if (other == bucket || !free_by_one(segment, other, asked, &between))
+            continue;
+        *freed = (struct slot_position){bucket, i};
+        move_slot(segment, *freed, between);
+        return true;
     }
     return false;
+}
+
+/* Puts something that belongs to either of two full buckets. */
+static bool put_by_moves(struct segment *segment, struct slot_place place, uint64_t tag)
+{
+    struct slot_position freed;
+    unsigned asked = 0;
+    if (place.home == place.other) /* a single bucket */
+        return false;
+    if (!free_by_one(segment, place.home, &asked, &freed) && !free_by_one(segment, place.other, &asked, &freed) &&
+        !free_by_two(segment, place.home, &asked, &freed) && !free_by_two(segment, place.other, &asked, &freed))
+        return false;
+    uint64_t flag = freed.bucket == place.home ? 0 : in_other_bucket(segment);
+    set_slot(segment, freed.bucket, freed.index, place.slot | flag, tag);
+    segment->used++;
+    return true;
 }
 
 /* Into the emptier of two buckets, so that both seldom are full; by masks, as no branch could tell in advance which one
    it is. Buckets are filled from the first slot on, so the masks of their slots are in the order of how many there are,
    but for those that lost some. */
-static bool find_slot(struct segment *segment, struct prefix_entry entry, struct random_source *random)
+static bool find_slot(struct segment *segment, struct prefix_entry entry)
 {
     struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
     const uint64_t flag = in_other_bucket(segment), tag = pack_tag(entry.tag, segment->number_bits);
@@ -322,15 +352,12 @@ static bool find_slot(struct segment *segment, struct prefix_entry entry, struct
         segment->used++;
         return true;
     }
-    if (place.home == place.other) /* a single bucket */
-        return false;
-    return random_choice(random, 2) ? put_by_kicks(segment, place.home, place.slot, tag, random)
-                                    : put_by_kicks(segment, place.other, place.slot | flag, tag, random);
+    return put_by_moves(segment, place, tag);
 }
 
-bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random)
+bool segment_put(struct segment *segment, struct prefix_entry entry)
 {
-    bool found = find_slot(segment, entry, random);
+    bool found = find_slot(segment, entry);
     segment->prefixes += found;
     return found;
 }
@@ -390,7 +417,7 @@ static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
 }
 
 /* Those that cannot move go first, when their home buckets have room, and the others later. */
-static bool index_short(struct segment *segment, uint64_t prefix, bool movable, struct random_source *random)
+static bool index_short(struct segment *segment, uint64_t prefix, bool movable)
 {
     struct offsets rest = offsets_of(segment, prefix), piece;
     for (; rest.from < rest.to; rest.from = piece.to) {
@@ -405,7 +432,7 @@ static bool index_short(struct segment *segment, uint64_t prefix, bool movable, 
             return false;
         uint32_t other = way_out(segment, home, slot);
         if (!put_if_room(segment, other, slot | in_other_bucket(segment), 0) &&
-            !put_by_kicks(segment, home, slot, 0, random))
+            !put_by_moves(segment, (struct slot_place){home, other, slot}, 0))
             return false;
     }
     return true;
@@ -530,10 +557,10 @@ static unsigned used_slots(const struct segment *segment, uint32_t bucket)
 
 /* Those that found no slot at once have to displace others; where there is room and this fails, they met a crowd. */
 static bool place_late(struct segment *segment, const struct prefix_entry *entries, const uint32_t *late,
-                       uint32_t late_count, struct random_source *random, const roost_allocator *allocator)
+                       uint32_t late_count, const roost_allocator *allocator)
 {
     for (uint32_t i = 0; i < late_count; i++)
-        if (!segment_put(segment, entries[late[i]], random) &&
+        if (!segment_put(segment, entries[late[i]]) &&
             !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]], allocator)))
             return false;
     return true;
@@ -595,7 +622,7 @@ static inline bool stage(struct staged *staged, uint64_t place, uint32_t flag)
 
 /* The same as place_all, for the segments that nearly all are. */
 static bool place_staged(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                         struct random_source *random, const roost_allocator *allocator)
+                         const roost_allocator *allocator)
 {
     struct staged staged;
     uint64_t places[PLACES_AT_ONCE];
@@ -619,13 +646,13 @@ static bool place_staged(struct segment *segment, const struct prefix_entry *ent
     segment->used += (uint32_t)count - others;
     segment->prefixes += (uint32_t)count - others;
     pack_staged(segment, &staged);
-    return place_late(segment, entries, late, late_count, random, allocator);
+    return place_late(segment, entries, late, late_count, allocator);
 }
 
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
    displace others; where they are so many that this is a crowd, they are spilled. */
 static bool place_all(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                      struct random_source *random, const roost_allocator *allocator)
+                      const roost_allocator *allocator)
 {
     uint8_t used[MOST_BUCKETS];
     uint32_t late[MOST_LATE], late_count = 0;
@@ -650,7 +677,7 @@ static bool place_all(struct segment *segment, const struct prefix_entry *entrie
         segment->used++;
         segment->prefixes++;
     }
-    return place_late(segment, entries, late, late_count, random, allocator);
+    return place_late(segment, entries, late, late_count, allocator);
 }
 
 static bool spill_shorts(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
@@ -663,11 +690,10 @@ static bool spill_shorts(struct segment *segment, const struct prefix_entry *ent
 }
 
 static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                 struct random_source *random, const roost_allocator *allocator)
+                 const roost_allocator *allocator)
 {
     if (segment->tags.width)
-        return spill_shorts(segment, entries, count, allocator) &&
-               place_all(segment, entries, count, random, allocator);
+        return spill_shorts(segment, entries, count, allocator) && place_all(segment, entries, count, allocator);
     for (uint64_t i = 0; i < count && segment->shorts; i++)
         if (is_short(segment, entries[i].prefix))
             segment->shorts[segment->short_count++] = entries[i];
@@ -675,11 +701,10 @@ static bool fill(struct segment *segment, const struct prefix_entry *entries, ui
     sort_entries(segment->shorts, segment->short_count);
     for (unsigned movable = 0; movable <= 1; movable++)
         for (uint32_t i = 0; i < segment->short_count; i++)
-            if (!index_short(segment, segment->shorts[i].prefix, movable, random))
+            if (!index_short(segment, segment->shorts[i].prefix, movable))
                 return false;
     bool staged = segment->slots.width <= 32 && segment->buckets <= MOST_STAGED;
-    return staged ? place_staged(segment, entries, count, random, allocator)
-                  : place_all(segment, entries, count, random, allocator);
+    return staged ? place_staged(segment, entries, count, allocator) : place_all(segment, entries, count, allocator);
 }
 
 /* How many slots the entries take in a segment of this shape, and how many of them are short. */
@@ -696,7 +721,7 @@ static uint64_t count_slots(struct segment *shape, const struct prefix_entry *en
 }
 
 struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
-                            const roost_allocator *allocator, struct random_source *random)
+                            const roost_allocator *allocator)
 {
     unsigned bytes = (FULL_BLOCK + 8) / 16 - 8, blocks = 1;
     do {
@@ -711,7 +736,7 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
         struct segment *segment = allocate_like(&planned, allocator);
         if (!segment)
             return NULL;
-        if (fill(segment, entries, count, random, allocator))
+        if (fill(segment, entries, count, allocator))
             return segment;
         segment_free(segment, allocator);
     } while (next_size(&bytes, &blocks));
@@ -841,14 +866,14 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
 
 /* Of one bucket: what holds this in its slot, and this tag, or with 0 any. */
 static bool find_in_bucket(const struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t wanted,
-                           struct kick *found)
+                           struct slot_position *found)
 {
     const uint8_t *slots = slots_of(segment, bucket);
     for (unsigned i = 0; i < SLOTS; i++) {
         if (packed_get(slots, segment->slots.width, i) != slot)
             continue;
         uint64_t tag = tag_at(segment, bucket, i);
-        *found = (struct kick){bucket, i};
+        *found = (struct slot_position){bucket, i};
         if (tag && (!wanted || tag == wanted))
             return true;
     }
@@ -856,7 +881,7 @@ static bool find_in_bucket(const struct segment *segment, uint32_t bucket, uint6
 }
 
 /* The slot that holds an entry which is not short; with tag 0 any of its prefix. */
-static bool find_entry(const struct segment *segment, struct prefix_entry entry, struct kick *found)
+static bool find_entry(const struct segment *segment, struct prefix_entry entry, struct slot_position *found)
 {
     if (!segment_takes(segment, prefix_length(entry.prefix)) || (entry.tag && !segment_takes_tag(segment, entry.tag)))
         return false;
@@ -869,13 +894,13 @@ static bool find_entry(const struct segment *segment, struct prefix_entry entry,
 
 bool segment_holds(const struct segment *segment, struct prefix_entry entry)
 {
-    struct kick found;
+    struct slot_position found;
     return find_entry(segment, entry, &found);
 }
 
 bool segment_drop(struct segment *segment, struct prefix_entry entry)
 {
-    struct kick found;
+    struct slot_position found;
     if (!find_entry(segment, entry, &found))
         return false;
     set_slot(segment, found.bucket, found.index, 0, 0);
@@ -886,7 +911,7 @@ bool segment_drop(struct segment *segment, struct prefix_entry entry)
 
 bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag)
 {
-    struct kick found;
+    struct slot_position found;
     if (!segment_takes_tag(segment, tag) || !find_entry(segment, entry, &found))
         return false;
     packed_set(bucket_in(segment, segment->tags, found.bucket), segment->tags.width, found.index,

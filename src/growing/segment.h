@@ -8,7 +8,6 @@
 
 #include "slots.h"
 #include "../base/memory.h"
-#include "../base/random.h"
 
 /* Whether the list of what found no slot has a prefix of the hash. */
 bool spill_contains(const struct segment *segment, uint64_t hash);
@@ -35,7 +34,7 @@ struct segment_shape {
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
    none covers another. NULL without memory, or where so many do not fit in any segment. */
 struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
-                            const roost_allocator *allocator, struct random_source *random);
+                            const roost_allocator *allocator);
 void segment_free(struct segment *segment, const roost_allocator *allocator);
 struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator);
 
@@ -47,7 +46,7 @@ static inline bool segment_takes(const struct segment *segment, unsigned length)
 }
 
 /* Puts a prefix that the segment takes into a slot. False, and nothing changed, where none was found. */
-bool segment_put(struct segment *segment, struct prefix_entry entry, struct random_source *random);
+bool segment_put(struct segment *segment, struct prefix_entry entry);
 
 /* Whether there are so many free slots that one who finds none met a crowd. */
 static inline bool segment_is_roomy(const struct segment *segment)

@@ -169,7 +169,7 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
                                   .dense = table->dense};
     if (table->tagged)
         shape_for_tags(&shape, entries, count);
-    struct segment *segment = segment_new(shape, entries, count, &table->allocator, &table->random);
+    struct segment *segment = segment_new(shape, entries, count, &table->allocator);
     if (!segment)
         return 0;
     segment->sum = sum;
@@ -373,7 +373,7 @@ static bool put_in_place(struct prefix_table *table, struct directory *directory
             return false;
         count = segment_remove_covered(segment, prefix, removed);
     }
-    if (!segment_put(segment, (struct prefix_entry){prefix, 0}, &table->random) && !spill(table, segment, prefix))
+    if (!segment_put(segment, (struct prefix_entry){prefix, 0}) && !spill(table, segment, prefix))
         return false; /* then nothing was removed, or there would be room */
     for (uint32_t i = 0; i < count; i++) {
         segment->sum -= hash_number(table->seed, removed[i]);
@@ -464,7 +464,7 @@ static node extended_copy(struct prefix_table *table, struct replacement *replac
             copy->sum -= hash_number(table->seed, removed[j]);
         }
         copy->sum += hash_number(table->seed, prefixes[i]);
-        if (segment_put(copy, (struct prefix_entry){prefixes[i], 0}, &table->random))
+        if (segment_put(copy, (struct prefix_entry){prefixes[i], 0}))
             continue;
         *replacement = before;
         segment_free(copy, &table->allocator);
@@ -620,6 +620,29 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     return status;
 }
 
+/* Until one segment has to be cut. Shorter prefixes than there are may cover some of these. */
+size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash *hashes, size_t count, unsigned length)
+{
+    if (!table->root || length < table->longest)
+        return 0;
+    struct directory *root = table->root;
+    uint64_t most = segments_of(root) * table->target;
+    if (root->count > most)
+        return 0;
+    count = count <= most - root->count ? count : most - root->count + 1;
+    struct put_many put = {.seed = table->seed, .length = length};
+    size_t done = search_kernel_in_use()->put_many(root, &put, added, hashes, count);
+    if (put.count) {
+        table->count += put.count;
+        table->counts[length] += put.count;
+        table->sum += put.sum;
+        table->longest = (uint8_t)length;
+        root->count += put.count;
+        grow_directory(table, root);
+    }
+    return done;
+}
+
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 void table_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment)
@@ -627,8 +650,7 @@ void table_init(struct prefix_table *table, uint64_t seed, const roost_environme
     *table = (struct prefix_table){.seed = seed,
                                    .most_bytes = environment->memory_limit,
                                    .target = SEGMENT_TARGET,
-                                   .allocator = environment->allocator,
-                                   .random = random_from_seed(environment->random_seed)};
+                                   .allocator = environment->allocator};
 }
 
 void table_release(struct prefix_table *table)
@@ -642,8 +664,7 @@ void table_release(struct prefix_table *table)
                                    .target = table->target,
                                    .tagged = table->tagged,
                                    .take_crowd = table->take_crowd,
-                                   .allocator = table->allocator,
-                                   .random = table->random};
+                                   .allocator = table->allocator};
 }
 
 static node copy_child(struct prefix_table *copy, node original);

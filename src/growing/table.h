@@ -25,6 +25,10 @@ bool table_covers(const struct prefix_table *table, uint64_t prefix);
  */
 roost_status table_add(struct prefix_table *table, uint64_t prefix);
 
+/* For hashes in turn: adds the prefix of this length of those that nothing covers, and says so in `added`. Returns after
+   how many: those that concern more than a slot are left to table_add, and so are the next after it. */
+size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash *hashes, size_t count, unsigned length);
+
 /* Adds prefixes in order that none covers and that do not cover each other: all, or none where it fails. */
 roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count);
 

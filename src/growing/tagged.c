@@ -277,7 +277,7 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
     if (length < (unsigned)segment->depth + segment->place_bits)
         return false; /* what is short joins the crowd */
     if (segment_takes(segment, length) && segment_takes_tag(segment, entry.tag)) {
-        if (segment_put(segment, entry, &table->random)) {
+        if (segment_put(segment, entry)) {
             segment->copied_by = 0;
             owner_of(table, segment->start)->count++;
             return true;
