@@ -59,12 +59,13 @@ static inline uint64_t range_end(uint64_t start, unsigned depth)
 
 struct directory *new_directory(struct prefix_table *table, unsigned base, uint64_t segments);
 void free_directory(struct prefix_table *table, struct directory *directory);
-/* Children for all places, with these entries, in order. */
+/* Children for all places, with these prefixes, in order. */
 bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
-                    const struct prefix_entry *entries, uint64_t count);
+                    const struct prefix_run *run);
 /* A segment that holds these; `sum` is that of the hashes of the prefixes that begin here. 0 without memory. */
-node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                 uint64_t count, uint128 sum);
+node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum);
+/* Memory for so many prefixes of this table; false if there is none. To be released by its `prefixes`. */
+bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room);
 void free_segment(struct prefix_table *table, struct segment *segment);
 /* Cuts a segment in two if there are more prefixes than the directory is made for. */
 void grow_directory(struct prefix_table *table, struct directory *directory);

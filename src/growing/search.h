@@ -71,13 +71,13 @@ struct search_kernel {
        Returns after how many: it ends before one that cannot be put into a segment as it is. */
     size_t (*put_many)(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                        size_t count);
-    /* What is in slots, but for what serves look-ups only and cannot move: slots.h. Returns how many; there is room for
-       one more. */
-    uint64_t (*decode)(const struct segment *segment, struct prefix_entry *entries);
+    /* What is in slots, but for what serves look-ups only and cannot move, and unless `origins` is NULL where it was:
+       slots.h. Returns how many; there is room for DECODED_AT_ONCE more. */
+    uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins);
     /* Which of the eight slots of a bucket are in use: a bit each. */
     uint32_t (*used)(const uint8_t *bucket, unsigned width);
     /* Where the prefixes belong, in segments with slots of up to 32 bits: packed_place. */
-    void (*locate)(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries, size_t count);
+    void (*locate)(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count);
 };
 
 extern const struct search_kernel search_kernel_plain;

@@ -89,6 +89,14 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
     return (struct two_buckets){!_mm256_testz_si256(found, found), in_use(at_home), in_use(at_other)};
 }
 
+/* By offset, in lanes of 32 or 64 bits: the parts of distance_of. */
+static inline __m256i distance_parts(__m256i offset)
+{
+    const __m128i distances = _mm_loadu_si128((const __m128i *)distances_in_ring);
+    __m256i lowest_byte = _mm256_or_si256(offset, _mm256_set1_epi32((int)0x80808000)); /* 0 from the others */
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(distances), lowest_byte);
+}
+
 /* ---- where four hashes belong ------------------------------------------------------------------------------------
  *
  * slot_place_of and slots_of, in four lanes of 64 bits. The sixteen bytes that a segment has for it are read at once.
@@ -148,7 +156,8 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
     __m256i scaled = _mm256_srlv_epi64(_mm256_mul_epu32(first, buckets),
                                        _mm256_sub_epi64(place_bits, _mm256_set1_epi64x(OFFSET_BITS)));
     __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, _mm256_set1_epi64x(15));
-    __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(offset, _mm256_sub_epi64(buckets, one)), OFFSET_BITS);
+    __m256i distance =
+        _mm256_srli_epi64(_mm256_mul_epu32(distance_parts(offset), _mm256_sub_epi64(buckets, one)), DISTANCE_BITS);
     __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
     other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
     __m256i rest_bits = _mm256_sub_epi64(width, flag_and_offset);
@@ -214,7 +223,7 @@ static inline __m256i homes_of(const struct decoding *decoding, __m256i slots, u
 {
     __m256i offset = _mm256_and_si256(_mm256_srl_epi32(slots, decoding->to_offset), decoding->offset_mask);
     __m256i moved = _mm256_srai_epi32(_mm256_sll_epi32(slots, decoding->to_flag), 31);
-    __m256i distance = _mm256_srli_epi32(_mm256_mullo_epi32(offset, decoding->less_one), OFFSET_BITS);
+    __m256i distance = _mm256_srli_epi32(_mm256_mullo_epi32(distance_parts(offset), decoding->less_one), DISTANCE_BITS);
     distance = _mm256_sub_epi32(distance, moved); /* one more, where it counts */
     __m256i home = _mm256_sub_epi32(_mm256_set1_epi32((int)bucket), _mm256_and_si256(distance, moved));
     home = _mm256_add_epi32(home, _mm256_and_si256(decoding->buckets, _mm256_srai_epi32(home, 31)));
@@ -230,39 +239,55 @@ static inline __m256i prefixes_of(const struct decoding *decoding, __m256i homes
     return _mm256_or_si256(_mm256_or_si256(decoding->start, rest), _mm256_sll_epi64(first, decoding->to_first));
 }
 
-/* Writes one after the other, each over the last one that was not kept. */
-static inline struct prefix_entry *write_two(struct prefix_entry *entries, __m256i two, uint32_t kept, unsigned first,
-                                             unsigned second)
+/* For each set of four lanes: which of their eight halves are kept, moved to the front. */
+#define KEPT(a, b, c, d)                                                                                               \
+    {                                                                                                                  \
+        2 * (a), 2 * (a) + 1, 2 * (b), 2 * (b) + 1, 2 * (c), 2 * (c) + 1, 2 * (d), 2 * (d) + 1                         \
+    }
+static const uint32_t kept_lanes[16][8] __attribute__((aligned(32))) = {
+    KEPT(0, 0, 0, 0), KEPT(0, 0, 0, 0), KEPT(1, 0, 0, 0), KEPT(0, 1, 0, 0), KEPT(2, 0, 0, 0), KEPT(0, 2, 0, 0),
+    KEPT(1, 2, 0, 0), KEPT(0, 1, 2, 0), KEPT(3, 0, 0, 0), KEPT(0, 3, 0, 0), KEPT(1, 3, 0, 0), KEPT(0, 1, 3, 0),
+    KEPT(2, 3, 0, 0), KEPT(0, 2, 3, 0), KEPT(1, 2, 3, 0), KEPT(0, 1, 2, 3)};
+
+/* Writes four numbers without those that are not kept; what comes next goes over what is too much. */
+static inline void write_kept(uint64_t *numbers, __m256i four, uint32_t kept)
 {
-    _mm_storeu_si128((__m128i *)entries, _mm256_castsi256_si128(two));
-    entries += kept >> first & 1;
-    _mm_storeu_si128((__m128i *)entries, _mm256_extracti128_si256(two, 1));
-    return entries + (kept >> second & 1);
+    __m256i lanes = _mm256_load_si256((const __m256i *)kept_lanes[kept]);
+    _mm256_storeu_si256((__m256i *)numbers, _mm256_permutevar8x32_epi32(four, lanes));
 }
 
-static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
+static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
 {
     const unsigned width = segment->slots.width;
-    if (width > QUICK_WIDTH)
-        return decode_plainly(segment, entries);
     const struct decoding decoding = decoding_of(segment);
     const __m256i zero = _mm256_setzero_si256();
     __m256i positions = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    struct prefix_entry *next = entries;
+    uint64_t count = 0;
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
         __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
         __m256i rests = _mm256_and_si256(slots, decoding.rest_mask), homes = homes_of(&decoding, slots, bucket);
         uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero)));
+        uint32_t kept_low = (kept & 3) | (kept >> 2 & 12), kept_high = (kept >> 2 & 3) | (kept >> 4 & 12);
         __m256i low = prefixes_of(&decoding, _mm256_unpacklo_epi32(homes, zero), _mm256_unpacklo_epi32(rests, zero));
         __m256i high = prefixes_of(&decoding, _mm256_unpackhi_epi32(homes, zero), _mm256_unpackhi_epi32(rests, zero));
-        __m256i low_tags = _mm256_unpacklo_epi32(homes, positions), high_tags = _mm256_unpackhi_epi32(homes, positions);
-        next = write_two(next, _mm256_unpacklo_epi64(low, low_tags), kept, 0, 4);
-        next = write_two(next, _mm256_unpackhi_epi64(low, low_tags), kept, 1, 5);
-        next = write_two(next, _mm256_unpacklo_epi64(high, high_tags), kept, 2, 6);
-        next = write_two(next, _mm256_unpackhi_epi64(high, high_tags), kept, 3, 7);
-        positions = _mm256_add_epi32(positions, _mm256_set1_epi32(SLOTS));
+        uint64_t middle = count + (uint32_t)__builtin_popcount(kept_low);
+        write_kept(prefixes + count, low, kept_low);
+        write_kept(prefixes + middle, high, kept_high);
+        if (origins) {
+            write_kept(origins + count, _mm256_unpacklo_epi32(homes, positions), kept_low);
+            write_kept(origins + middle, _mm256_unpackhi_epi32(homes, positions), kept_high);
+            positions = _mm256_add_epi32(positions, _mm256_set1_epi32(SLOTS));
+        }
+        count = middle + (uint32_t)__builtin_popcount(kept_high);
     }
-    return (uint64_t)(next - entries);
+    return count;
+}
+
+static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
+{
+    if (segment->slots.width > QUICK_WIDTH)
+        return decode_plainly(segment, prefixes, origins);
+    return origins ? decode_all(segment, prefixes, origins) : decode_all(segment, prefixes, NULL);
 }
 
 static uint32_t used(const uint8_t *bucket, unsigned width)
@@ -272,8 +297,7 @@ static uint32_t used(const uint8_t *bucket, unsigned width)
     return in_use(unpack(bucket, width, &unpackings[width]));
 }
 
-static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
-                       size_t count)
+static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
     const unsigned rest_bits = rest_bits_of(segment);
     const __m256i buckets = _mm256_set1_epi64x(segment->buckets), one = _mm256_set1_epi64x(1);
@@ -284,12 +308,10 @@ static void locate_all(const struct segment *segment, uint64_t *places, const st
     const __m128i to_rest = _mm_cvtsi32_si128((int)(64 - rest_bits));
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
-        __m256i prefix, tag;
-        load_words(&prefix, &tag, entries + i, entries + i + 1, entries + i + 2, entries + i + 3);
-        __m256i inside = _mm256_sll_epi64(prefix, depth);
+        __m256i inside = _mm256_sll_epi64(_mm256_loadu_si256((const __m256i *)(prefixes + i)), depth);
         __m256i scaled = _mm256_srl_epi64(_mm256_mul_epu32(_mm256_srl_epi64(inside, to_first), buckets), to_offset);
         __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, offset_mask);
-        __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(offset, less_one), OFFSET_BITS);
+        __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(distance_parts(offset), less_one), DISTANCE_BITS);
         __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
         other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
         __m256i rest = _mm256_srl_epi64(_mm256_sll_epi64(inside, place_bits), to_rest);
@@ -298,7 +320,7 @@ static void locate_all(const struct segment *segment, uint64_t *places, const st
         _mm256_storeu_si256((__m256i *)(places + i), _mm256_or_si256(place, home));
     }
     for (; i < count; i++)
-        places[i] = packed_place(slot_place_of(segment, entries[i].prefix));
+        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
 }
 
 static bool usable(void)

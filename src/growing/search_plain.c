@@ -18,21 +18,15 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
 
 #include "search_loops.h"
 
-static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
-{
-    return decode_plainly(segment, entries);
-}
-
 static uint32_t used(const uint8_t *bucket, unsigned width)
 {
     return used_plainly(bucket, width);
 }
 
-static void locate_all(const struct segment *segment, uint64_t *places, const struct prefix_entry *entries,
-                       size_t count)
+static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        places[i] = packed_place(slot_place_of(segment, entries[i].prefix));
+        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
 }
 
 static bool usable(void)
@@ -40,5 +34,5 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain",   usable, contains_one, contains_batch,
-                                                  put_batch, decode, used,         locate_all};
+const struct search_kernel search_kernel_plain = {"plain",   usable,         contains_one, contains_batch,
+                                                  put_batch, decode_plainly, used,         locate_all};

@@ -47,7 +47,8 @@
 /* Buckets that are asked for room before a segment counts as full. */
 #define MOST_ASKED 140
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
-#define MOST_LATE 1024
+#define MOST_LATE   1024
+#define MOST_SHORTS 64
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
 #define MOST_LOAD  840
 #define DENSE_LOAD 930
@@ -208,11 +209,6 @@ uint64_t segment_bytes(const struct segment *segment)
 {
     return sizeof *segment + segment->block_count * (sizeof *segment->blocks + segment->block_bytes) +
            segment->short_room * sizeof *segment->shorts + spilled_bytes(segment, segment->spill_room);
-}
-
-static bool is_before(struct prefix_entry a, struct prefix_entry b)
-{
-    return a.prefix != b.prefix ? a.prefix < b.prefix : a.tag < b.tag;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
@@ -469,16 +465,7 @@ static bool list_covers_prefix(const uint64_t *prefixes, uint32_t count, uint64_
 /* The same of the short ones. */
 static bool is_covered_by_short(const struct segment *segment, uint64_t prefix)
 {
-    uint32_t low = 0, high = segment->short_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (segment->shorts[middle].prefix < prefix)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (low < segment->short_count && covers_prefix(segment->shorts[low].prefix, prefix)) ||
-           (low > 0 && covers_prefix(segment->shorts[low - 1].prefix, prefix));
+    return list_covers_prefix(segment->shorts, segment->short_count, prefix);
 }
 
 bool spill_contains(const struct segment *segment, uint64_t hash)
@@ -534,19 +521,24 @@ bool segment_covers(const struct segment *segment, uint64_t prefix)
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 /* Shell's sort: nearly always of a handful, and never much slower than it must be. */
-static void sort_entries(struct prefix_entry *entries, uint32_t count)
+static void sort_prefixes(uint64_t *prefixes, uint32_t count)
 {
     uint32_t gap = 1;
     while (gap < count / 3)
         gap = 3 * gap + 1;
     for (; gap > 0; gap /= 3)
         for (uint32_t i = gap; i < count; i++) {
-            struct prefix_entry entry = entries[i];
+            uint64_t prefix = prefixes[i];
             uint32_t j = i;
-            for (; j >= gap && is_before(entry, entries[j - gap]); j -= gap)
-                entries[j] = entries[j - gap];
-            entries[j] = entry;
+            for (; j >= gap && prefix < prefixes[j - gap]; j -= gap)
+                prefixes[j] = prefixes[j - gap];
+            prefixes[j] = prefix;
         }
+}
+
+static inline struct prefix_entry entry_of(const struct prefix_run *run, uint64_t i)
+{
+    return (struct prefix_entry){run->prefixes[i], run->tags ? run->tags[i] : 0};
 }
 
 /* How many slots of a bucket are in use, for as long as only one after the other was filled. */
@@ -555,31 +547,55 @@ static unsigned used_slots(const struct segment *segment, uint32_t bucket)
     return lowest_bit(~used_in(segment, slots_of(segment, bucket)));
 }
 
-/* Those that found no slot at once have to displace others; where there is room and this fails, they met a crowd. */
-static bool place_late(struct segment *segment, const struct prefix_entry *entries, const uint32_t *late,
-                       uint32_t late_count, const roost_allocator *allocator)
+/* Short prefixes of those that a segment is made for. */
+struct short_prefixes {
+    uint64_t count, some[MOST_SHORTS]; /* all, if they are so few */
+};
+
+/* What found no slot at once. */
+struct latecomers {
+    uint32_t count, items[MOST_LATE];
+};
+
+/* They have to displace others; where there is room and this fails, they met a crowd. */
+static bool place_late(struct segment *segment, const struct prefix_run *run, const struct latecomers *late,
+                       const roost_allocator *allocator)
 {
-    for (uint32_t i = 0; i < late_count; i++)
-        if (!segment_put(segment, entries[late[i]]) &&
-            !(segment_is_roomy(segment) && segment_spill(segment, entries[late[i]], allocator)))
+    for (uint32_t i = 0; i < late->count; i++) {
+        struct prefix_entry entry = entry_of(run, late->items[i]);
+        if (!segment_put(segment, entry) && !(segment_is_roomy(segment) && segment_spill(segment, entry, allocator)))
             return false;
+    }
     return true;
 }
 
-/* Slots of up to 32 bits that are not packed yet. */
+static bool come_later(struct segment *segment, struct latecomers *late, const struct prefix_run *run, uint64_t i,
+                       const roost_allocator *allocator)
+{
+    if (late->count == MOST_LATE) /* that many are a crowd */
+        return segment_spill(segment, entry_of(run, i), allocator);
+    late->items[late->count++] = (uint32_t)i;
+    return true;
+}
+
+/* Slots and tags of up to 32 bits that are not packed yet. */
+struct staged_buckets {
+    uint32_t numbers[MOST_STAGED][SLOTS];
+};
+
 struct staged {
-    uint32_t slots[MOST_STAGED][SLOTS];
+    struct staged_buckets slots;
     uint8_t used[MOST_STAGED];
 };
 
 static void stage_buckets(struct staged *staged, const struct segment *segment)
 {
-    memset(staged->slots, 0, segment->buckets * sizeof *staged->slots);
+    memset(staged->slots.numbers, 0, segment->buckets * sizeof *staged->slots.numbers);
     memset(staged->used, 0, segment->buckets * sizeof *staged->used);
     for (uint32_t bucket = 0; bucket < segment->buckets && segment->used; bucket++) {
         staged->used[bucket] = (uint8_t)used_slots(segment, bucket);
         for (unsigned i = 0; i < staged->used[bucket]; i++)
-            staged->slots[bucket][i] = (uint32_t)slot_at(segment, bucket, i);
+            staged->slots.numbers[bucket][i] = (uint32_t)slot_at(segment, bucket, i);
     }
 }
 
@@ -598,130 +614,180 @@ static void pack_bucket(uint8_t *bucket, const uint32_t *slots, unsigned width)
     store_double_word(bucket + width / 2, width % 2 ? high << 4 | low >> (4 * width - 4) : high);
 }
 
-static void pack_staged(struct segment *segment, const struct staged *staged)
+static void pack_staged(struct segment *segment, struct lane lane, const struct staged_buckets *buckets)
 {
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
-        pack_bucket(slots_of(segment, bucket), staged->slots[bucket], segment->slots.width);
+        pack_bucket(bucket_in(segment, lane, bucket), buckets->numbers[bucket], lane.width);
 }
 
-/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. False where
-   both are full. */
-static inline bool stage(struct staged *staged, uint64_t place, uint32_t flag)
+/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. Returns where;
+   beyond all slots where both are full. */
+static inline uint32_t stage(struct staged *staged, uint64_t place, uint32_t flag)
 {
     uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
     uint32_t moves = 0u - (staged->used[other] < staged->used[home]);
     uint32_t bucket = home ^ ((home ^ other) & moves), used = staged->used[bucket];
     if (__builtin_expect(used == SLOTS, 0))
-        return false;
-    staged->slots[bucket][used] = slot | (flag & moves);
+        return UINT32_MAX;
+    staged->slots.numbers[bucket][used] = slot | (flag & moves);
     staged->used[bucket] = (uint8_t)(used + 1);
-    return true;
+    return bucket * SLOTS + used;
 }
 
 #define PLACES_AT_ONCE 128
 
-/* The same as place_all, for the segments that nearly all are. */
-static bool place_staged(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                         const roost_allocator *allocator)
+/* The same as place_all, for the segments that nearly all are. `tags` is NULL where there are none. */
+static ALWAYS_INLINE bool stage_run(struct segment *segment, struct staged *staged, struct staged_buckets *tags,
+                                    const struct prefix_run *run, bool has_shorts, struct latecomers *late,
+                                    const roost_allocator *allocator)
 {
-    struct staged staged;
     uint64_t places[PLACES_AT_ONCE];
-    uint32_t late[MOST_LATE], late_count = 0, others = segment->short_count;
+    uint32_t others = 0;
     const uint32_t flag = (uint32_t)in_other_bucket(segment);
-    stage_buckets(&staged, segment);
-    for (uint64_t done = 0, some; done < count; done += some) {
-        some = count - done < PLACES_AT_ONCE ? count - done : PLACES_AT_ONCE;
-        search_kernel_in_use()->locate(segment, places, entries + done, some);
+    for (uint64_t done = 0, some; done < run->count; done += some) {
+        some = run->count - done < PLACES_AT_ONCE ? run->count - done : PLACES_AT_ONCE;
+        search_kernel_in_use()->locate(segment, places, run->prefixes + done, some);
         for (uint64_t i = 0; i < some; i++) {
-            if ((segment->short_count && is_short(segment, entries[done + i].prefix)) ||
-                stage(&staged, places[i], flag))
+            if (has_shorts && __builtin_expect(is_short(segment, run->prefixes[done + i]), 0)) {
+                others++;
                 continue;
-            others++;
-            if (late_count < MOST_LATE)
-                late[late_count++] = (uint32_t)(done + i);
-            else if (!segment_spill(segment, entries[done + i], allocator))
-                return false;
+            }
+            uint32_t slot = stage(staged, places[i], flag);
+            if (__builtin_expect(slot == UINT32_MAX, 0)) {
+                others++;
+                if (!come_later(segment, late, run, done + i, allocator))
+                    return false;
+            } else if (tags)
+                tags->numbers[slot / SLOTS][slot % SLOTS] =
+                    (uint32_t)pack_tag(run->tags[done + i], segment->number_bits);
         }
     }
-    segment->used += (uint32_t)count - others;
-    segment->prefixes += (uint32_t)count - others;
-    pack_staged(segment, &staged);
-    return place_late(segment, entries, late, late_count, allocator);
+    segment->used += (uint32_t)run->count - others;
+    segment->prefixes += (uint32_t)run->count - others;
+    return true;
+}
+
+static ALWAYS_INLINE bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                                       const roost_allocator *allocator)
+{
+    struct staged staged;
+    struct latecomers late = {.count = 0};
+    stage_buckets(&staged, segment);
+    if (!stage_run(segment, &staged, NULL, run, has_shorts, &late, allocator))
+        return false;
+    pack_staged(segment, segment->slots, &staged.slots);
+    return place_late(segment, run, &late, allocator);
+}
+
+static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
+{
+    struct staged staged;
+    struct staged_buckets tags;
+    struct latecomers late = {.count = 0};
+    stage_buckets(&staged, segment);
+    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
+    if (!stage_run(segment, &staged, &tags, run, true, &late, allocator))
+        return false;
+    pack_staged(segment, segment->slots, &staged.slots);
+    pack_staged(segment, segment->tags, &tags);
+    return place_late(segment, run, &late, allocator);
 }
 
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
-   displace others; where they are so many that this is a crowd, they are spilled. */
-static bool place_all(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                      const roost_allocator *allocator)
+   displace others. */
+static bool place_all(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
 {
     uint8_t used[MOST_BUCKETS];
-    uint32_t late[MOST_LATE], late_count = 0;
+    struct latecomers late = {.count = 0};
     const uint64_t flag = in_other_bucket(segment);
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
         used[bucket] = segment->used ? (uint8_t)used_slots(segment, bucket) : 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (is_short(segment, entries[i].prefix))
+    for (uint64_t i = 0; i < run->count; i++) {
+        struct prefix_entry entry = entry_of(run, i);
+        if (is_short(segment, entry.prefix))
             continue;
-        struct slot_place place = slot_place_of(segment, entries[i].prefix);
-        bool at_home = used[place.home] < SLOTS;
+        struct slot_place place = slot_place_of(segment, entry.prefix);
+        bool at_home = used[place.home] <= used[place.other];
         uint32_t bucket = at_home ? place.home : place.other;
         if (used[bucket] == SLOTS) {
-            if (late_count < MOST_LATE)
-                late[late_count++] = (uint32_t)i;
-            else if (!segment_spill(segment, entries[i], allocator))
+            if (!come_later(segment, &late, run, i, allocator))
                 return false;
             continue;
         }
         set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag,
-                 pack_tag(entries[i].tag, segment->number_bits));
+                 pack_tag(entry.tag, segment->number_bits));
         segment->used++;
         segment->prefixes++;
     }
-    return place_late(segment, entries, late, late_count, allocator);
+    return place_late(segment, run, &late, allocator);
 }
 
-static bool spill_shorts(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                         const roost_allocator *allocator)
+/* ---- the same with short prefixes ---- */
+
+/* The short ones go on a list, or with tags to those that found no slot. */
+static bool part_shorts(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
+                        const roost_allocator *allocator)
 {
-    for (uint64_t i = 0; i < count; i++)
-        if (is_short(segment, entries[i].prefix) && !segment_spill(segment, entries[i], allocator))
+    if (!run->tags && shorts->count <= MOST_SHORTS) {
+        memcpy(segment->shorts, shorts->some, shorts->count * sizeof *shorts->some);
+        segment->short_count = (uint32_t)shorts->count;
+        return true;
+    }
+    for (uint64_t i = 0; i < run->count; i++) {
+        if (!is_short(segment, run->prefixes[i]))
+            continue;
+        if (!run->tags)
+            segment->shorts[segment->short_count++] = run->prefixes[i];
+        else if (!segment_spill(segment, entry_of(run, i), allocator))
             return false;
+    }
     return true;
 }
 
-static bool fill(struct segment *segment, const struct prefix_entry *entries, uint64_t count,
-                 const roost_allocator *allocator)
+static bool index_shorts(struct segment *segment)
 {
-    if (segment->tags.width)
-        return spill_shorts(segment, entries, count, allocator) && place_all(segment, entries, count, allocator);
-    for (uint64_t i = 0; i < count && segment->shorts; i++)
-        if (is_short(segment, entries[i].prefix))
-            segment->shorts[segment->short_count++] = entries[i];
-    segment->prefixes = segment->short_count;
-    sort_entries(segment->shorts, segment->short_count);
+    segment->prefixes += segment->short_count;
+    sort_prefixes(segment->shorts, segment->short_count);
     for (unsigned movable = 0; movable <= 1; movable++)
         for (uint32_t i = 0; i < segment->short_count; i++)
-            if (!index_short(segment, segment->shorts[i].prefix, movable))
+            if (!index_short(segment, segment->shorts[i], movable))
                 return false;
-    bool staged = segment->slots.width <= 32 && segment->buckets <= MOST_STAGED;
-    return staged ? place_staged(segment, entries, count, allocator) : place_all(segment, entries, count, allocator);
+    return true;
 }
 
-/* How many slots the entries take in a segment of this shape, and how many of them are short. */
-static uint64_t count_slots(struct segment *shape, const struct prefix_entry *entries, uint64_t count)
+static bool place_run(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                      const roost_allocator *allocator)
 {
-    uint64_t slots = count;
-    shape->short_count = 0;
-    for (uint64_t i = 0; i < count; i++)
-        if (is_short(shape, entries[i].prefix)) {
-            slots += count_pieces(shape, entries[i].prefix) - 1;
-            shape->short_count++;
+    if (segment->slots.width > 32 || segment->tags.width > 32 || segment->buckets > MOST_STAGED)
+        return place_all(segment, run, allocator);
+    if (segment->tags.width)
+        return place_staged_tags(segment, run, allocator);
+    return has_shorts ? place_staged(segment, run, true, allocator) : place_staged(segment, run, false, allocator);
+}
+
+static bool fill(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
+                 const roost_allocator *allocator)
+{
+    return (shorts->count == 0 || (part_shorts(segment, run, shorts, allocator) && index_shorts(segment))) &&
+           place_run(segment, run, shorts->count > 0, allocator);
+}
+
+/* Those that are short in a segment of this shape. Returns how many slots all of the run take there. */
+static uint64_t find_shorts(const struct segment *shape, const struct prefix_run *run, struct short_prefixes *shorts)
+{
+    const unsigned depth = shape->depth, place_bits = shape->place_bits;
+    uint64_t slots = run->count;
+    for (uint64_t i = 0; i < run->count; i++)
+        if (__builtin_expect(run->prefixes[i] << depth << place_bits == 0, 0)) {
+            slots += count_pieces(shape, run->prefixes[i]) - 1;
+            if (shorts->count < MOST_SHORTS)
+                shorts->some[shorts->count] = run->prefixes[i];
+            shorts->count++;
         }
     return slots;
 }
 
-struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
-                            const roost_allocator *allocator)
+struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator)
 {
     unsigned bytes = (FULL_BLOCK + 8) / 16 - 8, blocks = 1;
     do {
@@ -729,14 +795,20 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
                                   .start = shape.start,
                                   .block_bytes = (uint16_t)bytes,
                                   .number_bits = shape.number_bits};
-        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, count, shape.dense) ||
-            (!shape.tag_width && !holds(&planned, count_slots(&planned, entries, count), shape.dense)))
+        struct short_prefixes shorts = {.count = 0};
+        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, run->count, shape.dense))
             continue;
+        if (shape.shortest < shape.depth + planned.place_bits) {
+            uint64_t slots = find_shorts(&planned, run, &shorts);
+            if (!shape.tag_width && !holds(&planned, slots, shape.dense))
+                continue;
+        }
+        planned.short_count = shape.tag_width ? 0 : (uint32_t)shorts.count;
         shape_tags(&planned, shape.tag_width);
         struct segment *segment = allocate_like(&planned, allocator);
         if (!segment)
             return NULL;
-        if (fill(segment, entries, count, allocator))
+        if (fill(segment, run, &shorts, allocator))
             return segment;
         segment_free(segment, allocator);
     } while (next_size(&bytes, &blocks));
@@ -746,50 +818,52 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_entr
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
 /* Without what serves look-ups only. Of what can move, that ends with the offset; and what is covered by a short
-   prefix, or has no tag, is no entry. */
-static uint64_t drop_index(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
+   prefix is no entry. */
+static uint64_t drop_index(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, uint64_t count)
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < count; i++) {
-        entries[kept] = entries[i];
-        if (__builtin_expect(entries[i].prefix << segment->depth << segment->place_bits != UINT64_C(1) << 63, 1))
+        prefixes[kept] = prefixes[i];
+        if (origins)
+            origins[kept] = origins[i];
+        if (__builtin_expect(prefixes[i] << segment->depth << segment->place_bits != UINT64_C(1) << 63, 1))
             kept++;
         else
-            kept += !is_covered_by_short(segment, entries[i].prefix);
+            kept += !is_covered_by_short(segment, prefixes[i]);
     }
     return kept;
 }
 
-/* What the slots hold, with `decoded_home` and `decoded_slot` in the place of tags. */
-static uint64_t decode(const struct segment *segment, struct prefix_entry *entries)
+/* What the slots hold, and unless that is NULL where. */
+static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
 {
-    uint64_t count = search_kernel_in_use()->decode(segment, entries);
-    return segment->short_count ? drop_index(segment, entries, count) : count;
+    uint64_t count = search_kernel_in_use()->decode(segment, prefixes, origins);
+    return segment->short_count ? drop_index(segment, prefixes, origins, count) : count;
 }
 
-static uint64_t tag_in(const struct segment *segment, struct prefix_entry decoded)
+static uint64_t tag_from(const struct segment *segment, uint64_t origin)
 {
-    uint32_t slot = decoded_slot(decoded);
-    return segment->tags.width ? unpack_tag(tag_at(segment, slot / SLOTS, slot % SLOTS), segment->number_bits) : 0;
+    uint32_t slot = origin_slot(origin);
+    return unpack_tag(tag_at(segment, slot / SLOTS, slot % SLOTS), segment->number_bits);
 }
 
 /* What is in lists beside the slots. */
-static uint64_t gather_lists(const struct segment *segment, struct prefix_entry *entries)
+static uint64_t gather_lists(const struct segment *segment, uint64_t *prefixes)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < segment->short_count; i++)
-        entries[count++] = segment->shorts[i];
+        prefixes[count++] = segment->shorts[i];
     for (uint32_t i = 0; i < segment->spill_count && !segment->tags.width; i++)
-        entries[count++] = (struct prefix_entry){segment->spill[i], 0};
+        prefixes[count++] = segment->spill[i];
     return count;
 }
 
-uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries)
+void segment_gather(const struct segment *segment, struct prefix_run *run)
 {
-    uint64_t listed = gather_lists(segment, entries), count = listed + decode(segment, entries + listed);
-    for (uint64_t i = listed; i < count; i++)
-        entries[i].tag = tag_in(segment, entries[i]);
-    return count;
+    uint64_t listed = gather_lists(segment, run->prefixes);
+    run->count = listed + decode(segment, run->prefixes + listed, run->tags);
+    for (uint64_t i = 0; i < run->count && run->tags; i++)
+        run->tags[i] = tag_from(segment, run->tags[i]);
 }
 
 /* Bucket and offset of a prefix in a list, as decoding has them. */
@@ -799,44 +873,39 @@ static uint32_t listed_home(const struct segment *segment, uint64_t prefix)
     return scaled(segment, first << segment->depth >> (64 - segment->place_bits));
 }
 
-static void sort_nearly_sorted(struct prefix_entry *entries, uint64_t count)
+static void sort_nearly_sorted(uint64_t *prefixes, uint64_t count)
 {
     for (uint64_t i = 1; i < count; i++) {
-        if (!is_before(entries[i], entries[i - 1]))
-            continue;
-        struct prefix_entry entry = entries[i];
-        uint64_t j = i;
-        for (; j > 0 && is_before(entry, entries[j - 1]); j--)
-            entries[j] = entries[j - 1];
-        entries[j] = entry;
+        uint64_t prefix = prefixes[i], j = i;
+        for (; j > 0 && prefix < prefixes[j - 1]; j--)
+            prefixes[j] = prefixes[j - 1];
+        prefixes[j] = prefix;
     }
 }
 
 /* Counted into the buckets and offsets that are home, which are in order and nearly always more than there are
    prefixes; then few are left to sort. */
-uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch)
+uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_t *scratch)
 {
     uint32_t next[LIST_PLACES], places = (uint32_t)segment->buckets << OFFSET_BITS, shift = 0, total = 0;
-    uint64_t listed = gather_lists(segment, scratch), count = listed + decode(segment, scratch + listed);
+    uint64_t *found = scratch, *origins = scratch + segment_room(segment);
+    uint64_t listed = gather_lists(segment, found), count = listed + decode(segment, found + listed, origins + listed);
+    for (uint64_t i = 0; i < listed; i++)
+        origins[i] = listed_home(segment, found[i]);
     while ((places - 1) >> shift >= LIST_PLACES)
         shift++;
     places = ((places - 1) >> shift) + 1;
     memset(next, 0, places * sizeof *next);
-    for (uint64_t i = 0; i < listed; i++)
-        next[listed_home(segment, scratch[i].prefix) >> shift]++;
-    for (uint64_t i = listed; i < count; i++)
-        next[decoded_home(scratch[i]) >> shift]++;
+    for (uint64_t i = 0; i < count; i++)
+        next[origin_home(origins[i]) >> shift]++;
     for (uint32_t place = 0; place < places; place++) {
         uint32_t here = next[place];
         next[place] = total;
         total += here;
     }
-    for (uint64_t i = 0; i < listed; i++)
-        entries[next[listed_home(segment, scratch[i].prefix) >> shift]++] = scratch[i];
-    for (uint64_t i = listed; i < count; i++)
-        entries[next[decoded_home(scratch[i]) >> shift]++] =
-            (struct prefix_entry){scratch[i].prefix, tag_in(segment, scratch[i])};
-    sort_nearly_sorted(entries, count);
+    for (uint64_t i = 0; i < count; i++)
+        prefixes[next[origin_home(origins[i]) >> shift]++] = found[i];
+    sort_nearly_sorted(prefixes, count);
     return count;
 }
 
@@ -969,14 +1038,6 @@ static bool is_sorted(const uint64_t *prefixes, uint32_t count)
     return true;
 }
 
-static bool shorts_are_sorted(const struct segment *segment)
-{
-    for (uint32_t i = 1; i < segment->short_count; i++)
-        if (!is_before(segment->shorts[i - 1], segment->shorts[i]))
-            return false;
-    return true;
-}
-
 /* Every hash of a short prefix is found. */
 static bool is_indexed(const struct segment *segment, uint64_t prefix)
 {
@@ -1014,9 +1075,9 @@ bool segment_check(const struct segment *segment)
                 return false;
         }
     for (uint32_t i = 0; i < segment->short_count; i++)
-        if (!is_short(segment, segment->shorts[i].prefix) || !is_indexed(segment, segment->shorts[i].prefix))
+        if (!is_short(segment, segment->shorts[i]) || !is_indexed(segment, segment->shorts[i]))
             return false;
-    if (used != segment->used || !shorts_are_sorted(segment))
+    if (used != segment->used || !is_sorted(segment->shorts, segment->short_count))
         return false;
     return segment->tags.width
                ? !segment->spill && !segment->short_count && !segment->crowd == !segment->spill_count

@@ -27,14 +27,14 @@ struct segment_shape {
     uint8_t depth;       /* of its range */
     uint8_t tag_width;   /* bits; 0: without tags */
     uint8_t number_bits; /* of these */
-    uint8_t longest;     /* prefix that it takes */
+    uint8_t longest;     /* prefix that it takes, */
+    uint8_t shortest;    /* and of those that it gets */
     bool dense;          /* nothing need follow soon: fewer slots stay free */
 };
 
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
    none covers another. NULL without memory, or where so many do not fit in any segment. */
-struct segment *segment_new(struct segment_shape shape, const struct prefix_entry *entries, uint64_t count,
-                            const roost_allocator *allocator);
+struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator);
 void segment_free(struct segment *segment, const roost_allocator *allocator);
 struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator);
 
@@ -84,11 +84,12 @@ uint32_t segment_next(const struct segment *segment, uint32_t *position, struct 
    written to `removed`, which has room for 2 * SLOTS. */
 uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64_t *removed);
 
-/* All that the segment holds, in no order, also what begins before it. Returns how many. `entries` has room for
-   `segment_most` and one more. */
-uint64_t segment_gather(const struct segment *segment, struct prefix_entry *entries);
-/* The same, sorted. `scratch` has the same room. */
-uint64_t segment_list(const struct segment *segment, struct prefix_entry *entries, struct prefix_entry *scratch);
+/* All that the segment holds, in no order, also what begins before it; with their tags if there are any. `run` has room
+   for `segment_room`. */
+void segment_gather(const struct segment *segment, struct prefix_run *run);
+/* The prefixes in order, the same several times if they have several tags. Returns how many. Both `prefixes` and
+   `scratch` have room for `segment_room`, the latter twice. */
+uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_t *scratch);
 /* Whether a prefix counts here: of the segments that it spans, in the first. */
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 {
@@ -99,6 +100,10 @@ bool segment_covers(const struct segment *segment, uint64_t prefix);
 static inline uint64_t segment_most(const struct segment *segment)
 {
     return (uint64_t)segment->used + segment->short_count + (segment->crowd ? 0 : segment->spill_count);
+}
+static inline uint64_t segment_room(const struct segment *segment)
+{
+    return segment_most(segment) + DECODED_AT_ONCE;
 }
 uint64_t segment_bytes(const struct segment *segment);
 /* Proves the invariants that concern one segment. */

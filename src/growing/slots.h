@@ -45,10 +45,17 @@ struct prefix_entry {
     uint64_t prefix, tag;
 };
 
+/* Many of them. */
+struct prefix_run {
+    uint64_t *prefixes;
+    uint64_t *tags; /* NULL in tables without */
+    uint64_t count;
+};
+
 struct segment {
     struct lane tags;
-    uint64_t start;              /* the first hash of the range */
-    struct prefix_entry *shorts; /* sorted: prefixes that end before the slots begin */
+    uint64_t start;   /* the first hash of the range */
+    uint64_t *shorts; /* sorted: prefixes that end before the slots begin */
     union {
         uint64_t *spill;              /* sorted: prefixes that found no slot */
         struct prefix_entry *pending; /* with tags: the same until the table takes them into its crowd */
@@ -115,10 +122,19 @@ static inline void packed_set(uint8_t *bucket, unsigned width, unsigned index, u
     store_word(bucket + bit / 8, (word & ~mask) | number << (bit & 7));
 }
 
-/* How far the other bucket is from the home bucket, in a ring. */
+/*
+ * How far the other bucket is from the home bucket, in a ring: parts of it, in 256ths. The differences of any two are
+ * nearly all different (they are those of Singer's perfect difference set of 17 numbers, without one), so that few
+ * moves lead to many buckets. Were they equal steps, many ways would lead to the same buckets, and segments would be
+ * full at nine tenths.
+ */
+#define DISTANCE_BITS 8
+static const uint8_t distances_in_ring[1 << OFFSET_BITS] = {6,   7,   9,   13,  20,  35,  65,  90,
+                                                            115, 125, 134, 176, 188, 197, 229, 245};
+
 static inline uint32_t distance_of(uint32_t offset, uint32_t buckets)
 {
-    return 1 + (offset * (buckets - 1) >> OFFSET_BITS);
+    return 1 + (distances_in_ring[offset] * (buckets - 1) >> DISTANCE_BITS);
 }
 
 static inline uint32_t bucket_beyond(uint32_t bucket, uint32_t distance, uint32_t buckets)
@@ -211,20 +227,23 @@ static inline uint64_t prefix_in_slot(const struct segment *segment, uint64_t in
 }
 
 /*
- * What decoding leaves in the place of a tag: the bucket and offset that are home, as one number which is in the order
- * of the prefixes, and above it the slot: eight times its bucket and its index.
+ * Where decoding found a prefix: the bucket and offset that are home, as one number which is in the order of the
+ * prefixes, and above it the slot: eight times its bucket and its index.
  */
-static inline uint32_t decoded_home(struct prefix_entry decoded)
+static inline uint32_t origin_home(uint64_t origin)
 {
-    return (uint32_t)decoded.tag;
+    return (uint32_t)origin;
 }
 
-static inline uint32_t decoded_slot(struct prefix_entry decoded)
+static inline uint32_t origin_slot(uint64_t origin)
 {
-    return (uint32_t)(decoded.tag >> 32);
+    return (uint32_t)(origin >> 32);
 }
 
-static inline uint64_t decode_plainly(const struct segment *segment, struct prefix_entry *entries)
+/* Decoding writes so many at once, whatever comes of them. */
+#define DECODED_AT_ONCE 4
+
+static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
 {
     const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
     const uint64_t inverse = inverse_of(segment), rest = low_bits(rest_bits);
@@ -237,8 +256,9 @@ static inline uint64_t decode_plainly(const struct segment *segment, struct pref
                 continue;
             uint32_t home = slot & in_other_bucket(segment) ? way_out(segment, bucket, slot) : bucket;
             uint64_t place = home << OFFSET_BITS | (slot >> rest_bits & ((1u << OFFSET_BITS) - 1));
-            uint64_t prefix = prefix_in_slot(segment, inverse, bucket, slot);
-            entries[count++] = (struct prefix_entry){prefix, (uint64_t)(bucket * SLOTS + i) << 32 | place};
+            if (origins)
+                origins[count] = (uint64_t)(bucket * SLOTS + i) << 32 | place;
+            prefixes[count++] = prefix_in_slot(segment, inverse, bucket, slot);
         }
     }
     return count;

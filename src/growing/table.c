@@ -125,51 +125,59 @@ void free_directory(struct prefix_table *table, struct directory *directory)
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-static uint128 sum_of(const struct prefix_table *table, uint64_t start, const struct prefix_entry *entries,
-                      uint64_t count)
+static uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t *prefixes, uint64_t count)
 {
     uint128 sum = 0;
     for (uint64_t i = 0; i < count; i++)
-        if (first_covered(entries[i].prefix) >= start)
-            sum += hash_number(table->seed, entries[i].prefix);
+        if (first_covered(prefixes[i]) >= start)
+            sum += hash_number(table->seed, prefixes[i]);
     return sum;
 }
 
-static unsigned longest_of(const struct prefix_entry *entries, uint64_t count)
+/* The ends of all prefixes. */
+static uint64_t ends_of(const struct prefix_run *run)
 {
-    uint64_t ends = UINT64_C(1) << 63;
-    for (uint64_t i = 0; i < count; i++)
-        ends |= end_mark(entries[i].prefix);
-    return prefix_length(ends);
+    uint64_t ends = 0;
+    for (uint64_t i = 0; i < run->count; i++)
+        ends |= end_mark(run->prefixes[i]);
+    return ends;
+}
+
+bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room)
+{
+    run->count = 0;
+    run->prefixes = memory_allocate(&table->allocator, (table->tagged ? 2 : 1) * room * sizeof *run->prefixes);
+    run->tags = table->tagged && run->prefixes ? run->prefixes + room : NULL;
+    return run->prefixes != NULL;
 }
 
 /* A child that holds these, in order: a segment, or a directory where they are too many. 0 without memory. */
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                      uint64_t count);
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run);
 
 /* As many bits as the tags need, and one more for counters, which go on. */
-static void shape_for_tags(struct segment_shape *shape, const struct prefix_entry *entries, uint64_t count)
+static void shape_for_tags(struct segment_shape *shape, const struct prefix_run *run)
 {
     uint64_t all = 0;
-    for (uint64_t i = 0; i < count; i++)
-        all |= entries[i].tag;
+    for (uint64_t i = 0; i < run->count; i++)
+        all |= run->tags[i];
     unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 8;
     shape->number_bits = (uint8_t)(all >> 32 ? highest_bit(all >> 32) + 1 : 0);
     shape->tag_width = (uint8_t)(shape->number_bits + (counter_bits < 32 ? counter_bits : 32));
 }
 
-node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                 uint64_t count, uint128 sum)
+node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
 {
-    unsigned longest = longest_of(entries, count);
+    uint64_t ends = ends_of(run);
+    unsigned longest = ends ? prefix_length(ends) : 0;
     longest = longest > table->coming ? longest : table->coming;
     struct segment_shape shape = {.start = start,
                                   .depth = (uint8_t)depth,
                                   .longest = (uint8_t)(longest > depth ? longest : depth),
+                                  .shortest = (uint8_t)(ends ? 63 - highest_bit(ends) : 63),
                                   .dense = table->dense};
     if (table->tagged)
-        shape_for_tags(&shape, entries, count);
-    struct segment *segment = segment_new(shape, entries, count, &table->allocator);
+        shape_for_tags(&shape, run);
+    struct segment *segment = segment_new(shape, run, &table->allocator);
     if (!segment)
         return 0;
     segment->sum = sum;
@@ -177,67 +185,64 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
     return (node)segment;
 }
 
-/* Those that have hashes in a range, of a list that is in order: from *first on, so many. */
-static uint64_t part_of(const struct prefix_entry *entries, uint64_t count, uint64_t *first, uint64_t start,
-                        uint64_t end)
+/* Those that have hashes in a range, of prefixes in order that begin or end where the last range did: from *first on. */
+static struct prefix_run part_of(const struct prefix_run *run, uint64_t *first, uint64_t start, uint64_t end)
 {
-    while (*first < count && last_covered(entries[*first].prefix) < start)
+    while (*first < run->count && last_covered(run->prefixes[*first]) < start)
         ++*first;
     uint64_t next = *first;
-    while (next < count && first_covered(entries[next].prefix) <= end)
+    while (next < run->count && first_covered(run->prefixes[next]) <= end)
         next++;
-    return next - *first;
+    return (struct prefix_run){run->prefixes + *first, run->tags ? run->tags + *first : NULL, next - *first};
 }
 
 bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
-                    const struct prefix_entry *entries, uint64_t count)
+                    const struct prefix_run *run)
 {
     uint64_t first = 0;
     for (uint64_t i = 0; i < segments_of(directory); i++) {
         unsigned depth = depth_of_child(directory, i);
-        uint64_t part = part_of(entries, count, &first, start, range_end(start, depth));
+        struct prefix_run part = part_of(run, &first, start, range_end(start, depth));
         node *place = child_at(directory, i);
-        *place = new_child(table, start, depth, entries + first, part);
+        *place = new_child(table, start, depth, &part);
         if (!*place)
             return false;
         if (!is_nested(*place))
-            directory->count += part;
+            directory->count += part.count;
         start = range_end(start, depth) + 1;
     }
     return true;
 }
 
-static node new_nested(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                       uint64_t count)
+static node new_nested(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run)
 {
-    struct directory *directory = new_directory(table, depth, count / table->target);
+    struct directory *directory = new_directory(table, depth, run->count / table->target);
     if (!directory)
         return 0;
-    if (fill_directory(table, directory, start, entries, count))
+    if (fill_directory(table, directory, start, run))
         return (node)directory | 1;
     free_directory(table, directory);
     return 0;
 }
 
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_entry *entries,
-                      uint64_t count)
+static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run)
 {
-    bool nests = !table->tagged && count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
-    return nests ? new_nested(table, start, depth, entries, count)
-                 : new_segment(table, start, depth, entries, count,
-                               table->tagged ? 0 : sum_of(table, start, entries, count));
+    bool nests = !table->tagged && run->count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
+    return nests ? new_nested(table, start, depth, run)
+                 : new_segment(table, start, depth, run,
+                               table->tagged ? 0 : sum_of(table, start, run->prefixes, run->count));
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
 /* The prefixes of a segment in order; NULL without memory. To be released. */
-static struct prefix_entry *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
+static uint64_t *list_of(const struct prefix_table *table, const struct segment *segment, uint64_t *count)
 {
-    uint64_t most = segment_most(segment) + 1;
-    struct prefix_entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
-    if (entries)
-        *count = segment_list(segment, entries, entries + most);
-    return entries;
+    uint64_t room = segment_room(segment);
+    uint64_t *prefixes = memory_allocate(&table->allocator, 3 * room * sizeof *prefixes);
+    if (prefixes)
+        *count = segment_list(segment, prefixes, prefixes + room);
+    return prefixes;
 }
 
 /* After the next segment was cut: once all are, the next round begins. */
@@ -253,38 +258,42 @@ static void advance_split(struct prefix_table *table, struct directory *director
     directory->depth++;
 }
 
-/* Parts entries in two: the half of the range in which they have something. Those of the upper half stay here; what
-   spans both is in both. Returns how many are in the lower one. */
-static uint64_t part_halves(struct prefix_entry *entries, uint64_t *count, struct prefix_entry *lower, unsigned depth)
+/* Parts a run in two: the half of the range in which they have something. Those of the upper half stay here; what spans
+   both is in both. */
+static void part_halves(struct prefix_run *run, struct prefix_run *lower, unsigned depth)
 {
     const uint64_t bit = UINT64_C(1) << (64 - depth);
     uint64_t low = 0, high = 0;
-    for (uint64_t i = 0; i < *count; i++) {
-        struct prefix_entry entry = entries[i];
-        bool spans = (entry.prefix & (bit - 1)) == 0, above = (entry.prefix & bit) != 0;
-        lower[low] = entry;
+    for (uint64_t i = 0; i < run->count; i++) {
+        uint64_t prefix = run->prefixes[i];
+        bool spans = (prefix & (bit - 1)) == 0, above = (prefix & bit) != 0;
+        lower->prefixes[low] = prefix;
+        run->prefixes[high] = prefix;
+        if (run->tags)
+            run->tags[high] = lower->tags[low] = run->tags[i];
         low += spans | !above;
-        entries[high] = entry;
         high += spans | above;
     }
-    *count = high;
-    return low;
+    lower->count = low;
+    run->count = high;
 }
 
 /* Two segments for the halves of the range of this one. */
 static bool cut_segment(struct prefix_table *table, const struct segment *segment, node *halves)
 {
-    uint64_t most = segment_most(segment) + 1, start = segment->start;
+    uint64_t room = segment_room(segment), start = segment->start;
     unsigned depth = segment->depth + 1u;
-    struct prefix_entry *entries = memory_allocate(&table->allocator, 2 * most * sizeof *entries);
-    if (!entries)
+    struct prefix_run upper, lower;
+    if (!allocate_run(table, &upper, 2 * room))
         return false;
-    uint64_t high = segment_gather(segment, entries), low = part_halves(entries, &high, entries + most, depth);
-    uint128 sum = table->tagged ? 0 : sum_of(table, start, entries + most, low);
-    halves[0] = new_segment(table, start, depth, entries + most, low, sum);
+    lower = (struct prefix_run){upper.prefixes + room, upper.tags ? upper.tags + room : NULL, 0};
+    segment_gather(segment, &upper);
+    part_halves(&upper, &lower, depth);
+    uint128 sum = table->tagged ? 0 : sum_of(table, start, lower.prefixes, lower.count);
+    halves[0] = new_segment(table, start, depth, &lower, sum);
     start |= UINT64_C(1) << (64 - depth);
-    halves[1] = new_segment(table, start, depth, entries, high, segment->sum - sum);
-    memory_release(&table->allocator, entries);
+    halves[1] = new_segment(table, start, depth, &upper, segment->sum - sum);
+    memory_release(&table->allocator, upper.prefixes);
     bool fits = halves[0] && halves[1] && table->bytes - segment_bytes(segment) <= table->most_bytes;
     if (fits && (!table->tagged || table->take_crowd(table, segment, halves, 2)))
         return true;
@@ -428,19 +437,19 @@ static struct successor *next_successor(struct prefix_table *table, struct repla
 
 /* The union of two lists in order, without what is covered. Returns how many there are. */
 static uint64_t merge_lists(const struct prefix_table *table, struct replacement *replacement,
-                            const struct segment *old, struct prefix_entry *merged, const struct prefix_entry *entries,
-                            uint64_t entry_count, const uint64_t *prefixes, uint64_t count)
+                            const struct segment *old, uint64_t *merged, const uint64_t *held, uint64_t held_count,
+                            const uint64_t *prefixes, uint64_t count)
 {
     uint64_t i = 0, j = 0, total = 0;
-    while (i < entry_count || j < count) {
-        if (j < count && i < entry_count && covers_prefix(prefixes[j], entries[i].prefix)) {
-            if (begins_here(old, entries[i].prefix))
-                note_gone(table, replacement, entries[i].prefix);
+    while (i < held_count || j < count) {
+        if (j < count && i < held_count && covers_prefix(prefixes[j], held[i])) {
+            if (begins_here(old, held[i]))
+                note_gone(table, replacement, held[i]);
             i++;
-        } else if (j == count || (i < entry_count && entries[i].prefix < prefixes[j]))
-            merged[total++] = entries[i++];
+        } else if (j == count || (i < held_count && held[i] < prefixes[j]))
+            merged[total++] = held[i++];
         else
-            merged[total++] = (struct prefix_entry){prefixes[j++], 0};
+            merged[total++] = prefixes[j++];
     }
     return total;
 }
@@ -478,31 +487,28 @@ static node extended_copy(struct prefix_table *table, struct replacement *replac
 static node rebuilt(struct prefix_table *table, struct replacement *replacement, const struct segment *old,
                     const uint64_t *prefixes, uint64_t count)
 {
-    uint64_t most = segment_most(old);
-    struct prefix_entry *entries = memory_allocate(&table->allocator, (2 * most + count + 1) * sizeof *entries);
-    if (!entries)
+    uint64_t room = segment_room(old);
+    uint64_t *merged = memory_allocate(&table->allocator, (3 * room + count) * sizeof *merged);
+    if (!merged)
         return 0;
-    uint64_t listed = segment_list(old, entries + count, entries + count + most);
-    listed = merge_lists(table, replacement, old, entries, entries + count, listed, prefixes, count);
-    node child = new_child(table, old->start, old->depth, entries, listed);
-    memory_release(&table->allocator, entries);
+    uint64_t *held = merged + count, listed = segment_list(old, held, held + room);
+    listed = merge_lists(table, replacement, old, merged, held, listed, prefixes, count);
+    node child = new_child(table, old->start, old->depth, &(struct prefix_run){merged, NULL, listed});
+    memory_release(&table->allocator, merged);
     return child;
 }
 
 /* The same for one prefix that begins here and covers nothing, without sorting: a segment that only has to grow. */
 static node grown(struct prefix_table *table, const struct segment *old, uint64_t prefix)
 {
-    uint64_t most = segment_most(old) + 1;
-    if (most > (uint64_t)MOST_IN_SEGMENT * table->target)
+    struct prefix_run run;
+    if (segment_most(old) >= (uint64_t)MOST_IN_SEGMENT * table->target ||
+        !allocate_run(table, &run, segment_room(old) + 1))
         return 0;
-    struct prefix_entry *entries = memory_allocate(&table->allocator, most * sizeof *entries);
-    if (!entries)
-        return 0;
-    uint64_t count = segment_gather(old, entries);
-    entries[count] = (struct prefix_entry){prefix, 0};
-    node child =
-        new_segment(table, old->start, old->depth, entries, count + 1, old->sum + hash_number(table->seed, prefix));
-    memory_release(&table->allocator, entries);
+    segment_gather(old, &run);
+    run.prefixes[run.count++] = prefix;
+    node child = new_segment(table, old->start, old->depth, &run, old->sum + hash_number(table->seed, prefix));
+    memory_release(&table->allocator, run.prefixes);
     return child;
 }
 
@@ -598,7 +604,7 @@ roost_status table_begin(struct prefix_table *table, uint64_t segments)
     struct directory *root = new_directory(table, 0, segments);
     if (!root)
         return ROOST_NO_MEMORY;
-    if (fill_directory(table, root, 0, NULL, 0)) {
+    if (fill_directory(table, root, 0, &(struct prefix_run){0})) {
         table->root = root;
         return ROOST_OK;
     }
@@ -733,29 +739,29 @@ void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint6
 
 void walk_end(struct table_walk *walk)
 {
-    memory_release(&walk->table->allocator, walk->entries);
-    walk->entries = NULL;
+    memory_release(&walk->table->allocator, walk->prefixes);
+    walk->prefixes = NULL;
 }
 
 static bool make_room(struct table_walk *walk, uint64_t room)
 {
-    if (walk->entries && room <= walk->room)
+    if (walk->prefixes && room <= walk->room)
         return true;
     walk_end(walk);
     room += room / 4 + 1;
-    walk->entries = memory_allocate(&walk->table->allocator, 2 * room * sizeof *walk->entries);
-    walk->room = walk->entries ? room : 0;
-    walk->scratch = walk->entries + walk->room;
-    return walk->entries != NULL;
+    walk->prefixes = memory_allocate(&walk->table->allocator, 3 * room * sizeof *walk->prefixes);
+    walk->room = walk->prefixes ? room : 0;
+    walk->scratch = walk->prefixes + walk->room;
+    return walk->prefixes != NULL;
 }
 
 /* Without what began before the segment, which only short prefixes did. */
-static uint64_t drop_earlier(const struct segment *segment, struct prefix_entry *entries, uint64_t count)
+static uint64_t drop_earlier(const struct segment *segment, uint64_t *prefixes, uint64_t count)
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < count; i++) {
-        entries[kept] = entries[i];
-        kept += begins_here(segment, entries[i].prefix);
+        prefixes[kept] = prefixes[i];
+        kept += begins_here(segment, prefixes[i]);
     }
     return kept;
 }
@@ -785,10 +791,10 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     const struct segment *segment = find(walk->table, walk->next);
     uint64_t end = range_end(segment->start, segment->depth);
     if (!walk->known || !walk->known->root || !is_known(walk->known, segment)) {
-        if (!make_room(walk, segment_most(segment) + 1))
+        if (!make_room(walk, segment_room(segment)))
             return ROOST_NO_MEMORY;
-        uint64_t listed = segment_list(segment, walk->entries, walk->scratch);
-        walk->count = segment->short_count ? drop_earlier(segment, walk->entries, listed) : listed;
+        uint64_t listed = segment_list(segment, walk->prefixes, walk->scratch);
+        walk->count = segment->short_count ? drop_earlier(segment, walk->prefixes, listed) : listed;
     }
     walk->ended = end == UINT64_MAX;
     walk->next = end + 1;
@@ -809,9 +815,9 @@ void cover_end(struct cover_cursor *cursor)
 static roost_status cover_segment(struct cover_cursor *cursor, uint64_t hash)
 {
     const struct segment *segment = find(cursor->walk.table, hash);
-    if (!make_room(&cursor->walk, segment_most(segment) + 1))
+    if (!make_room(&cursor->walk, segment_room(segment)))
         return ROOST_NO_MEMORY;
-    cursor->walk.count = segment_list(segment, cursor->walk.entries, cursor->walk.scratch);
+    cursor->walk.count = segment_list(segment, cursor->walk.prefixes, cursor->walk.scratch);
     cursor->end = range_end(segment->start, segment->depth);
     cursor->at = 0;
     return ROOST_OK;
@@ -824,15 +830,15 @@ roost_status cover_next(struct cover_cursor *cursor, uint64_t prefix, bool *cove
     *covered = false;
     if (!cursor->walk.table->root)
         return ROOST_OK;
-    if (!cursor->walk.entries || hash > cursor->end) {
+    if (!cursor->walk.prefixes || hash > cursor->end) {
         roost_status status = cover_segment(cursor, hash);
         if (status != ROOST_OK)
             return status;
     }
-    const struct prefix_entry *entries = cursor->walk.entries;
-    while (cursor->at < cursor->walk.count && last_covered(entries[cursor->at].prefix) < hash)
+    const uint64_t *held = cursor->walk.prefixes;
+    while (cursor->at < cursor->walk.count && last_covered(held[cursor->at]) < hash)
         cursor->at++;
-    *covered = cursor->at < cursor->walk.count && covers_prefix(entries[cursor->at].prefix, prefix);
+    *covered = cursor->at < cursor->walk.count && covers_prefix(held[cursor->at], prefix);
     return ROOST_OK;
 }
 
@@ -843,37 +849,37 @@ struct supply {
     next_prefix *next;
     void *context;
     uint64_t ahead; /* the next prefix, which is not of the present range; 0: there is none */
-    struct prefix_entry *entries;
-    uint64_t count, room;
+    struct prefix_run run;
+    uint64_t room;
 };
 
 static bool supply_room(struct prefix_table *table, struct supply *supply)
 {
     uint64_t room = supply->room ? 2 * supply->room : 256;
-    struct prefix_entry *entries = memory_allocate(&table->allocator, room * sizeof *entries);
-    if (!entries)
+    uint64_t *prefixes = memory_allocate(&table->allocator, room * sizeof *prefixes);
+    if (!prefixes)
         return false;
-    if (supply->count)
-        memcpy(entries, supply->entries, supply->count * sizeof *entries);
-    memory_release(&table->allocator, supply->entries);
-    supply->entries = entries;
+    if (supply->run.count)
+        memcpy(prefixes, supply->run.prefixes, supply->run.count * sizeof *prefixes);
+    memory_release(&table->allocator, supply->run.prefixes);
+    supply->run.prefixes = prefixes;
     supply->room = room;
     return true;
 }
 
 static inline bool supply_add(struct prefix_table *table, struct supply *supply, uint64_t prefix)
 {
-    if (supply->count == supply->room && !supply_room(table, supply))
+    if (supply->run.count == supply->room && !supply_room(table, supply))
         return false;
-    supply->entries[supply->count++] = (struct prefix_entry){prefix, 0};
+    supply->run.prefixes[supply->run.count++] = prefix;
     return true;
 }
 
 /* The prefixes of the next range: those of the last one that go on, and what is new. */
 static bool supply_range(struct prefix_table *table, struct supply *supply, uint64_t start, uint64_t end)
 {
-    uint64_t last = supply->count ? supply->entries[supply->count - 1].prefix : 0;
-    supply->count = 0;
+    uint64_t last = supply->run.count ? supply->run.prefixes[supply->run.count - 1] : 0;
+    supply->run.count = 0;
     if (last && last_covered(last) >= start && !supply_add(table, supply, last))
         return false;
     for (; supply->ahead && first_covered(supply->ahead) <= end; supply->ahead = supply->next(supply->context)) {
@@ -893,13 +899,14 @@ static roost_status build_root(struct prefix_table *table, struct supply *supply
         uint64_t end = range_end(start, depth);
         if (!supply_range(table, supply, start, end))
             return ROOST_NO_MEMORY;
-        node child = new_child(table, start, depth, supply->entries, supply->count);
+        const struct prefix_run *run = &supply->run;
+        node child = new_child(table, start, depth, run);
         *child_at(root, i) = child;
         if (!child)
             return ROOST_NO_MEMORY;
-        table->sum += is_nested(child) ? sum_of(table, start, supply->entries, supply->count) : segment_of(child)->sum;
+        table->sum += is_nested(child) ? sum_of(table, start, run->prefixes, run->count) : segment_of(child)->sum;
         if (!is_nested(child))
-            root->count += supply->count;
+            root->count += run->count;
         if (table->bytes > table->most_bytes)
             return ROOST_TOO_LARGE;
         start = end + 1;
@@ -917,7 +924,7 @@ roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix
     table->dense = true;
     roost_status status = build_root(table, &supply);
     table->dense = false;
-    memory_release(&table->allocator, supply.entries);
+    memory_release(&table->allocator, supply.run.prefixes);
     if (status != ROOST_OK)
         table_release(table);
     return status;
@@ -971,7 +978,7 @@ uint64_t next_of_table(void *context)
     struct table_stream *stream = context;
     if (__builtin_expect(stream->at == stream->walk.count, 0) && !next_segment(stream))
         return 0;
-    return stream->walk.entries[stream->at++].prefix;
+    return stream->walk.prefixes[stream->at++];
 }
 
 /* Another table takes the place of this one. */
@@ -1186,12 +1193,12 @@ static uint64_t check_directory(const struct prefix_table *table, const struct d
             return bytes;
         }
         uint64_t listed = segment->prefixes;
-        struct prefix_entry *entries = list_of(table, segment, &listed);
+        uint64_t *prefixes = list_of(table, segment, &listed);
         *sound &= listed == segment->prefixes;
-        *sound &= !entries || table->tagged || sum_of(table, segment->start, entries, listed) == segment->sum;
-        for (uint64_t j = 1; entries && j < listed && !table->tagged; j++)
-            *sound &= last_covered(entries[j - 1].prefix) < first_covered(entries[j].prefix);
-        memory_release(&table->allocator, entries);
+        *sound &= !prefixes || table->tagged || sum_of(table, segment->start, prefixes, listed) == segment->sum;
+        for (uint64_t j = 1; prefixes && j < listed && !table->tagged; j++)
+            *sound &= last_covered(prefixes[j - 1]) < first_covered(prefixes[j]);
+        memory_release(&table->allocator, prefixes);
         bytes += segment_bytes(segment);
         count += listed;
     }
@@ -1217,8 +1224,8 @@ bool table_check(const struct prefix_table *table)
     roost_status status = ROOST_OK;
     while (sound && (status = walk_next(&walk, &more)) == ROOST_OK && more)
         for (uint64_t i = 0; i < walk.count; i++) {
-            sum += hash_number(table->seed, walk.entries[i].prefix);
-            counts[prefix_length(walk.entries[i].prefix)]++;
+            sum += hash_number(table->seed, walk.prefixes[i]);
+            counts[prefix_length(walk.prefixes[i])]++;
             count++;
         }
     walk_end(&walk);

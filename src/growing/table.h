@@ -38,19 +38,19 @@ struct table_walk {
     const struct prefix_table *known; /* with the same seed, or NULL: what it has exactly alike may be left out */
     uint64_t next;                    /* the first hash that is still to come */
     bool ended;
-    struct prefix_entry *entries, *scratch;
+    uint64_t *prefixes, *scratch;
     uint64_t count, room;
 };
 void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from);
-/* The prefixes of the next segment in `entries`, `count` of them, maybe none; false at the end. ROOST_NO_MEMORY. */
+/* The prefixes of the next segment in `prefixes`, `count` of them, maybe none; false at the end. ROOST_NO_MEMORY. */
 roost_status walk_next(struct table_walk *walk, bool *more);
 void walk_end(struct table_walk *walk);
 
 /* Whether some prefix of a table covers another one, for many of these in order: quicker than table_covers where they
    are not much fewer than those of the table. */
 struct cover_cursor {
-    struct table_walk walk; /* whose entries are those of the present segment, also what began before it */
-    uint64_t at, end;       /* the first entry that may matter, and the last hash of the segment */
+    struct table_walk walk; /* whose prefixes are those of the present segment, also what began before it */
+    uint64_t at, end;       /* the first one that may matter, and the last hash of the segment */
 };
 void cover_begin(struct cover_cursor *cursor, const struct prefix_table *table);
 roost_status cover_next(struct cover_cursor *cursor, uint64_t prefix, bool *covered); /* ROOST_NO_MEMORY */

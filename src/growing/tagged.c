@@ -236,15 +236,16 @@ static void count_entry(struct prefix_table *table, uint64_t prefix, bool first)
 /* All entries of a segment, and one more unless its prefix is 0, in a successor. */
 static node successor_of(struct prefix_table *table, const struct segment *old, struct prefix_entry entry)
 {
-    uint64_t most = segment_most(old) + 2;
-    struct prefix_entry *entries = memory_allocate(&table->allocator, most * sizeof *entries);
-    if (!entries)
+    struct prefix_run run;
+    if (!allocate_run(table, &run, segment_room(old) + 1))
         return 0;
-    uint64_t count = segment_gather(old, entries);
-    if (entry.prefix)
-        entries[count++] = entry;
-    node successor = new_segment(table, old->start, old->depth, entries, count, 0);
-    memory_release(&table->allocator, entries);
+    segment_gather(old, &run);
+    if (entry.prefix) {
+        run.prefixes[run.count] = entry.prefix;
+        run.tags[run.count++] = entry.tag;
+    }
+    node successor = new_segment(table, old->start, old->depth, &run, 0);
+    memory_release(&table->allocator, run.prefixes);
     return successor;
 }
 
