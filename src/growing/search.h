@@ -76,6 +76,8 @@ struct search_kernel {
     uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins);
     /* Which of the eight slots of a bucket are in use: a bit each. */
     uint32_t (*used)(const uint8_t *bucket, unsigned width);
+    /* Where the slots of a bucket can move: ways_out_plainly. */
+    uint32_t (*ways_out)(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
     /* Where the prefixes belong, in segments with slots of up to 32 bits: packed_place. */
     void (*locate)(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count);
 };

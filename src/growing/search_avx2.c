@@ -297,6 +297,27 @@ static uint32_t used(const uint8_t *bucket, unsigned width)
     return in_use(unpack(bucket, width, &unpackings[width]));
 }
 
+static uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+{
+    const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
+    if (width > QUICK_WIDTH)
+        return ways_out_plainly(segment, bucket, ways);
+    const __m256i buckets = _mm256_set1_epi32(segment->buckets), zero = _mm256_setzero_si256();
+    __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
+    __m256i offset =
+        _mm256_and_si256(_mm256_srl_epi32(slots, _mm_cvtsi32_si128((int)rest_bits)), _mm256_set1_epi32(15));
+    __m256i moved = _mm256_srai_epi32(_mm256_sll_epi32(slots, _mm_cvtsi32_si128((int)(32 - width))), 31);
+    __m256i parts = _mm256_mullo_epi32(distance_parts(offset), _mm256_set1_epi32(segment->buckets - 1));
+    __m256i distance = _mm256_add_epi32(_mm256_srli_epi32(parts, DISTANCE_BITS), _mm256_set1_epi32(1));
+    distance = _mm256_sub_epi32(_mm256_xor_si256(distance, moved), moved); /* back, where it moved before */
+    __m256i way = _mm256_add_epi32(_mm256_set1_epi32((int)bucket), distance);
+    way = _mm256_add_epi32(way, _mm256_and_si256(buckets, _mm256_srai_epi32(way, 31)));
+    way = _mm256_sub_epi32(way, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, way), buckets));
+    _mm256_storeu_si256((__m256i *)ways, way);
+    __m256i rests = _mm256_and_si256(slots, _mm256_set1_epi32((int)low_bits(rest_bits)));
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
+}
+
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
     const unsigned rest_bits = rest_bits_of(segment);
@@ -328,5 +349,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2",    usable, contains_one, contains_batch,
-                                                 put_batch, decode, used,         locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch, put_batch,
+                                                 decode, used,   ways_out,     locate_all};

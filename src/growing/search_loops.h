@@ -102,7 +102,8 @@ static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct r
         if (__builtin_expect(is_nested(child), 0))
             return false;
         row->segments[i] = segment_of(child);
-        __builtin_prefetch(&row->segments[i]->spill_count, 1);
+        __builtin_prefetch(&row->segments[i]->sum, 1);
+        __builtin_prefetch(&row->segments[i]->place_mask, 1);
     }
     return begin_row(row, hashes, count);
 }

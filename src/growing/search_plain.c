@@ -34,5 +34,5 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain",   usable,         contains_one, contains_batch,
-                                                  put_batch, decode_plainly, used,         locate_all};
+const struct search_kernel search_kernel_plain = {"plain",        usable, contains_one,     contains_batch, put_batch,
+                                                  decode_plainly, used,   ways_out_plainly, locate_all};

@@ -50,7 +50,7 @@
 #define MOST_LATE   1024
 #define MOST_SHORTS 64
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
-#define MOST_LOAD  840
+#define MOST_LOAD  800
 #define DENSE_LOAD 930
 /* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
 #define MOST_STAGED 1024
@@ -72,40 +72,75 @@ static unsigned buckets_of_block(unsigned width, unsigned bytes)
     return bytes < last ? 0 : (bytes - last) / width + 1;
 }
 
-static struct lane lane_of(unsigned width, unsigned bytes, unsigned first)
+static struct lane lane_of(unsigned width, unsigned first)
 {
-    unsigned per_block = width ? buckets_of_block(width, bytes) : 0;
+    unsigned per_block = width ? buckets_of_block(width, FULL_BLOCK) : 0;
     return (struct lane){(uint8_t)width, (uint8_t)per_block, (uint16_t)first,
                          per_block ? (1u << 20) / per_block + 1 : 0};
 }
 
-/* The narrowest slots with which so many blocks hold prefixes of that length; false where they are too small. */
-static bool shape_slots(struct segment *segment, unsigned longest, unsigned blocks)
+/* Memory of slots: blocks of full size and a last one, with what an allocator adds. */
+static uint32_t buckets_in(unsigned width, unsigned bytes)
+{
+    unsigned blocks = (bytes - 1) / 1024, last = bytes - blocks * 1024;
+    return blocks * buckets_of_block(width, FULL_BLOCK) + buckets_of_block(width, ALLOCATED(last));
+}
+
+/* Allocators have all of these sizes. */
+static unsigned rounded_size(unsigned bytes)
+{
+    return bytes <= 512 ? divide_up(bytes, 64) * 64 : divide_up(bytes, 128) * 128;
+}
+
+/* The narrowest slots with which so many bytes hold prefixes of that length; false where they are too small. */
+static bool shape_slots(struct segment *segment, unsigned longest, unsigned bytes)
 {
     for (unsigned width = FEWEST_WIDTH; width <= 64; width++) {
         if (width != quick_width(width))
             continue;
-        uint32_t buckets = blocks * buckets_of_block(width, segment->block_bytes);
+        uint32_t buckets = buckets_in(width, bytes);
         if (buckets == 0 || buckets > MOST_BUCKETS)
             continue;
         unsigned position = segment->depth + highest_bit(buckets);
         if (longest + 2 > position + width)
             continue;
-        segment->slots = lane_of(width, segment->block_bytes, 0);
+        segment->slots = lane_of(width, 0);
         segment->buckets = (uint16_t)buckets;
         segment->place_bits = (uint8_t)(highest_bit(buckets) + OFFSET_BITS);
         segment->place_mask = ~(UINT64_MAX >> segment->place_bits);
-        segment->block_count = (uint16_t)blocks;
+        segment->block_count = (uint16_t)divide_up(bytes, 1024);
+        segment->last_slots = (uint16_t)ALLOCATED(bytes - (segment->block_count - 1) * 1024);
         return true;
     }
     return false;
 }
 
+/* The smallest size that buckets of this width fit in, with the words that hold the last slots. */
+static unsigned last_block(unsigned width, unsigned buckets)
+{
+    unsigned bytes = 64;
+    while (buckets_of_block(width, ALLOCATED(bytes)) < buckets)
+        bytes = rounded_size(bytes + 1);
+    return ALLOCATED(bytes);
+}
+
 static void shape_tags(struct segment *segment, unsigned width)
 {
-    segment->tags = lane_of(quick_width(width), segment->block_bytes, segment->block_count);
-    if (segment->tags.per_block)
-        segment->block_count += (uint16_t)divide_up(segment->buckets, segment->tags.per_block);
+    segment->tags = lane_of(quick_width(width), segment->block_count);
+    if (segment->tags.width == 0)
+        return;
+    unsigned blocks = divide_up(segment->buckets, segment->tags.per_block);
+    segment->last_tags =
+        (uint16_t)last_block(segment->tags.width, segment->buckets - (blocks - 1) * segment->tags.per_block);
+    segment->block_count += (uint16_t)blocks;
+}
+
+static size_t bytes_of_block(const struct segment *segment, unsigned i)
+{
+    if (i + 1u == segment->block_count && segment->tags.width)
+        return segment->last_tags;
+    unsigned slot_blocks = segment->tags.width ? segment->tags.first : segment->block_count;
+    return i + 1 == slot_blocks ? segment->last_slots : FULL_BLOCK;
 }
 
 static bool holds(const struct segment *segment, uint64_t entries, bool dense)
@@ -113,14 +148,14 @@ static bool holds(const struct segment *segment, uint64_t entries, bool dense)
     return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (dense ? DENSE_LOAD : MOST_LOAD);
 }
 
-/* The next larger size: small tables have one block that is not of full size yet. */
-static bool next_size(unsigned *bytes, unsigned *blocks)
+/* Of memory for so many prefixes: a size from which on it pays to look for one that holds them. */
+static unsigned first_size(struct segment_shape shape, uint64_t count)
 {
-    if (*bytes < FULL_BLOCK)
-        *bytes = 2 * *bytes + 8;
-    else
-        ++*blocks;
-    return *blocks <= MOST_BLOCKS;
+    uint64_t buckets = count * 1024 / (SLOTS * (shape.dense ? DENSE_LOAD : MOST_LOAD)) + 1;
+    unsigned position = shape.depth + highest_bit(buckets) + 1u;
+    unsigned width = shape.longest + 2u > position + FEWEST_WIDTH ? shape.longest + 2u - position : FEWEST_WIDTH;
+    uint64_t bytes = buckets * (width < 64 ? width : 64);
+    return bytes < 1024 * MOST_BLOCKS ? rounded_size((unsigned)bytes) : 1024 * MOST_BLOCKS;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -152,7 +187,7 @@ static struct segment *allocate_like(const struct segment *shape, const roost_al
     segment->crowd = NULL;
     bool complete = true;
     for (unsigned i = 0; i < shape->block_count; i++) {
-        segment->blocks[i] = memory_allocate(allocator, shape->block_bytes);
+        segment->blocks[i] = memory_allocate(allocator, bytes_of_block(shape, i));
         complete &= segment->blocks[i] != NULL;
     }
     if (shape->short_count)
@@ -189,7 +224,7 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
     if (!copy)
         return NULL;
     for (unsigned i = 0; i < segment->block_count; i++)
-        memcpy(copy->blocks[i], segment->blocks[i], segment->block_bytes);
+        memcpy(copy->blocks[i], segment->blocks[i], bytes_of_block(segment, i));
     if (!segment->tags.width && !reserve_spill(copy, segment->spill_count, allocator)) {
         segment_free(copy, allocator);
         return NULL;
@@ -207,7 +242,9 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
 
 uint64_t segment_bytes(const struct segment *segment)
 {
-    return sizeof *segment + segment->block_count * (sizeof *segment->blocks + segment->block_bytes) +
+    uint64_t blocks = (uint64_t)segment->block_count * FULL_BLOCK - (FULL_BLOCK - segment->last_slots);
+    blocks -= segment->tags.width ? FULL_BLOCK - segment->last_tags : 0;
+    return sizeof *segment + segment->block_count * sizeof *segment->blocks + blocks +
            segment->short_room * sizeof *segment->shorts + spilled_bytes(segment, segment->spill_room);
 }
 
@@ -267,21 +304,22 @@ static void move_slot(struct segment *segment, struct slot_position from, struct
     set_slot(segment, to.bucket, to.index, slot, tag_at(segment, from.bucket, from.index));
 }
 
-/* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked. */
+/* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked, all of which are
+   on their way before the first is looked at. */
 static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *from,
                       struct slot_position *to)
 {
-    const uint8_t *slots = slots_of(segment, bucket);
-    for (unsigned i = 0; i < SLOTS; i++) {
-        uint64_t slot = packed_get(slots, segment->slots.width, i);
-        if (!is_movable(segment, slot))
-            continue;
-        uint32_t other = way_out(segment, bucket, slot), used = used_in(segment, slots_of(segment, other));
+    uint32_t ways[SLOTS], movable = search_kernel_in_use()->ways_out(segment, bucket, ways);
+    for (uint32_t left = movable; left; left &= left - 1)
+        __builtin_prefetch(slots_of(segment, ways[lowest_bit(left)]));
+    for (; movable; movable &= movable - 1) {
+        unsigned i = lowest_bit(movable);
+        uint32_t used = used_in(segment, slots_of(segment, ways[i]));
         ++*asked;
         if (used == FULL_BUCKET)
             continue;
         *from = (struct slot_position){bucket, i};
-        *to = (struct slot_position){other, lowest_bit(~used)};
+        *to = (struct slot_position){ways[i], lowest_bit(~used)};
         return true;
     }
     return false;
@@ -789,14 +827,10 @@ static uint64_t find_shorts(const struct segment *shape, const struct prefix_run
 
 struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator)
 {
-    unsigned bytes = (FULL_BLOCK + 8) / 16 - 8, blocks = 1;
-    do {
-        struct segment planned = {.depth = shape.depth,
-                                  .start = shape.start,
-                                  .block_bytes = (uint16_t)bytes,
-                                  .number_bits = shape.number_bits};
+    for (unsigned bytes = first_size(shape, run->count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
+        struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
         struct short_prefixes shorts = {.count = 0};
-        if (!shape_slots(&planned, shape.longest, blocks) || !holds(&planned, run->count, shape.dense))
+        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, run->count, shape.dense))
             continue;
         if (shape.shortest < shape.depth + planned.place_bits) {
             uint64_t slots = find_shorts(&planned, run, &shorts);
@@ -811,7 +845,7 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_run 
         if (fill(segment, run, &shorts, allocator))
             return segment;
         segment_free(segment, allocator);
-    } while (next_size(&bytes, &blocks));
+    }
     return NULL;
 }
 

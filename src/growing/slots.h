@@ -19,10 +19,11 @@ struct crowd;
 #define FEWEST_WIDTH (OFFSET_BITS + 2)
 #define MOST_BUCKETS 4096
 
-/* All blocks of a table are of one size, but for the first ones of a small table. With the eight bytes that allocators
-   put before a block they make a power of two. */
-#define FULL_BLOCK  1016
-#define MOST_BLOCKS 96
+/* All blocks are of one size, but for the last of a lane. With the eight bytes that allocators put before a block they
+   are of sizes that allocators have. */
+#define FULL_BLOCK    1016
+#define ALLOCATED(to) ((to)-8)
+#define MOST_BLOCKS   96
 
 static inline uint64_t low_bits(unsigned count)
 {
@@ -62,8 +63,9 @@ struct segment {
     };
     struct crowd *crowd;            /* with tags: has `spill_count` entries of this range; NULL: none */
     uint64_t crowd_low, crowd_high; /* none of which has a hash below or above these */
-    uint16_t block_count, block_bytes;
-    uint8_t number_bits; /* of a tag that are the actor's number, the lowest ones */
+    uint16_t block_count;
+    uint16_t last_slots, last_tags; /* bytes of the last block with slots, and of the last with tags */
+    uint8_t number_bits;            /* of a tag that are the actor's number, the lowest ones */
     /* An addition changes some of what follows. */
     uint128 sum;        /* of the hashes of the prefixes that begin here: kept by the table */
     uint32_t prefixes;  /* that it holds, with those that began before it */
@@ -199,6 +201,19 @@ static inline uint32_t way_out(const struct segment *segment, uint32_t bucket, u
     uint32_t distance = distance_of(offset, segment->buckets);
     return slot & in_other_bucket(segment) ? bucket_before(bucket, distance, segment->buckets)
                                            : bucket_beyond(bucket, distance, segment->buckets);
+}
+
+/* Where the slots of a bucket can move, and which can: a bit each. */
+static inline uint32_t ways_out_plainly(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+{
+    const uint8_t *slots = slots_of(segment, bucket);
+    uint32_t movable = 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t slot = packed_get(slots, segment->slots.width, i);
+        ways[i] = way_out(segment, bucket, slot);
+        movable |= (uint32_t)(slot != 0 && is_movable(segment, slot)) << i;
+    }
+    return movable;
 }
 
 /* To divide by the number of buckets: exact for what is below 16 times its square and a little more. */
